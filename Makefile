@@ -198,7 +198,7 @@ test-jax: all .venv/flax
 #: 2 test-numba  with numba, which it adds to .venv
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
-	    tests/project/test_pages.py $(ARGS)
+	    kit/tests/test_native.py tests/project/test_pages.py $(ARGS)
 # The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)

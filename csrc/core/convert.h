@@ -30,13 +30,13 @@ int32_t pfd_is_exact(double value, int32_t dtype);
 /* Writes one element, for a message: "-3", "1.5", "true"; out holds `capacity` >= 40 bytes. */
 const char *pfd_format_element(int32_t dtype, const void *element, char *out, int64_t capacity);
 
-/* What a dtype holds, for a message: "0 to 255". */
+/* The values of a dtype, for a message: "0 to 255". */
 const char *pfd_dtype_limits(int32_t dtype);
 
 /* ---- Scaling --------------------------------------------------------------------------------- */
 
-/* x * scale + shift, in the arithmetic of float64.  Product and sum are rounded one after the other,
- * also where the machine could fuse them, so that results are the same everywhere. */
+/* x * scale + shift, in the arithmetic of float64.  Product and sum are rounded one after the
+ * other, also where the machine could fuse them, so that results are the same everywhere. */
 
 /* in and out may be the same. */
 void pfd_scale_float64(const double *in, double *out, int64_t n, double scale, double shift);

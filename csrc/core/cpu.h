@@ -41,6 +41,21 @@ int32_t pfd_x86_features(void);
 /* For code that may only be compiled inside a function with such an attribute. */
 #define PFD_INLINE static inline __attribute__((always_inline))
 
+/* Defines name_best(), which calls the inline function `name`, compiled for `target` (an attribute
+ * for AVX2) where the level allows that. */
+#if defined(__x86_64__)
+#define PFD_WITH_AVX2(target, name, parameters, arguments)                                         \
+    target static void name##_avx2 parameters { name arguments; }                                  \
+    static void name##_best parameters                                                             \
+    {                                                                                              \
+        if (pfd_simd_level() >= PFD_SIMD_AVX2) name##_avx2 arguments;                              \
+        else name arguments;                                                                       \
+    }
+#else
+#define PFD_WITH_AVX2(target, name, parameters, arguments)                                         \
+    static void name##_best parameters { name arguments; }
+#endif
+
 int32_t pfd_simd_of_cpu(void); /* the best level that the processor has */
 
 /* The level to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
@@ -53,8 +68,8 @@ int32_t pfd_simd_is_plain(void);
 
 /* ---- Limits of control groups ---------------------------------------------------------------- */
 
-/* What the control groups of this process allow it; INT64_MAX: no limit.  `root` is put before every
- * path: "" for the machine, a folder for a test. */
+/* What the control groups of this process allow it; INT64_MAX: no limit.  `root` is put before
+ * every path: "" for the machine, a folder for a test. */
 int64_t pfd_cgroup_cpus(const char *root);   /* how many CPUs' worth of time, rounded up */
 int64_t pfd_cgroup_memory(const char *root); /* bytes */
 

@@ -8,7 +8,7 @@
 
 enum {
     bytes_of_1_0 = offsetof(pfd_error, reason),
-    most_bytes = 4096 /* the most a pfd_error will ever have; more means uninitialised memory */
+    most_bytes = 4096 /* that a pfd_error will ever have; more means uninitialised memory */
 };
 
 /* Whether *err has the fields that came with 1.1.  Plugins of 1.0 left struct_size to the host. */
@@ -177,7 +177,7 @@ pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file,
     va_start(args, format);
     (void)vsnprintf(said, sizeof said, format, args);
     va_end(args);
-    /* Texts of other libraries may leave the blank out; some texts of this one begin with a colon. */
+    /* Ops of other libraries may leave the blank out; some texts of this one begin with a colon. */
     const char *blank = said[0] && !strchr(" :,;=", said[0]) ? " " : "";
     (void)pfd_fail(err, status, "attr '%.64s'%s%s", attr, blank, said);
     if (file) pfd_error_set_file(err, file->path);

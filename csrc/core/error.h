@@ -32,8 +32,8 @@ pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
 pfd_status pfd_fail_row(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
                         const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Returns the status that a function of an op returned, which must be the one in *err (cleared before
- * the call) and no other than PFD_OK or a failure; else PFD_INTERNAL. */
+/* Returns the status that a function of an op returned, which must be the one in *err (cleared
+ * before the call) and no other than PFD_OK or a failure; else PFD_INTERNAL. */
 pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err);
 
 /* The usual message of PFD_OUT_OF_MEMORY. */

@@ -9,9 +9,9 @@
 
 /* ---- Hashes of words and bytes --------------------------------------------------------------- */
 
-/* A bijection in which every input bit flips every output bit with probability near one half: "Mix13"
- * by D. Stafford, the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom
- * number generators, 2014). */
+/* A bijection in which every input bit flips every output bit with probability near one half:
+ * "Mix13" by D. Stafford, the finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable
+ * pseudorandom number generators, 2014). */
 static inline uint64_t pfd_mix64(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

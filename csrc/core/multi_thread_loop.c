@@ -404,7 +404,7 @@ int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
 
 /* ---- A loop on threads of its own ------------------------------------------------------------ */
 
-/* The context of a loop for which a pool was made: the caller's function, and whether it has ended. */
+/* The context of the one loop of a pool: the caller's function, and whether the loop has ended. */
 typedef struct single_run {
     pthread_mutex_t lock;
     pthread_cond_t finished;

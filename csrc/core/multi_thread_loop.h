@@ -54,7 +54,7 @@ typedef struct pfd_loop {
     int64_t next_item, items_left, failed_begin;
 } pfd_loop;
 
-/* What a pool has done since it was made. */
+/* Counted since the pool was made. */
 typedef struct pfd_pool_counts {
     int64_t num_chunks; /* started, also by callers that help */
     int64_t thread_ns;  /* summed over threads: how long each was one of those that work */
@@ -67,7 +67,7 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd
 
 /* Lets `num_threads` threads work, at most most_threads of them.  Those that have not run before
  * are started; those that are too many end their current chunk, and wait.  One call at a time.
- * Returns how many threads work: fewer than asked for where the system gives no more. */
+ * Returns how many threads work: fewer than num_threads where the system gives no more. */
 int32_t pfd_thread_pool_set_threads(pfd_thread_pool *pool, int32_t num_threads);
 
 /* Ends the threads, each after its current chunk. Loops that are not finished never will be.
@@ -84,8 +84,8 @@ void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
  * time. Returns 0 when no chunk is left. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
-/* Runs a function over [0, n), `chunk` items at a time, on the calling thread, under the number of a
- * worker that no other thread has.  Ends with the first failure. */
+/* Runs a function over [0, n), `chunk` items at a time, on the calling thread, under the number of
+ * a worker that no other thread has.  Ends with the first failure. */
 pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void *ctx,
                                   int32_t worker, pfd_error *err);
 

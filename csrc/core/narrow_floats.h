@@ -12,8 +12,8 @@
 /* ---- Rounding to odd ------------------------------------------------------------------------- */
 
 /* Integers of more than 53 bits to doubles: an integer that is no double becomes the one of its two
- * neighbours whose last bit is 1.  Rounding this double to fewer bits, to the nearest, gives the same
- * as rounding the integer itself. */
+ * neighbours whose last bit is 1.  Rounding this double to fewer bits, to the nearest, gives the
+ * same as rounding the integer itself. */
 void pfd_round_int64_to_odd(const int64_t *restrict in, double *restrict out, int64_t n);
 void pfd_round_uint64_to_odd(const uint64_t *restrict in, double *restrict out, int64_t n);
 

@@ -44,6 +44,13 @@
         return args->host->open_frames(args, &framing, out, err);                                  \
     }
 
+/* Defines a method of a source, a struct `owner`, that returns a number of it. */
+#define PFD_SOURCE_NUMBER(method, owner, number)                                                   \
+    static int64_t method(void *source)                                                            \
+    {                                                                                              \
+        return ((const owner *)source)->number;                                                    \
+    }
+
 /* The end of open(): *out gets the source; if `status` is a failure, the source is closed. */
 static inline pfd_status pfd_source_opened(pfd_status status, const pfd_source_methods *methods,
                                            void *self, pfd_source *out)

@@ -307,7 +307,7 @@ PFD_TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, con
     permute_by(pass_avx2, 4, permute_plain, permutation, in, count, out);
 }
 
-/* The same with eight lanes. */
+/* As hash_avx2() and pass_avx2(), with eight lanes. */
 PFD_TARGET_AVX512 PFD_INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
 {
     __m512i summand = _mm512_set1_epi64((int64_t)(key & UINT32_MAX));

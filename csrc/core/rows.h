@@ -81,8 +81,8 @@ void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t 
 /* Whether numbers in this order have their bytes the other way round than this machine's. */
 int32_t pfd_order_is_foreign(int32_t order);
 
-/* The type of rows with these values of the attrs dtype and shape.  PFD_INVALID_ARGUMENT where a row
- * would have no bytes, or more than any machine has. */
+/* The type of rows with these values of the attrs dtype and shape.  PFD_INVALID_ARGUMENT where a
+ * row would have no bytes, or more than any machine has. */
 pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
                                pfd_error *err);
 

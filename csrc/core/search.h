@@ -3,8 +3,8 @@
 #define PFD_CORE_SEARCH_H
 #include "core/cpu.h"
 
-/* The last of items [low, high) whose number is at most `value`; `low` where there is none.  `numbers`
- * points to the number of item 0, and from item to item it is `stride` bytes to the next one. */
+/* The last of items [low, high) whose number is at most `value`; `low` where there is none.
+ * `numbers` is the number of item 0; the number of each next item is `stride` bytes further on. */
 PFD_INLINE int64_t pfd_last_at_most(const int64_t *numbers, int64_t stride, int64_t low,
                                     int64_t high, int64_t value)
 {

@@ -36,19 +36,17 @@ static int64_t batch_size_of_epoch(const pfd_dataset *ds)
 
 static int64_t batch_num_batches(const pfd_dataset *ds)
 {
-    const batch *self = (const batch *)ds;
-    int64_t size = batch_size_of_epoch(ds);
-    return size / self->rule.batch_size + (size % self->rule.batch_size != 0);
+    int64_t size = batch_size_of_epoch(ds), batch_size = ((const batch *)ds)->rule.batch_size;
+    return size / batch_size + (size % batch_size != 0);
 }
 
 static void batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int64_t *begin,
                         int64_t *end)
 {
     (void)epoch;
-    const batch *self = (const batch *)ds;
-    int64_t size = batch_size_of_epoch(ds);
-    *begin = step * self->rule.batch_size;
-    *end = size - *begin < self->rule.batch_size ? size : *begin + self->rule.batch_size;
+    int64_t size = batch_size_of_epoch(ds), batch_size = ((const batch *)ds)->rule.batch_size;
+    *begin = step * batch_size;
+    *end = size - *begin < batch_size ? size : *begin + batch_size;
 }
 
 /* The source position of a filler record. */
@@ -63,7 +61,8 @@ static void find_filler(const batch *self, int64_t records, int64_t *epoch, int6
     }
 }
 
-/* Returns how many positions, from the first on, are in the same epoch of the inner dataset. */
+/* Maps the positions, from the first on, that are in one epoch of the inner dataset; returns their
+ * number. */
 static int64_t map_piece(const batch *self, int64_t records, int64_t *epoch,
                          const int64_t *positions, int64_t n, int64_t *mapped)
 {
@@ -94,12 +93,7 @@ static pfd_status batch_at(const pfd_dataset *ds, int64_t epoch, const int64_t *
     for (int64_t done = plain; done < n;) {
         int64_t piece_epoch = epoch;
         int64_t piece = map_piece(self, records, &piece_epoch, positions + done, n - done, mapped);
-        pfd_status status =
-            inner->methods->at(inner, piece_epoch, mapped, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
+        PFD_TRY(pfd_dataset_at_piece(inner, piece_epoch, mapped, piece, done, scratch, out, err));
         for (int64_t i = done; i < done + piece; i++) out[i].filler = positions[i] >= records;
         done += piece;
     }
@@ -126,7 +120,7 @@ static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratc
     return PFD_OK;
 }
 
-/* From the following epochs: several of them when one is smaller than a batch. */
+/* Takes records of the following epochs: of several ones if an epoch is smaller than a batch. */
 static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratch, pfd_record *out,
                                    pfd_error *err)
 {
@@ -177,7 +171,7 @@ static pfd_status batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
     int64_t got = 0;
     pfd_status status = gather(ds->inner, self->rule.batch_size, scratch, out, &got, err);
     if (status == PFD_END) status = finish(self, got, scratch, out, n, err);
-    else if (status == PFD_OK) *n = got;
+    else *n = got;
     if (status != PFD_OK) *n = 0;
     return status;
 }
@@ -266,12 +260,8 @@ static pfd_status view_batch_at(const pfd_dataset *ds, int64_t epoch, const int6
             draws[i] = 0;
         }
         view_of(ds)->methods->map(view_of(ds), &places);
-        pfd_status status = ds->inner->methods->at(ds->inner, epochs[0], mapped, places.n, scratch,
-                                                   out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
+        PFD_TRY(pfd_dataset_at_piece(ds->inner, epochs[0], mapped, places.n, done, scratch, out,
+                                     err));
     }
     return PFD_OK;
 }

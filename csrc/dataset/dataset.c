@@ -1,8 +1,6 @@
 /* Calling a dataset of either form: next() and seek() over random access, describe, close. */
 #include "dataset/dataset.h"
 
-#include "core/error.h"
-
 #include <inttypes.h>
 
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds)
@@ -18,12 +16,7 @@ static pfd_status at_range(const pfd_dataset *ds, int64_t begin, int64_t n, pfd_
     for (int64_t done = 0; done < n;) {
         int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
         for (int64_t i = 0; i < piece; i++) positions[i] = begin + done + i;
-        pfd_status status =
-            ds->methods->at(ds, ds->epoch, positions, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
+        PFD_TRY(pfd_dataset_at_piece(ds, ds->epoch, positions, piece, done, scratch, out, err));
         done += piece;
     }
     return PFD_OK;
@@ -37,12 +30,7 @@ pfd_status pfd_dataset_at_mapped(const pfd_dataset *inner, int64_t epoch, const 
     for (int64_t done = 0; done < n;) {
         int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
         map(ctx, positions + done, piece, mapped);
-        pfd_status status =
-            inner->methods->at(inner, epoch, mapped, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
+        PFD_TRY(pfd_dataset_at_piece(inner, epoch, mapped, piece, done, scratch, out, err));
         done += piece;
     }
     return PFD_OK;

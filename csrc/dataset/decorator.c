@@ -1,8 +1,6 @@
 /* What decorators share: making one, records one by one, and copies of records. */
 #include "dataset/decorator.h"
 
-#include "core/error.h"
-
 #include <stdlib.h>
 #include <string.h>
 

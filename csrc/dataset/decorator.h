@@ -5,9 +5,9 @@
  * keeps into cells.
  *
  * OWNERSHIP  A feed owns its scratch and borrows the inner dataset; a cell owns its copy.
- * THREADS    As next(): one thread at a time.
- * ERRORS     Those of the inner dataset are forwarded as they are, but with err->row as -1: a row
- *            of a feed means nothing to the caller.
+ * THREADS    One thread at a time.
+ * ERRORS The errors of the inner dataset are forwarded with err->row = -1: a row of a feed means
+ *            nothing to the caller.
  */
 #ifndef PFD_DATASET_DECORATOR_H
 #define PFD_DATASET_DECORATOR_H
@@ -23,6 +23,7 @@ void pfd_decorator_close(pfd_dataset *ds);
 int64_t pfd_decorator_size(const pfd_dataset *ds);
 
 /* ---- A dataset's records one by one ---------------------------------------------------------- */
+
 #define PFD_RECORDS_PER_FEED 64
 
 typedef struct pfd_record_feed {
@@ -35,16 +36,17 @@ typedef struct pfd_record_feed {
 
 pfd_status pfd_record_feed_open(pfd_record_feed *feed, pfd_dataset *inner, pfd_error *err);
 void pfd_record_feed_close(pfd_record_feed *feed); /* accepts a zeroed one */
-/* Goes to the beginning of an epoch. */
+/* Goes to the first record of an epoch. */
 pfd_status pfd_record_feed_seek(pfd_record_feed *feed, int64_t epoch, pfd_error *err);
-/* The next record, valid until the peek that follows a take; PFD_END after the last.  After a
- * failure of the inner dataset the next call asks it again. */
+/* The next record, valid until the peek after a take; PFD_END after the last one.  After the inner
+ * dataset has failed, the next peek calls it again. */
 pfd_status pfd_record_feed_peek(pfd_record_feed *feed, const pfd_record **record, pfd_error *err);
 void pfd_record_feed_take(pfd_record_feed *feed); /* consumes the peeked record */
 /* Whether peek() would answer without calling the inner dataset. */
 int32_t pfd_record_feed_is_ready(const pfd_record_feed *feed);
 
 /* ---- Memory for one record, used again and again --------------------------------------------- */
+
 typedef struct pfd_record_cell {
     pfd_record record; /* its data is `memory` */
     uint8_t *memory;

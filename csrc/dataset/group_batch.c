@@ -1,8 +1,8 @@
 /* Batches of one group each: records wait in their group until its batch is full.
  *
  * Waiting records are chains of cells, one chain per group; groups are found by a hash table and
- * listed by the age of their first waiting record.  What goes out when depends on the order of the
- * records alone.
+ * listed by the age of their first waiting record.  Which batch goes out next depends on the order
+ * of the records alone.
  */
 #include "core/error.h"
 #include "core/random.h"
@@ -242,8 +242,8 @@ static pfd_status group_batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *sc
     return PFD_OK;
 }
 
-/* The waiting records depend on the whole epoch before: it is read again up to there. A damaged
- * record made a batch fail, and counts as one batch. */
+/* Reads the epoch again from its beginning, since the waiting records depend on all records before.
+ * A damaged record made a batch fail, and counts as one batch. */
 static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                    pfd_error *err)
 {

@@ -127,7 +127,7 @@ void pfd_window_order_init(pfd_window_order *order, uint64_t key, int64_t n, int
 /* One window: slots [slot, slot + num_slots), positions [begin, begin + size). */
 typedef struct window {
     int64_t number, slot, num_slots, begin, size;
-    int64_t short_end; /* records of it from here on are after the last block; never: none is */
+    int64_t short_end; /* records from this one on are after the last block; INT64_MAX: none */
     int64_t gap;
 } window;
 
@@ -148,14 +148,14 @@ static window find_window(const pfd_window_order *order, int64_t position)
     return found;
 }
 
-/* Slots become blocks, in place. */
+/* Turns slots into blocks, in place. */
 static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t count)
 {
     int64_t last_block = order->num_slots - 1, last_slot = order->last_slot;
     int64_t places[PFD_POSITIONS_PER_PIECE];
     for (int64_t done = 0; done < count;) {
-        int64_t piece = count - done;
-        if (piece > PFD_POSITIONS_PER_PIECE) piece = PFD_POSITIONS_PER_PIECE;
+        int64_t left = count - done;
+        int64_t piece = left < PFD_POSITIONS_PER_PIECE ? left : PFD_POSITIONS_PER_PIECE;
         for (int64_t i = 0; i < piece; i++) {
             int64_t slot = slots[done + i];
             places[i] = slot == last_slot ? 0 : slot - (slot > last_slot);
@@ -167,9 +167,9 @@ static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t
     }
 }
 
-/* The window that a thread is in, so that what is the same for its records is done once: a call
- * has some hundred records of a window that has very many.  It only saves work: where a thread
- * alternates between orders, the blocks are found for each record instead. */
+/* The window that a thread is in, with its blocks: a call maps some hundred records of a window
+ * that has very many.  A thread that alternates between orders finds the block of each record
+ * instead. */
 enum { most_known_blocks = 4096 };
 typedef struct known_window {
     uint64_t windows_key;
@@ -210,7 +210,7 @@ static void find_blocks(known_window *known, const pfd_window_order *order)
     known->has_blocks = 1;
 }
 
-/* Places of the window, in the order of its slots, become ordinals, in place. */
+/* Turns places of the window, in the order of its slots, into ordinals, in place. */
 static void place_to_ordinal(const known_window *known, const pfd_window_order *order,
                              int64_t *places, int64_t count)
 {
@@ -363,7 +363,7 @@ int64_t pfd_lanes_size(const pfd_lanes *lanes, int64_t lane)
     return part_begin(lanes, lanes->n, lane + 1) - part_begin(lanes, lanes->n, lane);
 }
 
-/* The last batch: the lanes share its rows as ranks do, and so come to their ends together. */
+/* Lanes share the rows of the last batch as ranks do, so that all lanes end with it. */
 static pfd_lane_run find_in_short_batch(const pfd_lanes *lanes, int64_t total, int64_t row)
 {
     int64_t least = total / lanes->num_lanes, longer = total % lanes->num_lanes;
@@ -638,8 +638,8 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
     return PFD_OK;
 }
 
-/* The buffer depends on the whole epoch before: it is read again up to there. Damaged records do
- * not count in the order. */
+/* Reads the epoch again from its beginning, since the buffer depends on all records before.
+ * Damaged records do not count in the order. */
 static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                       pfd_error *err)
 {

@@ -1,8 +1,6 @@
 /* dataset/shuffle.h -- orders of epochs that read ahead knows about: windows and lanes.
  *
- * pfd_random_shuffle_wrap() and the other shuffles are in dataset/dataset.h.
- *
- * THREADS  Everything here may be called from any thread.
+ * THREADS  Any thread may call every function.
  */
 #ifndef PFD_DATASET_SHUFFLE_H
 #define PFD_DATASET_SHUFFLE_H
@@ -33,8 +31,8 @@ typedef struct pfd_window_order {
 void pfd_window_order_init(pfd_window_order *order, uint64_t key, int64_t n, int64_t block_size,
                            int64_t window);
 
-/* The ordinals at positions in[0, count); in and out may be the same.  Fastest where neighbours in
- * `in` are of one window. */
+/* The ordinals at positions in[0, count); in and out may be the same.  It is fastest where
+ * neighbours in `in` are of one window. */
 void pfd_window_order_map(const pfd_window_order *order, const int64_t *in, int64_t count,
                           int64_t *out);
 
@@ -42,14 +40,14 @@ typedef struct pfd_record_range {
     int64_t begin, end; /* ordinals */
 } pfd_record_range;
 
-/* What will be read in the window of a position, for reading ahead: the positions [span->begin,
- * span->end) of the window, and up to `max` of its blocks from the first-th on. Returns how many
- * blocks it wrote.  The next window is the one of position span->end. */
+/* For reading ahead: the positions [span->begin, span->end) of the window that a position is in,
+ * and up to `max` blocks of that window from the first-th on.  Returns how many blocks it wrote.
+ * The next window begins at position span->end. */
 int64_t pfd_window_order_blocks(const pfd_window_order *order, int64_t position,
                                 pfd_record_range *span, int64_t first, int64_t max,
                                 pfd_record_range *blocks);
 
-/* The order of an epoch of what pfd_window_shuffle_wrap() made. */
+/* The order of an epoch of a dataset that pfd_window_shuffle_wrap() made. */
 void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_order *order);
 
 /* ---- Lanes: disjoint parts of the data, so that ranks read disjoint blocks ---------------------
@@ -59,11 +57,11 @@ void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_o
  * other rank has.
  *
  * THE DATA of n records are cut into blocks of block_size; the last one may be short.  The other
- * ones are permuted, and each lane gets as many of them as the others: its whole blocks.  The
- * remaining blocks, fewer than num_lanes, and after them the last one are cut into a part for each
- * lane, of at most block_size records.  So the sizes of two lanes differ by one record at most, and
- * all batches are full but the last one.  This is the same in all epochs: what a rank has cached of
- * the data is what it needs again.
+ * blocks are permuted, and each lane gets the same number of them: its whole blocks.  The remaining
+ * blocks, fewer than num_lanes, and after them the last one are cut into a part for each lane, of
+ * at most block_size records.  So the sizes of two lanes differ by one record at most, and all
+ * batches are full but the last one.  Lanes are the same in all epochs: a rank reads again what it
+ * cached.
  *
  * THE ORDER of a lane's records is a window order of the lane's own.  Records are numbered within a
  * lane: its whole blocks come first, its part of the remaining ones last. */
@@ -93,7 +91,7 @@ typedef struct pfd_lane_run {
 /* The run that begins at 0 <= position < n. */
 pfd_lane_run pfd_lanes_find(const pfd_lanes *lanes, int64_t position);
 
-/* Numbers of records in a lane become ordinals, in place. */
+/* Turns numbers of records in a lane into ordinals, in place. */
 void pfd_lanes_to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *numbers, int64_t count);
 
 /* The lanes of a dataset that pfd_window_lanes_wrap() made; NULL for another one, and for NULL. */
@@ -103,9 +101,9 @@ const pfd_lanes *pfd_window_lanes(const pfd_dataset *ds);
 void pfd_window_lanes_order(const pfd_dataset *ds, int64_t epoch, int64_t lane,
                             pfd_window_order *order);
 
-/* Ranges of a lane's records, each within a block of its order, become ranges of ordinals.  The
- * lane's part of the remaining blocks may lie in two of them, so there may be one range more:
- * returns how many there are. */
+/* Turns ranges of a lane's records, each within a block of its order, into ranges of ordinals, in
+ * place.  The lane's part of the remaining blocks may lie in two blocks, so there may be one range
+ * more: returns how many there are. */
 int64_t pfd_window_lanes_ranges(const pfd_lanes *lanes, int64_t lane, pfd_record_range *ranges,
                                 int64_t count);
 #endif

@@ -1,6 +1,4 @@
-/* The inner end of a chain: an op's source, places in its stead, and what stops both. */
-#include "core/error.h"
-#include "core/scratch.h"
+/* The inner end of a chain: the source of an op or of places, and the cancellation over it. */
 #include "dataset/decorator.h"
 
 #include <inttypes.h>
@@ -159,11 +157,6 @@ typedef struct place_source {
     int64_t size;
 } place_source;
 
-static void place_source_close(pfd_dataset *ds)
-{
-    free(ds);
-}
-
 static int64_t place_source_size(const pfd_dataset *ds)
 {
     return ((const place_source *)ds)->size;
@@ -180,7 +173,7 @@ static pfd_status place_source_at(const pfd_dataset *ds, int64_t epoch, const in
 
 static const pfd_dataset_methods place_source_methods = {
     .name = "places",
-    .close = place_source_close,
+    .close = pfd_decorator_close, /* it has no inner dataset */
     .size = place_source_size,
     .at = place_source_at,
 };
@@ -197,7 +190,7 @@ pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err
 
 /* ---- Cancellation ---------------------------------------------------------------------------- */
 
-/* Directly over the source: it stops reading when the loader closes, and moves a stream past a
+/* Lies directly over the source: it stops reading when the loader closes, and moves a stream past a
  * damaged record. */
 typedef struct cancellation {
     pfd_dataset base; /* stream: the next record is base.position of base.epoch */

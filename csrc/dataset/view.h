@@ -1,7 +1,7 @@
 /* dataset/view.h -- a view: the records of one or several data sets in another order.
  *
- * A view is a pure function: map() turns places in the view into places in what it is made of.
- * It reads no file, has no cursor, and allocates nothing after it was opened.
+ * A view is a pure function: map() turns places in the view into places in its inner view or views.
+ * A view reads no file, has no cursor, and allocates nothing after it was opened.
  *
  * OWNERSHIP  A view owns its inner views; pfd_view_close() of the outermost closes the tree.
  * THREADS    open and close: one thread.  map, expand, past: any number of threads.
@@ -16,14 +16,13 @@ typedef struct pfd_places {
     int64_t n;
     int64_t *epochs;    /* of the data set that the places are in, from 0 */
     int64_t *positions; /* in that epoch */
-    /* Tells apart the draws of a record that an epoch has more than once, so that random ops treat
-     * each draw in its own way; 0 for one draw.  See pfd_view_count_draw(). */
-    uint64_t *draws;
+    uint64_t *draws;    /* 0; where an epoch has a record more than once, a number that differs for
+                           each draw of it, for random ops: see pfd_view_count_draw() */
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
-/* What pfd_compute_args.source points to for an op whose rows are made of several records: row k of
- * each input is that of the record of parts[k], and parts[k].row is a row of the outputs. */
+/* For an op whose rows are made of several records, pfd_compute_args.source points to this struct:
+ * row k of each input is the row of the record of parts[k], and parts[k].row is an output row. */
 typedef struct pfd_join_args {
     int64_t num_parts;
     const struct pfd_part *parts;
@@ -43,23 +42,23 @@ typedef struct pfd_view_methods {
     const char *name;
     void (*close)(pfd_view *self); /* frees self, not the inner views */
 
-    /* Turns places in this view into places in its inner view, in place.  A view of several sets
-     * `sources` too; a zip of them needs no map(): NULL. */
+    /* Turns places in this view into places in its inner view, in place.  A view of several data
+     * sets also sets `sources`; a zip has no map(): NULL. */
     void (*map)(const pfd_view *self, const pfd_places *places);
 
-    /* Views whose rows are made of several records, in place of map(): how many records `n` rows
-     * are made of, then the place of each in the inner view, and where it goes. `parts` is in
-     * order of rows; a row without a part is made of the record of the row before it. */
+    /* A view whose rows are made of several records has these two in place of map(): the number of
+     * records of the rows, then the place of each record in the inner view, and where it goes.
+     * `parts` is in order of rows; a row without a part has the record of the row before it. */
     int64_t (*num_parts)(const pfd_view *self, const pfd_places *places);
     void (*expand)(const pfd_view *self, const pfd_places *places, const pfd_places *inner,
                    pfd_part *parts);
 
-    /* Optional: a hash of what decided the rows before `position` of `epoch`, where attrs that are
-     * not part of the spec do.  A state has it. */
+    /* Optional: a hash of the attrs outside the spec that decided the rows before `position` of
+     * `epoch`.  A state has the hash. */
     uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
 
-    /* Views that form batches: the positions [*begin, *end) of one.  map() maps the places of one
-     * epoch to places of one epoch. */
+    /* A view that forms batches: the positions [*begin, *end) of a batch.  Its map() turns the
+     * places of one epoch into places of one epoch. */
     void (*batch)(const pfd_view *self, int64_t epoch, int64_t step, int64_t *begin, int64_t *end);
 } pfd_view_methods;
 
@@ -68,9 +67,8 @@ struct pfd_view {
     const pfd_view_methods *methods;
     pfd_view **inner; /* owned, as the array */
     int32_t num_inner;
-    /* Set by open(): rows of an epoch, the same in every epoch; of a view that forms batches how
-     * many an epoch has, and the most rows of one. */
-    int64_t size, num_batches, most_rows;
+    int64_t size; /* set by open(): rows of an epoch, the same in every epoch */
+    int64_t num_batches, most_rows; /* of a view that forms batches: of an epoch; of a batch */
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -89,9 +87,9 @@ typedef struct pfd_view_args {
     pfd_view *const *inner;
     int32_t num_inner;
     const int64_t *seed; /* of the loader; changes only while no thread is in the view */
-    /* Of the node, or its op and number, for random keys: the views of an op without a name are
-     * counted from the outermost on, and below several data sets those of the first one first.
-     * Valid until close. */
+    /* For random keys, valid until close: the name of the node, or its op with a number.  Nodes of
+     * one op without a name are counted from the outermost view on, and below several data sets
+     * those of the first data set come first. */
     const char *name;
     const pfd_batching *batching; /* for PFD_VIEW_BATCHES, which has no inner views; else NULL */
 } pfd_view_args;
@@ -106,8 +104,8 @@ typedef struct pfd_view_args {
 /* One inner view: each row is made of several of its rows by the op's compute(). */
 #define PFD_VIEW_JOIN 4
 
-/* No view: batches of its inner view, as a reader makes them of its records.  If there is an
- * open(), it makes a view that says what batches are: it maps their rows to records. */
+/* The op makes batches of its inner view as a reader makes them of its records.  If the op has an
+ * open(), that makes a view which maps the rows of batches to records. */
 #define PFD_VIEW_BATCHES 5
 
 /* An op that is a view; registry/builtin_views.c lists them. */
@@ -131,17 +129,14 @@ static inline int32_t pfd_view_forms_batches(const pfd_view_op *op)
 /* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);
 
-/* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the
- * name of the view. */
+/* The key of a random order, by the name of the view, an epoch, and the seed `own`, or the seed of
+ * the loader if `own` is -1. */
 uint64_t pfd_view_key(const pfd_view_args *args, int64_t own, int64_t epoch);
 
 /* A view of `bytes`, zeroed but for its methods; PFD_OUT_OF_MEMORY. */
 pfd_status pfd_view_create(size_t bytes, const pfd_view_methods *methods, void *out,
                            pfd_error *err);
 
-/* close() of a view that owns nothing else. */
-void pfd_view_free(pfd_view *self);
-
-/* Closes a tree; accepts NULL. */
-void pfd_view_close(pfd_view *view);
+void pfd_view_free(pfd_view *self);  /* close() of a view that owns nothing else */
+void pfd_view_close(pfd_view *view); /* closes a tree; accepts NULL */
 #endif

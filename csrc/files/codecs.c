@@ -161,8 +161,7 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
     if (step == HAS_ENDED) return 1;
     if (step == NO_MEMORY || is_text(data, size)) return 0;
     if (step == WANTS_MORE) return is_whole || produced > 0;
-    return produced >= 1024 ||
-           try_inflate(-15, data + 2, size - 2, &without_header) == HAS_ENDED;
+    return produced >= 1024 || try_inflate(-15, data + 2, size - 2, &without_header) == HAS_ENDED;
 }
 #else
 #define open_gzip NULL
@@ -171,7 +170,7 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
 #define step_inflate NULL
 #define restart_gzip NULL
 
-/* Without the library no trial is possible: the first block must be of one of the two usual kinds. */
+/* Without the library there is no trial: the first block must be of one of the two usual kinds. */
 static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     (void)is_whole;

@@ -62,9 +62,9 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
                              pfd_error *err);
 void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 
-/* Gets 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
- * then.  Errors are sticky: the same failure is returned again.  `bounds`, which may be NULL, can
- * cancel it. */
+/* Gets 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are
+ * right then.  Errors are sticky: the same failure is returned again.  `bounds`, which may be NULL,
+ * can cancel it. */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 
@@ -75,7 +75,7 @@ typedef struct pfd_inflated {
 } pfd_inflated;
 
 /* Fills `out`, whose memory is reused from file to file and grows as needed.  More than `most`
- * bytes are PFD_CORRUPT_DATA; after a failure the bytes of `out` mean nothing.  `bounds` as above. */
+ * bytes are PFD_CORRUPT_DATA; after a failure `out` has no meaning.  `bounds` as above. */
 pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
                             const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err);
 #endif

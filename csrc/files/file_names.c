@@ -64,7 +64,7 @@ static int32_t has_suffix(const char *name, const pfd_list_string *suffixes)
     return suffixes->size == 0;
 }
 
-/* The time of the last change: programs that unpack archives set the time of modification instead. */
+/* The time of the last change: the time of modification is set by programs that unpack archives. */
 static int64_t changed_ns(const struct stat *st)
 {
     return (int64_t)st->st_ctim.tv_sec * SECOND_NS + st->st_ctim.tv_nsec;
@@ -224,8 +224,8 @@ static const char *nearest(const pfd_folder_names *names, const char *name)
     return found;
 }
 
-/* Writes the folder in which a name was looked for, without the slash at its end; "." for the current
- * one.  `size`: the length of the folder's path with that slash. */
+/* Writes the folder in which a name was looked for, without the slash at its end; "." for the
+ * current one.  `size`: the length of the folder's path with that slash. */
 static void write_folder(const char *path, size_t size, char *out, size_t capacity)
 {
     int length = size > 1 ? (int)size - 1 : (int)size; /* the root keeps its slash */

@@ -54,8 +54,8 @@ void pfd_write_names(const pfd_folder_names *names, int32_t folders_first, char 
 /* Writes the same for the folder at a path, folders first; "" where it cannot be read. */
 const char *pfd_folder_holds(const char *folder, char *out, size_t capacity);
 
-/* A pattern to suggest for the files of a folder, by the suffix of the first of them.  "": there are
- * no files, or the folder cannot be read. */
+/* A pattern to suggest for the files of a folder, by the suffix of the first of them.  "": there
+ * are no files, or the folder cannot be read. */
 const char *pfd_suggest_pattern(const char *folder, char *out, size_t capacity);
 
 /* Why a path or a pattern of glob(3) stands for no file, and which names are there instead. */

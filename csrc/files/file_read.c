@@ -164,8 +164,7 @@ pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
 {
     const pfd_input_file *opened = pfd_input_file_of(file);
     int64_t end;
-    pfd_status status =
-        opened->methods->find_end(opened, offset + size + 1, scratch, &end, err);
+    pfd_status status = opened->methods->find_end(opened, offset + size + 1, scratch, &end, err);
     *there = end - offset < size ? end - offset : size;
     *is_end = status == PFD_OK && end - offset <= size;
     return status;

@@ -8,7 +8,7 @@
  * OWNERSHIP  Bytes of a mapped file live as long as the file, others as long as the scratch.
  * THREADS    Mapped and read: any.  Streamed: the thread that has the window.
  * ERRORS     PFD_IO: the disk, or another process changed the file.  PFD_CORRUPT_DATA: the file
- *            ends before the bytes that are asked for.
+ *            ends before the wanted bytes.
  */
 #ifndef PFD_FILES_FILE_READ_H
 #define PFD_FILES_FILE_READ_H
@@ -88,9 +88,9 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
 
 /* ---- Files by their path --------------------------------------------------------------------- */
 
-/* For files that no reader has opened, as in companions(): a header or an index names sidecar files.
- * Reads up to `most` bytes from the file's beginning, into memory that the caller frees; *file_size:
- * of the whole file.  PFD_IO names the path. */
+/* For files that no reader has opened, as in companions(): a header or an index names sidecar
+ * files. Reads up to `most` bytes from the file's beginning, into memory that the caller frees;
+ * *file_size: of the whole file.  PFD_IO names the path. */
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err);
 

@@ -19,7 +19,7 @@ void pfd_stream_window_close(pfd_stream_window *window)
     *window = (pfd_stream_window){0};
 }
 
-/* What a window may grow to: half of the memory, since the record is copied out of it. */
+/* The largest window: half of the memory, since the record is copied out of it. */
 static int64_t most_room(const pfd_scratch *bounds)
 {
     int64_t most = pfd_scratch_most_bytes(bounds) / 2;

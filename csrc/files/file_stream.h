@@ -1,7 +1,7 @@
-/* files/file_stream.h -- files one after the other as a stream of records: its position, and seeking.
+/* files/file_stream.h -- files as a stream of records, one after the other: position and seeking.
  *
- * Going back starts a file again.  The number of a file's records is known once the stream has passed
- * the file, so files before the one sought are not decompressed again.
+ * Going back starts a file again.  The number of a file's records is known once the stream has
+ * passed the file, so files before the one sought are not decompressed again.
  *
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    One at a time.

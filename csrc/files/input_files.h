@@ -42,8 +42,8 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
  * vanished, or a file's size or modification time changed since open. */
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err);
 
-/* A hash of base names, sizes and sampled content (the same on another machine with equal files); of
- * folders only their number counts. */
+/* A hash of base names, sizes and sampled content (the same on another machine with equal files);
+ * of folders only their number counts. */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
 int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
 

@@ -262,8 +262,7 @@ static pfd_status fail_missing_part(const pfd_file_attrs *attrs, const path_stem
 }
 
 /* No file of the folder is a part. */
-static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *stem,
-                               pfd_error *err)
+static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *stem, pfd_error *err)
 {
     char hint[hint_size], names[names_size], suffix[MAX_SUFFIX_LENGTH + 1];
     char pattern[PATH_MAX], length[32] = "a number";

@@ -87,8 +87,7 @@ pfd_status pfd_bitmap_open(pfd_bitmap *out, const uint64_t *words, int64_t num_b
     self.num_blocks = (num_bits + BLOCK_BITS - 1) / BLOCK_BITS;
     PFD_TRY(allocate(&self.before, self.num_blocks + 1, err));
     count(&self);
-    pfd_status status =
-        allocate(&self.samples, (self.num_ones + SAMPLE - 1) / SAMPLE + 1, err);
+    pfd_status status = allocate(&self.samples, (self.num_ones + SAMPLE - 1) / SAMPLE + 1, err);
     if (status != PFD_OK) {
         free(self.before);
         return status;

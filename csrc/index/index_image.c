@@ -209,8 +209,7 @@ static int index_image_write(pfd_index_image *image, const pfd_index_key *key, i
 /* ---- The image: mapped ----------------------------------------------------------------------- */
 
 /* Whether the header is valid. It decides how large the file must be, and which bytes are read. */
-static int is_header_right(const pfd_index_header *header, int64_t size,
-                           const index_wanted *wanted)
+static int is_header_right(const pfd_index_header *header, int64_t size, const index_wanted *wanted)
 {
     const int64_t most = size / PFD_INDEX_ENTRY_BYTES;
     if (memcmp(header->magic, magic, sizeof header->magic) != 0) return 0;

@@ -106,12 +106,12 @@ typedef struct pfd_index_maker {
     /* Whether an index with the right key is up to date; NULL: the key alone tells. */
     int32_t (*is_current)(void *ctx, const pfd_index_image *image);
 
-    /* Without the attr index_dir, the index is kept on disk if it has so many records; 0: if the files
-     * have 16 MB together. */
+    /* Without the attr index_dir, the index is kept on disk if it has so many records; 0: if the
+     * files have 16 MB together. */
     int64_t least_cached_records;
 } pfd_index_maker;
 
-/* Loads the maker's index from the cache, or builds it.  ERRORS: those of build(); PFD_CANCELLED. */
+/* Loads the index from the cache, or builds it.  ERRORS: those of build(); PFD_CANCELLED. */
 pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
                           pfd_index_image **out, pfd_error *err);
 

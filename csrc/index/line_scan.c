@@ -522,17 +522,6 @@ typedef struct line_scan {
 
 /* ---- The index of lines: pieces -------------------------------------------------------------- */
 
-static int64_t pieces_of(const pfd_file *file)
-{
-    return (file->size + piece_bytes - 1) / piece_bytes;
-}
-
-static int64_t file_of_piece(const line_scan *self, int64_t piece)
-{
-    return pfd_last_at_most(self->first_piece, (int64_t)sizeof *self->first_piece, 0,
-                            self->args->num_files, piece);
-}
-
 static piece_ends ends_of(const uint8_t *text, int64_t size, uint64_t content)
 {
     const uint8_t *newline = memchr(text, '\n', (size_t)size);
@@ -606,13 +595,14 @@ static pfd_status scan_pieces(void *ctx, int64_t begin, int64_t end, int32_t wor
     line_scan *self = ctx;
     for (int64_t i = begin; i < end; i++) {
         const uint8_t *text;
-        int64_t offset, size, file = file_of_piece(self, i);
+        int64_t offset, size;
+        int64_t file = pfd_last_at_most(self->first_piece, (int64_t)sizeof *self->first_piece, 0,
+                                        self->args->num_files, i);
         if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         PFD_TRY(read_piece(self, i, file, self->workers[worker_number].scratch, &text, &offset,
                            &size, err));
-        if (size <= 0) /* the piece after a file's text */
-            continue;
+        if (size <= 0) continue; /* the piece after a file's text */
         if (self->pieces)
             PFD_TRY(mark_piece(self, i, text, size, offset, file, worker_number, err));
         else
@@ -728,7 +718,7 @@ static pfd_status open_scan(line_scan *self, int32_t kind, int width, pfd_error 
         return pfd_fail_memory(err, num_files, "the scan of the files");
     for (int64_t i = 0; i < num_files; i++) {
         self->first_piece[i] = pieces;
-        pieces += pieces_of(self->args->files[i]) + 1;
+        pieces += (self->args->files[i]->size + piece_bytes - 1) / piece_bytes + 1;
     }
     self->first_piece[num_files] = pieces;
     self->ends = calloc((size_t)pieces + 1, sizeof *self->ends);
@@ -816,8 +806,7 @@ static pfd_status scan_counts(line_scan *self, pfd_index_image **out, pfd_error 
     PFD_TRY(pfd_index_image_create(PFD_INDEX_BLOCKS, num_files, entries, out, err));
     pfd_index_file *files = (*out)->files;
     for (int64_t i = 0; i < num_files; i++)
-        files[i + 1].first_place =
-            files[i].first_place + line_blocks_entries(self->args->files[i]);
+        files[i + 1].first_place = files[i].first_place + line_blocks_entries(self->args->files[i]);
     self->files = files;
     self->entries = (*out)->entries;
     PFD_TRY(open_scan(self, PFD_INDEX_BLOCKS, 0, err));

@@ -591,7 +591,7 @@ static inline int64_t add_up(const uint8_t *bytes, int64_t n)
     return sum + (int64_t)(sums * ones >> 48);
 }
 
-/* The same if the index has the strides of the list: bytes, one for each record. */
+/* Writes a piece if the index has the strides of the list: bytes, one for each record. */
 static void fill_bytes(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *strides = self->marks->lists[piece->list].strides + piece->stride;
@@ -608,7 +608,7 @@ static void fill_bytes(const marks_writer *self, const pfd_mark_piece *piece)
     }
 }
 
-/* The same if a stride of the index is the sum of several. */
+/* Writes a piece if a stride of the index is the sum of several of the list. */
 static void fill_sums(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *listed = self->marks->lists[piece->list].strides + piece->stride;
@@ -637,10 +637,9 @@ static void fill_flags(const marks_writer *self, const pfd_mark_piece *piece)
     int64_t open = piece->number > 0 ? piece->number - 1 : 0;
     add_to_head(self, (open >> shift) / self->per_group, piece->open_flags);
     for (int64_t i = 0; i < piece->num_flags; i++) {
-        int64_t first = piece->number + ranges[i].begin - 1,
-                last = piece->number + ranges[i].end - 1;
+        int64_t first = piece->number + ranges[i].begin - 1;
         if (first < 0) first = 0;
-        int64_t end = (last >> shift) / self->per_group;
+        int64_t end = ((piece->number + ranges[i].end - 1) >> shift) / self->per_group;
         for (int64_t group = (first >> shift) / self->per_group; group <= end; group++)
             add_to_head(self, group, ranges[i].flags);
     }

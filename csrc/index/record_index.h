@@ -118,8 +118,8 @@ typedef struct pfd_record_marks {
     int shift, width;     /* of the index to make */
 } pfd_record_marks;
 
-/* Chooses shift and width for records of this mean size: each stride has 16 bytes or more, so that the
- * index has 0.6 bits or less per byte of the files, and room for four times the mean. */
+/* Chooses shift and width for records of this mean size: each stride has 16 bytes or more, so that
+ * the index has 0.6 bits or less per byte of the files, and room for four times the mean. */
 void pfd_record_marks_choose(pfd_record_marks *marks, int64_t bytes, int64_t records);
 
 /* Numbers the pieces.  Needs files[i].first_place, and sets files[i].first_record. */

@@ -13,9 +13,10 @@
 #include <time.h>
 
 enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
+#define MOST_EPOCHS (INT64_MAX / 2)
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
-/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
+/* Whether the loader was opened before a fork: its threads and locks are in the parent then. */
 static int32_t is_foreign(const pfd_loader *loader)
 {
     return loader->fork_generation != pfd_fork_generation();
@@ -29,8 +30,6 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
                         "open the loader in the child process");
     return PFD_OK;
 }
-
-#define MOST_EPOCHS (INT64_MAX / 2)
 
 /* ---- Open, close, release -------------------------------------------------------------------- */
 
@@ -103,19 +102,18 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
     pfd_error_clear(err);
     pfd_loader *l = create();
     if (!l) return pfd_fail_memory(err, sizeof *l, "a loader");
-    pfd_status status = open_all(l, options, blobs, num_blobs, err);
-    if (status == PFD_OK)
+    if (open_all(l, options, blobs, num_blobs, err) == PFD_OK) {
         *out = l;
-    else
-        pfd_loader_release(l);
-    return status == PFD_OK ? PFD_OK : pfd_error_explain_file(err);
+        return PFD_OK;
+    }
+    pfd_loader_release(l);
+    return pfd_error_explain_file(err);
 }
 
 void pfd_loader_close(pfd_loader *l)
 {
     if (is_foreign(l)) return;
-    atomic_store(&l->bounds.cancelled,
-                 1); /* a thread in next() leaves it after the current row range */
+    atomic_store(&l->bounds.cancelled, 1); /* a thread in next() ends its row range, and returns */
     pthread_mutex_lock(&l->consumer);
     pfd_ring_close(l);
     pthread_mutex_unlock(&l->consumer);
@@ -176,8 +174,7 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
 {
     PFD_TRY(check_usable(l, err));
     if (pthread_mutex_trylock(&l->consumer) != 0) {
-        struct timespec
-            until; /* the other caller releases the lock at its own deadline at the latest */
+        struct timespec until; /* the other caller gives the lock back by its own deadline */
         clock_gettime(CLOCK_REALTIME, &until);
         int64_t left = deadline_ns - pfd_clock_ns() + until.tv_nsec;
         if (left < 0) left = 0;
@@ -268,13 +265,13 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* For questions, which take locks and change nothing that the program sees. */
+/* Questions take locks, and change nothing that the program sees. */
 static pfd_loader *writable(const pfd_loader *loader)
 {
     return (pfd_loader *)(uintptr_t)loader;
 }
 
-/* With `lock` held; NULL: it is foreign, so that its lock is in the parent. */
+/* The loader with `lock` held; NULL: it is foreign, and its lock is in the parent. */
 static pfd_loader *lock_loader(const pfd_loader *loader)
 {
     pfd_loader *l = writable(loader);
@@ -430,11 +427,8 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
     if (!lock_loader(l))
         return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
     pfd_steps *steps = &l->counters.steps;
-    int32_t has_memory = 1;
-    if (is_paused)
-        has_memory = pfd_steps_pause(steps);
-    else
-        pfd_steps_resume(steps);
+    int32_t has_memory = !is_paused || pfd_steps_pause(steps);
+    if (!is_paused) pfd_steps_resume(steps);
     pthread_mutex_unlock(&l->lock);
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }

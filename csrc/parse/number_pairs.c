@@ -23,7 +23,7 @@ typedef struct pair_masks {
     uint64_t digits, comma, points, minus;
 } pair_masks;
 
-/* What is known of some records besides their digits. */
+/* Notes about some records, besides their digits. */
 typedef struct pair_notes {
     uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* of each number: the digits after its point, and 128 for
                                              a minus sign */
@@ -85,8 +85,7 @@ TARGET_BMI PFD_INLINE pair_place note_pair(const pair_masks *masks, const pair_b
     uint64_t signs = (block->inside & (0 - block->inside)) | masks->comma << 1;
     notes->scales[i][0] = (uint8_t)(place.scale[0] | (uint64_t)((masks->minus & first) != 0) << 7);
     notes->scales[i][1] = (uint8_t)(place.scale[1] | (uint64_t)((masks->minus & ~first) != 0) << 7);
-    uint64_t second_ones =
-        but_lowest(masks->comma) | but_lowest(points1) | but_lowest(points2);
+    uint64_t second_ones = but_lowest(masks->comma) | but_lowest(points1) | but_lowest(points2);
     notes->odd[i] = (block->inside ^ known) | second_ones | (masks->minus & ~signs) |
                     ((place.digits[0] - 1) | (place.digits[1] - 1)) >> 5 | (block->size - 1) >> 6;
     return place;

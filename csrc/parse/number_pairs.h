@@ -12,8 +12,8 @@
  * long for the fast way.  The numbers are those of pfd_parse_double(), bit for bit. */
 typedef uint64_t (*pfd_pairs_fn)(const pfd_record *records, int64_t n, double *rows);
 
-/* Parses any number of records by the fastest way that this processor has, and the records that were
- * left by parse(ctx, record, pair, err); the first failure of parse() ends it. */
+/* Parses any number of records by the fastest way that this processor has, and the records that
+ * were left by parse(ctx, record, pair, err); the first failure of parse() ends it. */
 typedef pfd_status (*pfd_parse_pair_fn)(const void *ctx, int64_t record, double *pair,
                                         pfd_error *err);
 pfd_status pfd_parse_pairs(const pfd_record *records, int64_t n, double *rows,

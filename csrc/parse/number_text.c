@@ -449,8 +449,8 @@ static inline uint64_t round_to_odd(uint128 power, uint64_t factor)
     return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
-/* The shortest decimal of mantissa * 2^exponent, mantissa > 0.  `is_power`: the next number below is
- * nearer than the next above.  Names as in the paper. */
+/* The shortest decimal of mantissa * 2^exponent, mantissa > 0.  `is_power`: the next number below
+ * is nearer than the next above.  Names as in the paper. */
 static decimal shortest(uint64_t mantissa, int32_t exponent, int32_t is_power)
 {
     int32_t k = (exponent * 1262611 - (is_power ? 524031 : 0)) >> 22; /* floor(log10(interval)) */
@@ -574,7 +574,7 @@ uint8_t *pfd_print_float64(double value, uint8_t *to)
     return (point > -4 && point <= 16 ? print_plain : print_scientific)(number, count, to);
 }
 
-/* As NumPy, which compares the value and not its text: the float32 nearest to 1e-4 is below 1e-4. */
+/* NumPy compares the value, not its text: the float32 nearest to 1e-4 is below 1e-4. */
 static uint8_t *print_narrow(decimal number, double value, double limit, uint8_t *to)
 {
     number = without_zeros(number);

@@ -13,8 +13,8 @@ enum { PFD_LEAST_POWER = -342, PFD_LEAST_ROUNDED_UP = -27, PFD_MOST_POWER = 324 
 /* The first 128 bits of powers of five: row q - PFD_LEAST_POWER holds the high and the low word of
  * 5^q, scaled by a power of two into [2^127, 2^128) and rounded down; up for -27 <= q < 0, where a
  * product with a mantissa can be exact and would else fall just below.  Exact for 0 <= q <= 55.
- * Made when the library is loaded.  Numbers are read from 1e-342 on, and the least double is printed
- * with 10^324. */
+ * Made when the library is loaded.  Numbers are read from 1e-342 on, and the least double is
+ * printed with 10^324. */
 extern uint64_t pfd_powers_of_five[PFD_MOST_POWER - PFD_LEAST_POWER + 1][2];
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Types of rows in messages, as NumPy writes dtype and shape, with None for a dimension that varies;
- * and in the fields that a user writes. */
+/* Types of rows: in messages, as NumPy writes them with None for a dimension that varies, and in
+ * the fields that a user writes. */
 #include "parse/row_type.h"
 
 #include "core/convert.h"

@@ -204,13 +204,16 @@ static int32_t parse_float(const char *text, const char *end, double *out)
     return end > text && pfd_parse_double(text, end - text, out) == end - text;
 }
 
-static const char *copy_text(const char *text, const char *end, pfd_scratch *memory)
+/* A copy of `size` bytes of a text, terminated. */
+static pfd_status copy_text(const char *text, size_t size, pfd_scratch *memory, const char **out,
+                            pfd_error *err)
 {
-    char *copy = pfd_scratch_alloc(memory, end - text + 1);
-    if (!copy) return NULL;
-    memcpy(copy, text, (size_t)(end - text));
-    copy[end - text] = '\0';
-    return copy;
+    char *copy = pfd_scratch_alloc(memory, (int64_t)size + 1);
+    if (!copy) return pfd_fail_memory(err, (int64_t)size + 1, "a string");
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    *out = copy;
+    return PFD_OK;
 }
 
 static pfd_status fail_default(const pfd_attr *row, const char *expected, pfd_error *err)
@@ -232,9 +235,7 @@ static pfd_status parse_list(const pfd_attr *row, pfd_scratch *memory, pfd_attr_
         while (*text == ' ') text++;
         const char *end = text + strcspn(text, ",");
         if (out->kind == PFD_VALUE_LIST_STRING) {
-            const char *copy = copy_text(text, end, memory);
-            if (!copy) return pfd_fail_memory(err, end - text, "a string");
-            ((const char **)list)[i] = copy;
+            PFD_TRY(copy_text(text, (size_t)(end - text), memory, (const char **)list + i, err));
         } else if (out->kind == PFD_VALUE_LIST_INT) {
             if (!parse_int(text, end, (int64_t *)list + i))
                 return fail_default(row, "integers separated by commas", err);
@@ -457,17 +458,6 @@ static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value,
     return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-static pfd_status copy_string(const char *string, pfd_scratch *memory, const char **out,
-                              pfd_error *err)
-{
-    size_t bytes = strlen(string) + 1;
-    char *copy = pfd_scratch_alloc(memory, (int64_t)bytes);
-    if (!copy) return pfd_fail_memory(err, (int64_t)bytes, "a string");
-    memcpy(copy, string, bytes);
-    *out = copy;
-    return PFD_OK;
-}
-
 static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
                                pfd_scratch *memory, void *out, pfd_error *err)
 {
@@ -477,7 +467,7 @@ static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
     else if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
     int32_t choice = 0;
     PFD_TRY(check_string(row, value, string, -1, &choice, err));
-    if (row->type == PFD_ATTR_STRING) return copy_string(string, memory, out, err);
+    if (row->type == PFD_ATTR_STRING) return copy_text(string, strlen(string), memory, out, err);
     *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(string);
     return PFD_OK;
 }
@@ -517,7 +507,7 @@ static pfd_status store_strings(const pfd_attr *row, const pfd_attr_value *value
     for (int64_t i = 0; i < value->list_size; i++) {
         int32_t choice;
         PFD_TRY(check_string(row, value, given[i], i, &choice, err));
-        PFD_TRY(copy_string(given[i], memory, &copy[i], err));
+        PFD_TRY(copy_text(given[i], strlen(given[i]), memory, &copy[i], err));
     }
     return PFD_OK;
 }

@@ -10,17 +10,14 @@
 #define PFD_REGISTRY_ATTR_VALUE_H
 #include "pyflowdata/pyflowdata.h"
 
-/* ---- Texts of limited length ----------------------------------------------------------------- */
-
-/* A text of limited length; the part that does not fit is replaced by "...". */
+/* A text of limited length: "..." replaces the part that does not fit. */
 typedef struct pfd_text {
     char *data;
     size_t capacity; /* >= 8 */
     size_t used;     /* capacity: full */
 } pfd_text;
 
-/* An empty text in `data`. */
-pfd_text pfd_text_in(char *data, size_t capacity);
+pfd_text pfd_text_in(char *data, size_t capacity); /* an empty text in `data` */
 void pfd_text_add(pfd_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The shortest decimal that reads back as the same double (or float), with "." in any locale. */
@@ -42,9 +39,8 @@ typedef struct pfd_attr_type {
 } pfd_attr_type;
 pfd_attr_type pfd_attr_type_of(int32_t type);
 
-/* Converts default_value of a row to the value that a user would give.  Lists are in `memory`;
- * strings are in `memory` or in the row.  PFD_INVALID_ARGUMENT: the text is not a value of the
- * row's type. */
+/* Converts default_value of a row to the value that a user would give, with lists in `memory`, and
+ * strings in `memory` or the row.  PFD_INVALID_ARGUMENT: the text is no value of the row's type. */
 pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_attr_value *out,
                                   pfd_error *err);
 
@@ -57,8 +53,8 @@ pfd_status pfd_attr_store(const pfd_attr *row, const pfd_attr_value *value, pfd_
 pfd_status pfd_attr_store_default(const pfd_attr *row, pfd_scratch *memory, void *out,
                                   pfd_error *err);
 
-/* Splits "a|b|c" in place over `buffer`; returns how many names there are, or -1 if there are
- * empty ones or too many. */
+/* Splits "a|b|c" into names in `buffer`; returns how many there are, or -1 if a name is empty or
+ * there are too many. */
 #define PFD_MAX_CHOICES 64
 #define PFD_CHOICES_BYTES 1024
 int64_t pfd_split_choices(const char *choices, char buffer[PFD_CHOICES_BYTES],

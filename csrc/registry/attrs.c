@@ -241,7 +241,7 @@ const pfd_attr pfd_reader_attr_table[] = {
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
 
-/* `rule` says by what the batch size, which is not a multiple of `divisor`, must be divisible. */
+/* The batch size is not a multiple of `divisor`; `rule` says why it must be. */
 static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, int64_t divisor, const char *rule,
                                    pfd_error *err)
 {
@@ -296,7 +296,7 @@ static pfd_status check_lanes(const pfd_reader_attrs *attrs, pfd_error *err)
                             rule, err);
 }
 
-/* Writes true and false as what they stand for. */
+/* Replaces shuffle = true and false by the attrs that they stand for. */
 static void settle_shuffle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n)
 {
     if (attrs->shuffle == PFD_SHUFFLE_FALSE) attrs->shuffle = PFD_SHUFFLE_NONE;
@@ -323,8 +323,7 @@ static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-/* Requires both or neither.  Python has inferred them before if it could; otherwise the reader
- * is rank 0 of 1. */
+/* Requires both or neither; without them the reader is rank 0 of 1. */
 static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
     int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;

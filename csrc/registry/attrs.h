@@ -24,8 +24,8 @@ pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t stru
                             pfd_error *err);
 void pfd_attrs_free(pfd_attrs *attrs); /* accepts NULL */
 
-/* Sets one attr, by the same rules.  *kept is a copy of the value, which lives as long as the
- * attrs. */
+/* Sets one attr, by the same rules.  *kept is a copy of the value that lives as long as the attrs.
+ */
 pfd_status pfd_attrs_set(pfd_attrs *attrs, const pfd_attr *row, const pfd_attr_value *value,
                          pfd_attr_value *kept, pfd_error *err);
 
@@ -56,8 +56,8 @@ void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, si
 #define PFD_ON_ERROR_SKIP 1
 #define PFD_ON_ERROR_PAD 2
 
-/* pfd_attr.flags of the table below: the attr is part of the order of the records, so a state
- * has it in the reader's spec, if the reader ... */
+/* pfd_attr.flags of the table below: the attr decides the order of the records, so a state has it
+ * in the reader's spec, if the reader ... */
 #define PFD_ORDER_ALWAYS (UINT64_C(1) << 32)
 #define PFD_ORDER_WINDOW (UINT64_C(2) << 32) /* shuffles windows */
 #define PFD_ORDER_BUFFER (UINT64_C(4) << 32) /* shuffles with a buffer over an index */
@@ -86,13 +86,12 @@ typedef struct pfd_reader_attrs {
 extern const pfd_attr pfd_reader_attr_table[];
 extern const uint32_t pfd_reader_attr_count;
 
-/* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
- * out is the caller's part, which gives what it found.  A shuffle asked for by name is a
- * random_shuffle.  shuffle=true is random_shuffle, and shuffle_after_epoch unless the `n` given
- * values have that.  Refused are: only one of rank and world_size, a rank
- * outside the world, a batch_size that world_size or the lanes do not divide (with the nearest
- * sizes; not where sizes differ from batch to batch), and attrs of a shuffle that contradict each
- * other. */
+/* Applies the rules that the table cannot state.  If rank and world_size are both -1, they become 0
+ * and 1: the caller has inferred them where it could.  A shuffle that is chosen by name sets
+ * random_shuffle; shuffle=true also sets shuffle_after_epoch, unless the `n` given values have it.
+ * PFD_INVALID_ARGUMENT: only one of rank and world_size is given, the rank is outside the world,
+ * world_size or the lanes do not divide batch_size (unless sizes differ from batch to batch), or
+ * attrs of a shuffle contradict each other. */
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n,
                                    int32_t sizes_differ, pfd_error *err);
 
@@ -101,15 +100,16 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value
 pfd_status pfd_reader_attrs_check_window(const pfd_reader_attrs *attrs,
                                          const pfd_attr_value *given, int64_t n, pfd_error *err);
 
-/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
- * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */
+/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle choose for a source with random
+ * access or without.  PFD_UNSUPPORTED: the shuffle needs random access. */
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
                                     int32_t *shuffle, pfd_error *err);
 
-/* PFD_ACCESS_*: how the records of a source with an index will be asked for. */
+/* PFD_ACCESS_*: the order in which a loader will ask for the records of a source with an index. */
 int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs) PFD_PRIVATE;
 
-/* Fills the outputs of sources/fields.h for n records; NULL: one that is not asked for. */
+/* Fills the outputs mask and id for n records (sources/fields.h); NULL: the output is not wanted.
+ */
 void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask,
                            int64_t *ids) PFD_PRIVATE;
 #endif

@@ -265,7 +265,7 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
     return PFD_OK;
 }
 
-/* After the attr table was checked. */
+/* These four come after the check of the attr table. */
 static pfd_status check_propose(const pfd_op *op, pfd_error *err)
 {
     int32_t finds = 0;
@@ -279,7 +279,7 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
         if (is_found && row->type == PFD_ATTR_OBJECT)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
         int32_t is_listed = op->outputs_attr && !strcmp(row->name, op->outputs_attr);
-        /* Of a decoder the language of the program finds it in records. */
+        /* For a decoder the language of the program finds the list in records. */
         finds |= is_found && (!is_listed || (op->flags & PFD_READS_FILES));
     }
     if (finds && !op->propose)
@@ -296,7 +296,6 @@ static int32_t has_attr(const pfd_op *op, const char *name, int32_t type)
     return 0;
 }
 
-/* After the attr table was checked. */
 static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
 {
     int32_t can_lack_inputs = (op->flags & PFD_OPTIONAL_INPUT) && op->num_inputs == 1;
@@ -311,7 +310,6 @@ static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
     return fault(err, op->name, "batch_size_attr", "must be the name of an attr that is an int64");
 }
 
-/* After the attr table was checked. */
 static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
 {
     if (!op->outputs_attr) return PFD_OK;
@@ -321,7 +319,6 @@ static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
     return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
 }
 
-/* After the attr table was checked. */
 static pfd_status check_group_attr(const pfd_op *op, pfd_error *err)
 {
     if (!op->group_attr) return PFD_OK;

@@ -6,11 +6,10 @@
 #define PFD_REGISTRY_DESCRIPTOR_H
 #include "pyflowdata/op.h"
 
-/* Copies an op.  Fields that an older header did not have are zero, and a missing doc becomes "Not
- * documented."; fields that only a newer header has are dropped. */
+/* Copies an op.  Fields that an older header lacks are zero, and a missing doc becomes "Not
+ * documented."; fields of a newer header are dropped. */
 pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err);
 
-/* Checks the descriptor by itself.  PFD_INTERNAL names the op and the field at fault. */
 pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err);
 
 /* Checks an attr table that belongs to `owner`: names, types, offsets, defaults, docs. */

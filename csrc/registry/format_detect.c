@@ -81,7 +81,8 @@ static candidates look(const pfd_probe_args *args)
     return found;
 }
 
-/* ---- The two questions ----------------------------------------------------------------------- */
+/* ---- What a file looks like, and its format -------------------------------------------------- */
+
 const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
 {
     pfd_error ignored = {.struct_size = sizeof ignored};
@@ -174,6 +175,7 @@ const pfd_format *pfd_format_of_folder(const char *path)
 }
 
 /* ---- The list as a user sees it -------------------------------------------------------------- */
+
 static const pfd_registered_format *format_at(int64_t i)
 {
     pfd_error ignored = {.struct_size = sizeof ignored};

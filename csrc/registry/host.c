@@ -1,5 +1,5 @@
-/* What this library is: its version, the hash by which Python checks that it matches, what it was
- * built with, and the table of functions that it gives to ops. */
+/* The host of ops: its version, the hash of struct sizes that Python compares, the libraries in
+ * this build, and the pfd_host of op.h, the table of functions that ops may call. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -15,9 +15,13 @@
 #include <stdio.h>
 #ifdef PFD_HAVE_ZLIB
 #include <zlib.h>
+#else
+#define zlibVersion absent
 #endif
 #ifdef PFD_HAVE_ZSTD
 #include <zstd.h>
+#else
+#define ZSTD_versionString absent
 #endif
 #ifdef PFD_HAVE_JPEG
 #include <jpeglib.h>
@@ -31,22 +35,19 @@
 
 /* ---- Version --------------------------------------------------------------------------------- */
 
-#define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
-#define ABI_OF_OPS                                                                                 \
-    MIX(MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op),          \
-        pfd_format)
-#define ABI_OF_NODES MIX(MIX(ABI_OF_OPS, pfd_attr_value), pfd_blob)
-#define ABI_OF_LOADERS                                                                             \
-    MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info),     \
-            pfd_batch),                                                                            \
-        pfd_ragged_batch)
-#define ABI_OF_COUNTS                                                                              \
-    MIX(MIX(MIX(MIX(ABI_OF_LOADERS, pfd_stats), pfd_work_stats), pfd_thread_now), pfd_history)
-#define ABI_VERSION MIX(MIX(ABI_OF_COUNTS, pfd_trace_event), pfd_trace_info)
-
 uint32_t pfd_abi_version(void)
 {
-    return ABI_VERSION;
+    static const size_t sizes[] = {
+        sizeof(pfd_error), sizeof(pfd_row_type), sizeof(pfd_attr), sizeof(pfd_port),
+        sizeof(pfd_op), sizeof(pfd_format), sizeof(pfd_attr_value), sizeof(pfd_blob),
+        sizeof(pfd_loader_options), sizeof(pfd_loader_info), sizeof(pfd_reader_info),
+        sizeof(pfd_batch), sizeof(pfd_ragged_batch), sizeof(pfd_stats), sizeof(pfd_work_stats),
+        sizeof(pfd_thread_now), sizeof(pfd_history), sizeof(pfd_trace_event),
+        sizeof(pfd_trace_info),
+    };
+    uint32_t hash = 1;
+    for (uint32_t i = 0; i < PFD_COUNT(sizes); i++) hash = hash * 31 + (uint32_t)sizes[i];
+    return hash;
 }
 
 const char *pfd_version(void)
@@ -73,25 +74,13 @@ static const char *compiler(void)
     return COMPILER;
 }
 
-/* The libraries that are linked tell their versions, and not the headers, where they can. */
-static const char *zlib(void)
+/* The version of a library that this build lacks. */
+__attribute__((unused)) static const char *absent(void)
 {
-#ifdef PFD_HAVE_ZLIB
-    return zlibVersion();
-#else
     return NULL;
-#endif
 }
 
-static const char *zstd(void)
-{
-#ifdef PFD_HAVE_ZSTD
-    return ZSTD_versionString();
-#else
-    return NULL;
-#endif
-}
-
+/* Where a library can tell its version, the function returns that one: the header may be older. */
 static const char *jpeg(void)
 {
 #if defined(PFD_HAVE_JPEG) && defined(LIBJPEG_TURBO_VERSION)
@@ -131,10 +120,11 @@ const char *pfd_build_part(int64_t i, const char **version)
         const char *name;
         const char *(*version)(void);
     } parts[] = {
-        {"compiler", compiler}, {"SIMD", pfd_simd_name}, {"zlib", zlib},     {"libzstd", zstd},
-        {"libjpeg-turbo", jpeg}, {"libpng", png},        {"libwebp", webp},
+        {"compiler", compiler}, {"SIMD", pfd_simd_name}, {"zlib", zlibVersion},
+        {"libzstd", ZSTD_versionString}, {"libjpeg-turbo", jpeg}, {"libpng", png},
+        {"libwebp", webp},
     };
-    if (i < 0 || i >= (int64_t)(sizeof parts / sizeof *parts)) return NULL;
+    if (i < 0 || i >= (int64_t)PFD_COUNT(parts)) return NULL;
     *version = parts[i].version();
     return parts[i].name;
 }

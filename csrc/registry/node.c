@@ -88,7 +88,7 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
 
 /* ---- Files: those that the user gave, and their sidecar files -------------------------------- */
 
-/* A copy of the paths that the user gave, for companions(): it keeps those that are replaced. */
+/* A copy of the paths that the user gave, for companions(), which may replace paths in the list. */
 typedef struct named_paths {
     char **paths;
     int64_t size;
@@ -149,7 +149,6 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
-/* Whether the reader takes folders as they are. */
 static int32_t reads_folders(const pfd_node *node)
 {
     return (node->op->op->flags & PFD_READS_FOLDERS) != 0;
@@ -350,29 +349,30 @@ static pfd_status set_int(void *found, const char *attr, int64_t value, pfd_erro
     return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = name}, err);
 }
 
-static pfd_status set_string(void *found, const char *attr, const char *value, pfd_error *err)
+static pfd_status set_named(inference *self, const char *attr, pfd_attr_value value, pfd_error *err)
 {
     const pfd_attr *row;
-    PFD_TRY(find_row(found, attr, &row, err));
-    return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = value}, err);
+    PFD_TRY(find_row(self, attr, &row, err));
+    return set_value(self, row, value, err);
+}
+
+static pfd_status set_string(void *found, const char *attr, const char *value, pfd_error *err)
+{
+    return set_named(found, attr, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = value}, err);
 }
 
 static pfd_status set_ints(void *found, const char *attr, const int64_t *values, int64_t n,
                            pfd_error *err)
 {
-    const pfd_attr *row;
     pfd_attr_value value = {.kind = PFD_VALUE_LIST_INT, .list = values, .list_size = n};
-    PFD_TRY(find_row(found, attr, &row, err));
-    return set_value(found, row, value, err);
+    return set_named(found, attr, value, err);
 }
 
 static pfd_status set_strings(void *found, const char *attr, const char *const *values, int64_t n,
                               pfd_error *err)
 {
-    const pfd_attr *row;
     pfd_attr_value value = {.kind = PFD_VALUE_LIST_STRING, .list = values, .list_size = n};
-    PFD_TRY(find_row(found, attr, &row, err));
-    return set_value(found, row, value, err);
+    return set_named(found, attr, value, err);
 }
 
 static pfd_status call_propose(inference *self, pfd_error *err)
@@ -404,8 +404,7 @@ static pfd_status call_inference(inference *self, pfd_error *err)
     if (!self->node->op->op->propose) return PFD_OK;
     PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
     self->opened = calloc((size_t)self->paths.size + 1, sizeof(opened_file *));
-    if (!self->opened)
-        return pfd_fail_memory(err, self->paths.size, "a list of files");
+    if (!self->opened) return pfd_fail_memory(err, self->paths.size, "a list of files");
     return call_propose(self, err);
 }
 
@@ -538,13 +537,9 @@ static pfd_status check_view(const pfd_node *node, pfd_error *err)
 static pfd_status find_order(pfd_node *node, pfd_error *err)
 {
     const pfd_op *op = node->op->op;
-    if (op->flags & PFD_VIEW) {
+    if ((op->flags & PFD_VIEW) || pfd_op_is_reader(op)) {
         node->order = node;
-        return check_view(node, err);
-    }
-    if (pfd_op_is_reader(op)) {
-        node->order = node;
-        return PFD_OK;
+        return op->flags & PFD_VIEW ? check_view(node, err) : PFD_OK;
     }
     if (op->num_inputs == 0 || (op->flags & PFD_WHOLE_BATCH)) return PFD_OK;
     node->order = order_of_input(node, 0);
@@ -553,8 +548,8 @@ static pfd_status find_order(pfd_node *node, pfd_error *err)
     return PFD_OK;
 }
 
-/* The outputs of a view whose attr `fields` is empty: the names of its inputs.  *names has an array
- * to free; the texts are the inputs'. */
+/* The names of the outputs of a view whose attr `fields` is empty: those of its inputs.  The caller
+ * frees the array in *names; its texts belong to the inputs. */
 static pfd_status field_names(const pfd_registered_op *op, const void *attrs,
                                 const pfd_blob *inputs, int64_t num_inputs, pfd_list_string *names,
                                 pfd_error *err)
@@ -738,9 +733,8 @@ static pfd_status write_view_ports(const pfd_registered_op *from, const void *at
 
 /* For an op with outputs_attr or PFD_MANY_INPUTS, or whose optional input was left out, *out is the
  * same op with one port declared for each blob of this node, so that other code need not know where
- * ports come from.  For other ops *out is NULL.  `attrs`: the node's values of the op's own
- * attrs.  *out is one piece of memory, for free(); the names of outputs in it are
- * copies. */
+ * ports come from.  For other ops *out is NULL.  `attrs`: the node's values of the op's own attrs.
+ * *out is one piece of memory, for free(). */
 static pfd_status create_ports(const pfd_registered_op *from, const void *attrs,
                                  const pfd_blob *inputs, int64_t num_inputs,
                                  pfd_registered_op **out, pfd_error *err)
@@ -832,7 +826,7 @@ static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n,
     return PFD_OK;
 }
 
-/* In place of blobs, what the caller says of rows that it has. */
+/* Checks the types of rows that the caller has; they stand in place of blobs. */
 static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *types, int64_t n,
                                     pfd_error *err)
 {
@@ -853,8 +847,8 @@ static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *ty
 
 /* ---- Types of the outputs -------------------------------------------------------------------- */
 
-/* More bytes than any machine has: a larger batch is a mistake, and smaller sizes can be added
- * without overflow. */
+/* No machine has so many bytes: a larger batch is a mistake, and smaller sizes can be added without
+ * overflow. */
 static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,

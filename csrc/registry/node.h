@@ -1,10 +1,10 @@
 /* registry/node.h -- one use of an op in a graph.
  *
- * Every blob has its rows in the order of one reader or view, or it comes from several of them, in
- * the same batches, which only a loader can pair.  Views need the first.
+ * The rows of a blob are in the order of one reader or view, or the blob comes from several
+ * readers, whose batches only a loader can pair.  Views take blobs of the first kind only.
  *
- * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.  Of files: the
- *            caller owns lists and opened files, even if the call failed.
+ * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.  The caller owns
+ *            lists of files and opened files, even if the call failed.
  * THREADS    Immutable after creation: any thread.
  * ERRORS     All errors in attrs and types are reported at creation, with the op's name.
  */
@@ -29,8 +29,8 @@ struct pfd_node {
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
     pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */
     pfd_row_type *outputs;    /* as many as op->public_op->num_outputs */
-    const pfd_node *order;    /* the reader or view whose rows its rows are: itself, or upstream;
-                                 NULL: of several */
+    const pfd_node *order;    /* the reader or view, itself or upstream, that orders its rows; NULL:
+                                 there are several */
     int64_t batch_size;       /* logical, of the readers upstream */
     pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };
@@ -38,14 +38,14 @@ struct pfd_node {
 /* Takes one more reference and returns the node. */
 pfd_node *pfd_node_retain(pfd_node *node);
 
-/* As pfd_node_create(), of an op that is not a reader, with the types of the inputs' rows in place
- * of blobs: the node has no nodes upstream, and is for loader/rows/eager.c alone. */
+/* As pfd_node_create(), for an op that is not a reader, with the types of the inputs' rows in place
+ * of blobs.  The node has no nodes upstream; loader/rows/eager.c uses it. */
 pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_attr_value *values,
                                    int64_t num_values, const pfd_row_type *inputs,
                                    int64_t num_inputs, pfd_node **out, pfd_error *err);
 
-/* How many inputs of a view are of each of its data sets: the end of the `i`-th run of inputs that
- * begins at `begin`. */
+/* The inputs of a view are runs of the fields of each of its data sets: the end of the run of
+ * inputs that begins at `begin`. */
 int64_t pfd_node_end_of_source(const pfd_node *node, int64_t begin);
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -53,8 +53,7 @@ static pfd_status fail_machine(int32_t found, pfd_error *err)
 static pfd_status fail_cut_off(int64_t size, pfd_error *err)
 {
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "the shared library is cut off after %" PRId64 " bytes: "
-                    "compile it again",
+                    "the shared library is cut off after %" PRId64 " bytes: compile it again",
                     size);
 }
 
@@ -224,8 +223,8 @@ static pfd_status check_formats(const pfd_plugin *plugin, pfd_error *err)
     return PFD_OK;
 }
 
-/* Opens the library. One that is linked with -ffast-math makes the thread that loads it flush small
- * numbers to zero: this restores the mode. */
+/* Opens the library, and restores the floating-point mode: a library that is linked with
+ * -ffast-math makes the thread that loads it flush small numbers to zero. */
 static void *open_library(const char *path)
 {
     fenv_t environment;

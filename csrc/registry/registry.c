@@ -1,5 +1,4 @@
-/* All ops and formats by name: the built-in ones and those of plugins; they stay as long as the
- * process. */
+/* The lists of ops and formats: how built-in ones and those of plugins are added and found. */
 #include "registry/registry.h"
 
 #include "core/error.h"
@@ -166,7 +165,7 @@ static void append_attrs(pfd_attr **end, const pfd_attr *rows, uint32_t count)
     *end += count;
 }
 
-/* A reader as its user sees it: own attrs, file attrs, reader attrs; own outputs, mask, id. */
+/* A reader as users see it: own attrs, file attrs, reader attrs; own outputs, mask, id. */
 static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error *err)
 {
     uint32_t file_attrs = (op->flags & PFD_READS_FILES) ? pfd_file_attr_count : 0;
@@ -380,7 +379,7 @@ static struct added_plugin *find_plugin(const pfd_plugin *author)
     return added;
 }
 
-/* Where an op goes: to the place of another plugin's op of that name, or the end of the list. */
+/* The index where an op goes: that of another plugin's op of its name, or the end of the list. */
 static int64_t place_of(const pfd_op *author, const char *origin, int32_t replace)
 {
     for (int64_t i = 0; replace && i < registry.size; i++) {

@@ -1,7 +1,7 @@
 /* registry/registry.h -- all ops and file formats by name: the built-in ones and those of plugins.
  *
- * OWNERSHIP  What is returned lives as long as the process, and never changes.
- * THREADS    Everything here may be called from any thread.
+ * OWNERSHIP  Returned objects live as long as the process, and never change.
+ * THREADS    Any thread may call every function.
  */
 #ifndef PFD_REGISTRY_REGISTRY_H
 #define PFD_REGISTRY_REGISTRY_H
@@ -20,8 +20,7 @@ extern const pfd_fusion pfd_builtin_fusions[];
 typedef struct pfd_registered_op {
     const pfd_op *author;    /* as it was given */
     const pfd_op *op;        /* the same, with all fields of this library */
-    const pfd_op *public_op; /* the user's view; for an op other than a reader, the same pointer as
-                                op */
+    const pfd_op *public_op; /* as users see it; of an op that is not a reader, the same as op */
     const char *origin;      /* "built in", or the path of the plugin */
     const struct pfd_registered_op *former; /* whose place it took, which nodes may use; or NULL */
 } pfd_registered_op;
@@ -32,20 +31,20 @@ extern const pfd_view_op *const pfd_builtin_views[];
 /* What makes a registered op a view; NULL: it is not a view. */
 const pfd_view_op *pfd_view_op_of(const pfd_registered_op *op);
 
-/* NULL and an error with the nearest names when there is none.  The registry is built at the first
- * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */
+/* NULL and an error with the nearest names if there is no such op.  The first call builds the
+ * registry, under a lock; PFD_INTERNAL: a descriptor is faulty, with the op and the field. */
 const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err) PFD_PRIVATE;
 
-/* Adds all ops and formats of a plugin, or none where one is faulty or has a name that is taken; a
- * plugin that was added before is there already.  With `replace` those of other plugins give way to
- * those of the same name; nodes that were made of them stay.  `origin` is copied.  *out, where it
- * is given: the plugin with all fields of this library. */
+/* Adds all ops and formats of a plugin; adds none if one is faulty or its name is taken, or if the
+ * plugin was added before.  With `replace` they take the places of other plugins' ops and formats
+ * of the same name; nodes of the replaced ops stay.  `origin` is copied.  *out, unless out is NULL:
+ * the plugin with all fields of this library. */
 pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                             const pfd_plugin **out, pfd_error *err);
 
 int32_t pfd_op_is_reader(const pfd_op *op) PFD_PRIVATE;
 
-/* host.c: the table that ops are given. */
+/* host.c: the table of functions that ops may call. */
 const pfd_host *pfd_host_table(void) PFD_PRIVATE;
 
 /* ---- Formats --------------------------------------------------------------------------------- */

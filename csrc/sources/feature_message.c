@@ -70,9 +70,15 @@ static pfd_status check_names(const pfd_infer_args *args, const pfd_list_string 
     return PFD_OK;
 }
 
+const pfd_attr pfd_feature_message_table[1] = {
+    PFD_STRINGS_ATTR(pfd_feature_message_attrs, names, NULL,
+                     "The name of the feature that each input becomes, in their order."),
+};
+
 pfd_status pfd_feature_message_infer(const pfd_infer_args *args, const pfd_feature_kinds *kinds,
-                                     const pfd_list_string *names, pfd_error *err)
+                                     pfd_error *err)
 {
+    const pfd_list_string *names = &((const pfd_feature_message_attrs *)args->attrs)->names;
     if (names->size != args->num_inputs)
         return args->host->fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
                                      "has %" PRId64 " names, and there are %" PRId64
@@ -309,11 +315,12 @@ static pfd_status measure(const pfd_compute_args *args, feature *features, int64
 }
 
 pfd_status pfd_feature_message_encode(const pfd_compute_args *args, const pfd_feature_kinds *kinds,
-                                      const pfd_list_string *names, pfd_error *err)
+                                      pfd_error *err)
 {
     const pfd_host *host = args->host;
+    const pfd_feature_message_attrs *attrs = args->attrs;
     int64_t rows = args->num_rows, n = args->num_inputs, total = 0;
-    feature *features = features_of(args, kinds, names);
+    feature *features = features_of(args, kinds, &attrs->names);
     int64_t *values = host->alloc(args->scratch, rows * n * (int64_t)sizeof *values);
     int64_t *sizes = host->alloc(args->scratch, rows * (int64_t)sizeof *sizes);
     if (!features || !values || !sizes)

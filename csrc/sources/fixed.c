@@ -2,11 +2,11 @@
 #include "sources/fixed.h"
 
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
-#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,13 +54,12 @@ static pfd_status read_run(const fixed *self, int64_t file, int64_t position, in
     int64_t offset = self->places[file].first_place + number * self->record_bytes;
     const uint8_t *data;
     PFD_TRY(pfd_file_read(from, offset, n * self->record_bytes, scratch, &data, err));
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         out[i] = (pfd_record){.data = data + i * self->record_bytes,
                               .size = self->record_bytes,
                               .offset = offset + i * self->record_bytes,
                               .ordinal = position + i,
                               .file = from->index};
-    }
     prefetch(data, n * self->record_bytes);
     return PFD_OK;
 }

@@ -3,13 +3,13 @@
 
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
 #include "parse/row_type.h"
-#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,8 +92,7 @@ static pfd_status frame_call_init(frame_call *call, const pfd_open_args *args,
                         "open_frames() was given a framing without frame(), or with struct_size = "
                         "%" PRIu32 "; it must be sizeof(pfd_framing)",
                         framing->struct_size);
-    *call =
-        (frame_call){.host = args->host, .attrs = args->attrs, .frame = framing->frame};
+    *call = (frame_call){.host = args->host, .attrs = args->attrs, .frame = framing->frame};
     return PFD_OK;
 }
 
@@ -279,8 +278,7 @@ static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t work
             if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
                 return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         }
-        pfd_status status =
-            frame_ask(&self->source->call, file, offset, scratch, &frame, err);
+        pfd_status status = frame_ask(&self->source->call, file, offset, scratch, &frame, err);
         if (status != PFD_OK) return number_failure(piece.num_marks, status, err);
         if (frame.is_record)
             PFD_TRY(pfd_mark_piece_add_one(&piece, &self->lists[worker], offset, err));

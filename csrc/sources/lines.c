@@ -2,6 +2,7 @@
 #include "sources/lines.h"
 
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
@@ -9,7 +10,6 @@
 #include "index/index_image.h"
 #include "index/line_scan.h"
 #include "index/record_index.h"
-#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>
@@ -127,8 +127,8 @@ static int64_t line_in_file(pfd_line_numbers *numbers, int64_t file, int64_t off
 
 /* ---- The numbers of lines: bytes of compressed files (lock held) ----------------------------- */
 
-/* Goes back if the wanted place lies before the current one: a little way in the bytes that were kept,
- * as errors of neighbouring records come in any order, or to the beginning. */
+/* Goes back if the wanted place lies before the current one: a little way in the bytes that were
+ * kept, as errors of neighbouring records come in any order, or to the beginning. */
 static int32_t go_back(pfd_line_numbers *numbers, int64_t file, int64_t offset)
 {
     pfd_error err = {.struct_size = sizeof err};

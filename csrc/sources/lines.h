@@ -16,8 +16,8 @@
  * Bytes of files that are read in any order: the newlines before every megabyte are counted once,
  * as far as they are needed, so that the whole file is not counted for each of many damaged lines.
  *
- * Bytes of compressed files: the file is decompressed up to the byte.  The next look-up goes on from
- * there; a byte of the last few megabytes before needs no decompression.
+ * Bytes of compressed files: the file is decompressed up to the byte.  The next look-up goes on
+ * from there; a byte of the last few megabytes before needs no decompression.
  *
  * Records of files that are read in sequence: a map from record to line, noted on the way.  Records
  * and lines go on together until a blank line comes, or another file; a million of these changes

@@ -30,8 +30,7 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         const uint8_t *text;
         pfd_error damage; /* of later text: reported only if the text before it is not enough */
         pfd_error_init(&damage);
-        pfd_status rest =
-            pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
+        pfd_status rest = pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
         pfd_status status = look(ctx, text, size, is_end, err);
         if (status != PFD_END || is_end) return status;
@@ -259,8 +258,7 @@ int64_t pfd_text_walk_window(pfd_text_walk *walk, int64_t ordinal, int64_t n, pf
         const uint8_t *text = here(walk);
         int64_t left = walk->end - walk->at, first = walk->at, from = 0;
         int64_t wanted = n - done < lines_at_once ? n - done : lines_at_once;
-        int64_t got =
-            walk->scan->split(text, left < at_once ? left : at_once, wanted, newlines);
+        int64_t got = walk->scan->split(text, left < at_once ? left : at_once, wanted, newlines);
         for (int64_t i = 0; i < got; i++) {
             int64_t size = newlines[i] - from;
             done += make_record(text + from, size, first + from, ordinal + done, file, &out[done]);

@@ -44,8 +44,8 @@ pfd_status pfd_text_check(const pfd_open_args *args, uint8_t quote, int32_t is_h
 
 /* ---- Walks over lines ------------------------------------------------------------------------ */
 
-/* A walk from a place on, line by line.  Mapped files are walked in place.  Windows of other files are
- * read into the scratch; their records live as long as the scratch.  One thread has a walk. */
+/* A walk from a place on, line by line.  Mapped files are walked in place.  Windows of other files
+ * are read into the scratch; their records live as long as the scratch.  One thread has a walk. */
 typedef struct pfd_text_walk {
     const pfd_newline_scan *scan;
     const pfd_file *file;

@@ -4,12 +4,12 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "core/search.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "sources/lines.h"
-#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ typedef struct wrapped_source {
     void *state;      /* owned */
     void (*free_state)(void *state);
 
-    /* Of text. */
+    /* For text. */
     int32_t is_text;
     const pfd_file *const *files;
     int64_t num_files;
@@ -282,7 +282,8 @@ pfd_status pfd_source_wrap_open(const pfd_source_wrap *wrap, pfd_source *source,
     *self = (wrapped_source){
         .inner = *source, .state = wrap->state, .free_state = wrap->free_state};
     pfd_status status = wrap->text ? open_text(self, wrap, err) : PFD_OK;
-    return pfd_source_opened(status, methods_for(source->methods, wrap->hides_places), self, source);
+    const pfd_source_methods *methods = methods_for(source->methods, wrap->hides_places);
+    return pfd_source_opened(status, methods, self, source);
 }
 
 void *pfd_wrapped_source_state(const void *self)

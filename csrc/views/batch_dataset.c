@@ -1,5 +1,5 @@
-/* BatchDataset: batches of a data set's records.  It has the attrs of every reader, and the loader
- * makes of it what it makes of a reader: registry/attrs.h. */
+/* BatchDataset: batches of a data set's records.  It has the attrs of every reader
+ * (registry/attrs.h), and the loader treats it as a reader. */
 #include "views/view_base.h"
 
 typedef struct batch_dataset_attrs {

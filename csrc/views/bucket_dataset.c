@@ -1,5 +1,5 @@
 /* BucketDataset: batches of records of similar lengths.  It has the attrs of every reader, and the
- * loader makes of it what it makes of a reader. */
+ * loader treats it as a reader. */
 #include "views/bucket_dataset.h"
 
 #include "core/error.h"
@@ -19,9 +19,9 @@ typedef struct bucket_dataset_attrs {
 
 /* ---- The order of a batch's rows ------------------------------------------------------------- */
 
-/* Parts rows, the heaviest first, into two halves of about the same weight: each goes to the
- * lighter one that has room.  Returns the size of the first half; in both the heaviest stay
- * first. */
+/* Parts rows, the heaviest first, into two halves of about the same weight: each row goes to the
+ * lighter half that has room.  Both halves keep the heaviest first.  Returns the size of the first
+ * half. */
 static int64_t halve(const double *weights, int32_t *rows, int64_t n, int32_t *work)
 {
     int64_t most = (n + 1) / 2, first = 0, second = 0;
@@ -306,9 +306,9 @@ void pfd_bucket_table_close(pfd_bucket_table *table)
 
 /* ---- The record of each row ------------------------------------------------------------------ */
 
-/* A random order of the n records of a group, which all groups of a bucket with this size have,
- * each from another record on.  Small ones are made by swaps: the domain of a pfd_permutation would
- * be much larger. */
+/* A random order of the n records of a group.  All groups of a bucket with this size share it, each
+ * from another record on.  An order of few records is made by swaps: the domain of a
+ * pfd_permutation would be much larger. */
 enum { most_swapped = 64 };
 
 typedef struct group_order {
@@ -352,12 +352,14 @@ typedef struct lookup {
     group_order orders[2];
 } lookup;
 
-static const pfd_bucket *find_bucket(const pfd_bucket_table *table, int64_t position)
+/* The last bucket whose int64_t at `offset`, first_position or first_batch, is at most `value`. */
+static const pfd_bucket *find_bucket(const pfd_bucket_table *table, size_t offset, int64_t value)
 {
     const pfd_bucket *bucket = table->buckets;
-    for (int64_t left = table->num_buckets; left > 1;) { /* the last that begins by then */
+    for (int64_t left = table->num_buckets; left > 1;) {
         int64_t half = left / 2;
-        if (bucket[half].first_position <= position) bucket += half;
+        const void *first = (const char *)&bucket[half] + offset;
+        if (*(const int64_t *)first <= value) bucket += half;
         left -= half;
     }
     return bucket;
@@ -365,7 +367,7 @@ static const pfd_bucket *find_bucket(const pfd_bucket_table *table, int64_t posi
 
 static void enter_bucket(lookup *at, int64_t position)
 {
-    at->bucket = find_bucket(at->table, position);
+    at->bucket = find_bucket(at->table, offsetof(pfd_bucket, first_position), position);
     at->size = at->bucket->num_records / at->bucket->rows;
     at->num_larger = at->bucket->num_records % at->bucket->rows;
     at->orders[0].n = at->orders[1].n = 0;
@@ -410,12 +412,7 @@ void pfd_bucket_table_records(const pfd_bucket_table *table, uint64_t key, int32
 void pfd_bucket_table_batch(const pfd_bucket_table *table, int64_t batch, int64_t *begin,
                             int64_t *end)
 {
-    const pfd_bucket *bucket = table->buckets;
-    for (int64_t left = table->num_buckets; left > 1;) {
-        int64_t half = left / 2;
-        if (bucket[half].first_batch <= batch) bucket += half;
-        left -= half;
-    }
+    const pfd_bucket *bucket = find_bucket(table, offsetof(pfd_bucket, first_batch), batch);
     int64_t after = end_of(table, bucket);
     *begin = bucket->first_position + (batch - bucket->first_batch) * bucket->rows;
     *end = after - *begin < bucket->rows ? after : *begin + bucket->rows;
@@ -506,7 +503,7 @@ static void batch(const pfd_view *view, int64_t epoch, int64_t step, int64_t *be
     pfd_bucket_table_batch(&self->table, step, begin, end);
 }
 
-/* The lengths are those of the first epoch's order, so the records of every epoch are. */
+/* The lengths belong to the records of the first epoch, so every epoch has these records. */
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const buckets *self = (const buckets *)view;

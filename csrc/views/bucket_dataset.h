@@ -17,8 +17,8 @@
 #include "views/record_table.h"
 
 /* Bucket i has lengths in [boundaries[i - 1], boundaries[i]); without boundaries they are chosen.
- * A batch has batch_sizes[i] rows, or batch_size, or with max_tokens as many up to batch_size as
- * that allows: rows times the longest of the bucket. */
+ * A batch has batch_sizes[i] rows, or batch_size, or with max_tokens at most batch_size rows, so
+ * many that rows times the longest record of the bucket are within max_tokens. */
 typedef struct pfd_bucket_rule {
     const int64_t *boundaries, *batch_sizes; /* batch_sizes: one more, or NULL */
     int64_t num_boundaries;
@@ -54,7 +54,7 @@ pfd_status pfd_bucket_table_open(const pfd_bucket_rule *rule, const pfd_lengths 
 void pfd_bucket_table_close(pfd_bucket_table *table); /* accepts a zeroed one */
 
 /* The positions [*begin, *end) of a batch.  Positions do not depend on the epoch, the order of
- * batches and the records at positions do. */
+ * batches and the records at positions do depend on it. */
 void pfd_bucket_table_batch(const pfd_bucket_table *table, int64_t batch, int64_t *begin,
                             int64_t *end);
 
@@ -62,7 +62,7 @@ void pfd_bucket_table_batch(const pfd_bucket_table *table, int64_t batch, int64_
 void pfd_bucket_table_records(const pfd_bucket_table *table, uint64_t key, int32_t is_random,
                               const int64_t *positions, int64_t n, int64_t *records);
 
-/* The order of n rows, the heaviest first, in which the two halves have nearly the same weight, so
- * have their halves, and so on; for the caller to free.  NULL: out of memory. */
+/* An order of n rows with the heaviest first, in which the two halves have nearly the same weight,
+ * and so have their halves, and so on.  The caller frees it.  NULL: out of memory. */
 int32_t *pfd_spread_order(const double *weights, int64_t n);
 #endif

@@ -1,12 +1,13 @@
 /* ClassSampleDataset: equally many records of each class, in runs of one class.
  *
  * The runs of all epochs are one sequence: epoch e begins at run e * runs.  The classes of runs are
- * dealt in rounds, and the k-th run of a class has the draws from k * per_class on of its members,
- * which are dealt in rounds as well: see views/sampling.h.  A class is used once in each round, so
- * k is the number of the round.
+ * dealt in rounds, each class once in a round.  So the k-th run of a class is in round k; it has
+ * the draws from k * per_class on of the class's members, which are dealt in rounds as well: see
+ * views/sampling.h.
  *
- * All keys are of the key of epoch 0: 0 of it is that of classes, and c of 1 of it that of the
- * records of class c, in the order of labels.  A row's draw is counted by its position.
+ * All keys come from the key of epoch 0: its number 0 is the key of the classes; number c of its
+ * number 1 is the key of the records of class c, in the order of labels.  The position of a row
+ * tells its draw apart.
  */
 #include "core/error.h"
 #include "core/radix_sort.h"
@@ -35,12 +36,6 @@ typedef struct class_members {
     int64_t *begins;     /* of each class in records[], and their end */
     uint32_t *records;   /* class by class, by ascending label; those of a class in their order */
 } class_members;
-
-static void free_members(class_members *members)
-{
-    free(members->begins);
-    free(members->records);
-}
 
 /* Keeps the classes with at least `least` of the n records, at the front of records[]. */
 static pfd_status keep_classes(const uint64_t *keys, int64_t n, int64_t least,
@@ -89,7 +84,9 @@ typedef struct class_sample {
 
 static void close_view(pfd_view *view)
 {
-    free_members(&((class_sample *)view)->members);
+    class_members *members = &((class_sample *)view)->members;
+    free(members->begins);
+    free(members->records);
     free(view);
 }
 
@@ -103,7 +100,7 @@ typedef struct member_round {
     pfd_deal deal;
 } member_round;
 
-/* What the rows of one call share.  Of few classes each is used more often than once in a call. */
+/* What the rows of one call share: where classes are few, a call uses each class several times. */
 typedef struct dealer {
     const class_sample *self;
     uint64_t class_key, member_key;
@@ -263,13 +260,13 @@ static const pfd_attr attr_table[] = {
                  "How many runs in a row are of different classes; 0: as many as there are "
                  "classes."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, per_class, PFD_ATTR_INT64, "1", 1, 1048576, NULL,
-                 "Records of a run, which are of one class and differ."),
+                 "Records of a run: different records of one class."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
                  "Records of an epoch, a multiple of classes * per_class; 0: the largest one up "
                  "to the number of records."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, too_few, PFD_ATTR_CHOICE, "wrap", 0, 0, "wrap|drop",
-                 "Classes with fewer than per_class records: wrap has records of them twice in a "
-                 "run, drop leaves them out."),
+                 "Classes with fewer than per_class records: wrap uses their records twice in a "
+                 "run, drop leaves these classes out."),
     PFD_SEED_ATTR(class_sample_dataset_attrs),
 };
 

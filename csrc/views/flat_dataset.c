@@ -164,11 +164,11 @@ static const pfd_attr attr_table[] = {
                  "How many rows are made of each record."),
     PFD_ATTR_ROW(flat_dataset_attrs, divided, PFD_ATTR_LIST_INT64, NULL, 0, 0, NULL,
                  "Which inputs have a part for each row, along their first dimension: numbers from "
-                 "0. The others are the same in all rows of a record."),
+                 "0. The other inputs are the same in all rows of a record."),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The same fields; of those that are divided, one part of the record's row."},
+    {"out", "The same fields; a divided field has one part of the record's row."},
 };
 
 static const pfd_op flat_dataset = {

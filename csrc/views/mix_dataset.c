@@ -1,10 +1,10 @@
 /* MixDataset: several data sets, drawn by weights.
  *
- * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and
- * how many rows of that source are before it in the run: draw d is record d % N of the source's
+ * Row p of epoch e is row e * size + p of the run.  The schedule gives the source of a row, and the
+ * number d of rows of that source before it in the run: the row is record d % N of the source's
  * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
- * and an epoch goes on where the last one ended.  Its repeats are told apart by the number of the
- * source's epoch.  Random turns: block b of an epoch is permuted by number b of the epoch's key. */
+ * and an epoch goes on where the last one ended.  The number of the source's epoch tells repeats
+ * apart.  With random turns, block b of an epoch is permuted by number b of the epoch's key. */
 #include "views/mix_dataset.h"
 
 #include "core/error.h"
@@ -286,28 +286,31 @@ static int32_t all_are_exhausted(const pfd_mix_schedule *schedule, const int64_t
     return 1;
 }
 
-int64_t pfd_mix_schedule_first_exhausted(const pfd_mix_schedule *schedule, const int64_t *records)
+/* The largest n below PFD_MIX_MOST_ROWS at which the test gives what it gives at 0: counts never
+ * fall, so it changes once. */
+static int64_t last_unchanged(int32_t (*test)(const pfd_mix_schedule *, const int64_t *, int64_t),
+                              const pfd_mix_schedule *schedule, const int64_t *records,
+                              int32_t at_0)
 {
-    int64_t low = 0, high = PFD_MIX_MOST_ROWS; /* counts never fall */
-    if (none_is_overdrawn(schedule, records, high)) return high;
+    int64_t low = 0, high = PFD_MIX_MOST_ROWS;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        if (none_is_overdrawn(schedule, records, middle)) low = middle;
+        if (test(schedule, records, middle) == at_0) low = middle;
         else high = middle;
     }
     return low;
 }
 
+int64_t pfd_mix_schedule_first_exhausted(const pfd_mix_schedule *schedule, const int64_t *records)
+{
+    if (none_is_overdrawn(schedule, records, PFD_MIX_MOST_ROWS)) return PFD_MIX_MOST_ROWS;
+    return last_unchanged(none_is_overdrawn, schedule, records, 1);
+}
+
 int64_t pfd_mix_schedule_all_exhausted(const pfd_mix_schedule *schedule, const int64_t *records)
 {
-    int64_t low = 0, high = PFD_MIX_MOST_ROWS;
-    if (!all_are_exhausted(schedule, records, high)) return -1;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (all_are_exhausted(schedule, records, middle)) high = middle;
-        else low = middle;
-    }
-    return high;
+    if (!all_are_exhausted(schedule, records, PFD_MIX_MOST_ROWS)) return -1;
+    return last_unchanged(all_are_exhausted, schedule, records, 0) + 1;
 }
 
 uint64_t pfd_mix_schedule_past(const pfd_mix_schedule *schedule, int64_t n)
@@ -518,7 +521,7 @@ static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
     return PFD_OK;
 }
 
-/* Rows from which the sets of weights hold: as given, or the next block's first. */
+/* The rows from which the sets of weights hold: as given, or the first row of the next block. */
 static void find_starts(const mix *self, const pfd_list_int64 *segments, int64_t *out)
 {
     for (int64_t i = 0; i < segments->size; i++) {
@@ -600,11 +603,12 @@ static const pfd_attr attr_table[] = {
                       PFD_NOT_IN_SPEC),
     PFD_FLOATS_ATTR(mix_dataset_attrs, mean_lengths, "", 0, 0,
                     "Mean length of each source's records, such as tokens: weights are then of "
-                    "tokens, and a record's weight is that divided by the mean length; left out, "
-                    "weights are of records."),
+                    "tokens, and a record's weight is its source's weight divided by the mean "
+                    "length; left out, weights are of records."),
     PFD_CHOICE_ATTR(mix_dataset_attrs, stop, "first_exhausted", "first_exhausted|all_exhausted",
-                    "Where an epoch ends that has no length: before a source would repeat its "
-                    "first epoch's records, or when each source has been drawn once as a whole."),
+                    "Where an epoch without a length ends: before a source would repeat the "
+                    "records of its first epoch, or when each source has been drawn once as a "
+                    "whole."),
     PFD_INT_ATTR(mix_dataset_attrs, length, "0", 0, (double)PFD_MIX_MOST_ROWS,
                  "Rows of an epoch; 0: as many as stop says."),
     PFD_CHOICE_ATTR(mix_dataset_attrs, interleave, "regular", "regular|random",
@@ -614,7 +618,7 @@ static const pfd_attr attr_table[] = {
                  "Rows of a block, with random interleave; weights change where a block begins."),
     PFD_SEED_ATTR(mix_dataset_attrs),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, source_names, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-                      "Of the sources, for messages.", PFD_NOT_IN_SPEC),
+                      "Names of the sources, for messages.", PFD_NOT_IN_SPEC),
 };
 
 static const pfd_op mix_dataset = {

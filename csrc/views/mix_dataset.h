@@ -45,19 +45,18 @@ typedef struct pfd_mix_tree {
                             where only the right side has sources, 0 */
 } pfd_mix_tree;
 
-/* Weights are finite, at least 0, and not all 0, else PFD_INVALID_ARGUMENT; as is a weight above 0
- * whose share would be 0.  A failure leaves nothing to be freed. */
+/* PFD_INVALID_ARGUMENT: a weight is negative or not finite, all weights are 0, or the share of a
+ * weight above 0 would be 0.  A failure leaves nothing to be freed. */
 pfd_status pfd_mix_tree_init(pfd_mix_tree *tree, const double *weights, int64_t num_sources,
                              pfd_error *err);
 
-/* Accepts a zeroed one. */
-void pfd_mix_tree_free(pfd_mix_tree *tree);
+void pfd_mix_tree_free(pfd_mix_tree *tree); /* accepts a zeroed one */
 
 /* How many of the first n rows are of a source. */
 int64_t pfd_mix_count(const pfd_mix_tree *tree, int64_t source, int64_t n);
 
-/* In place of each row, counted from `start`: how many rows of its source are before it, in
- * addition to base[source].  sources[i] is that source. */
+/* Replaces each row, counted from `start`, by base[source] and the number of rows of its source
+ * before it; sources[i] is the source of row i. */
 void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
                   int64_t n, int32_t *sources);
 
@@ -84,13 +83,12 @@ pfd_status pfd_mix_schedule_init(pfd_mix_schedule *schedule, const double *weigh
                                  const int64_t *starts, int64_t num_segments, int64_t num_sources,
                                  pfd_error *err);
 
-/* Accepts a zeroed one. */
-void pfd_mix_schedule_free(pfd_mix_schedule *schedule);
+void pfd_mix_schedule_free(pfd_mix_schedule *schedule); /* accepts a zeroed one */
 
 /* How many of the first n rows are of a source. */
 int64_t pfd_mix_schedule_count(const pfd_mix_schedule *schedule, int64_t source, int64_t n);
 
-/* In place of each row: how many rows of its source are before it; sources[i] is that source. */
+/* Replaces each row by the number of rows of its source before it; sources[i] is the source. */
 void pfd_mix_schedule_find(const pfd_mix_schedule *schedule, int64_t *rows, int64_t n,
                            int32_t *sources);
 

@@ -255,17 +255,15 @@ typedef struct window {
 static int64_t choose_window(const pfd_pack_table *table)
 {
     int64_t records = table->lengths.count, wanted = table->rule.window;
-    if (wanted == 0) {
-        double mean = (double)table->num_elements / (double)(records > 0 ? records : 1);
-        double held = (double)packs_per_window * (double)table->rule.length / (mean > 1 ? mean : 1);
-        wanted = held < (double)least_window ? least_window
-                 : held > (double)most_window ? most_window
-                                              : (int64_t)held;
-    }
-    return wanted;
+    if (wanted > 0) return wanted;
+    double mean = (double)table->num_elements / (double)(records > 0 ? records : 1);
+    double held = (double)packs_per_window * (double)table->rule.length / (mean > 1 ? mean : 1);
+    return held < (double)least_window ? least_window
+           : held > (double)most_window ? most_window
+                                        : (int64_t)held;
 }
 
-/* Pieces of a record that fill a pack each; *rest: elements of its last piece, if that does not. */
+/* How many pieces of a record fill a pack; *rest: elements of its last piece if it fills none. */
 static int64_t full_pieces(const pfd_pack_table *table, int64_t record, int64_t *rest)
 {
     int64_t packed = packed_length(table, record);
@@ -555,7 +553,7 @@ static const description descriptions[] = {
     {"max_seqlen", PFD_INT32, 0, 0, write_max_seqlen},
 };
 
-/* Of an element "segment_ids" or "NAME=segment_ids"; NULL: it is none of them. */
+/* The description that an element "segment_ids" or "NAME=segment_ids" names; NULL: none. */
 static const description *find_description(const char *element)
 {
     const char *kind = strchr(element, '=');
@@ -638,7 +636,8 @@ static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, 
         name > 0 ? attrs->fields.data[input] : "", pack->parts[part].whole);
 }
 
-/* Copies the parts of a row, `first_part` being the number of the first one among all. */
+/* Copies the parts of a row; `first_part`: the number of the first one among the parts of all rows.
+ */
 static pfd_status write_field(const pfd_compute_args *args, const packed *pack, int32_t i,
                               int64_t first_part, pfd_error *err)
 {
@@ -709,7 +708,7 @@ static int64_t num_parts(const pfd_view *view, const pfd_places *places)
     return n;
 }
 
-/* The lengths are those of the first epoch's order, so the records of every epoch are. */
+/* The lengths belong to the records of the first epoch, so every epoch has these records. */
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
                    pfd_part *parts)
 {
@@ -733,8 +732,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 {
     const pack_dataset_attrs *attrs = args->attrs;
     pfd_lengths lengths;
-    PFD_TRY(pfd_lengths_find("lengths", attrs->lengths, args->inner[0]->size, &lengths,
-                             err));
+    PFD_TRY(pfd_lengths_find("lengths", attrs->lengths, args->inner[0]->size, &lengths, err));
     packs *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     pfd_pack_rule rule = {.length = attrs->length,

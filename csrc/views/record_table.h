@@ -8,8 +8,8 @@
 #define PFD_VIEWS_RECORD_TABLE_H
 #include "dataset/view.h"
 
-/* The numbers of the table that is the attr's value.  PFD_INVALID_ARGUMENT where they are not one
- * of `dtype` for each of the inner view's records, and PFD_UNSUPPORTED for 2^32 records or more. */
+/* The numbers of the table that is the attr's value.  PFD_INVALID_ARGUMENT: the table has not one
+ * number of `dtype` for each record of the inner view; PFD_UNSUPPORTED: 2^32 records or more. */
 pfd_status pfd_record_table(const pfd_view_args *args, const char *attr, int64_t number,
                             int32_t dtype, const void **out, pfd_error *err);
 
@@ -48,8 +48,8 @@ static inline int64_t pfd_length_at(const pfd_lengths *lengths, int64_t record)
     return lengths->narrow ? lengths->narrow[record] : lengths->wide[record];
 }
 
-/* The table that the attr `attr` names: int32 or int64 numbers, none of them negative, one for each
- * of `records` records.  PFD_INVALID_ARGUMENT names the attr and what is wrong. */
+/* The lengths in the table that the attr names: int32 or int64, none negative, one for each of
+ * `records` records.  PFD_INVALID_ARGUMENT names the attr and what is wrong. */
 pfd_status pfd_lengths_find(const char *attr, int64_t number, int64_t records, pfd_lengths *out,
                             pfd_error *err);
 #endif

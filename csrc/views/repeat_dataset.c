@@ -16,8 +16,8 @@ typedef struct repeat {
 
 #define MOST_RECORDS (INT64_C(1) << 62) /* as of a permutation */
 
-/* No two repeats share an epoch of the inner view, so a shuffle in it reshuffles.  Repeats of one
- * epoch have every record again: the number of the repeat tells their draws apart. */
+/* Each repeat is an epoch of its own of the inner view, so a shuffle before it reshuffles.  The
+ * number of the repeat tells the draws of a record in one epoch apart. */
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const uint64_t times = (uint64_t)((const repeat *)view)->times;

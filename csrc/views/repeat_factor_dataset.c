@@ -1,4 +1,4 @@
-/* RepeatFactorDataset: each record so often as its factor says, on average over the epochs.
+/* RepeatFactorDataset: each record as often as its factor says, on average over the epochs.
  *
  * Factors are laid end to end on a line, a cell for each, and the line is sampled at offset + 0,
  * offset + 1, ..., offset + num_rows - 1, with one random offset in [0, 1) for an epoch.  A cell of
@@ -113,7 +113,7 @@ static int64_t count_rests(const uint64_t *factors, const uint32_t *records, int
     return rests;
 }
 
-/* Of n records that are sorted by factor; those with a rest are listed again after them. */
+/* Adds the cells of n records that are sorted by factor, then those of the records with a rest. */
 static void add_cells(line *at, const uint64_t *factors, int64_t n)
 {
     factor_cells *cells = at->cells;

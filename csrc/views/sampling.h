@@ -1,9 +1,8 @@
 /* views/sampling.h -- draws from n items: in a random order, in rounds, and by weights.
  *
- * Everything is a function of keys and numbers.
+ * Every draw is a function of keys and numbers.
  *
- * THREADS  Everything here may be called from any thread; an order or a round belongs to one at a
- *          time.
+ * THREADS  Any thread may call every function; an order or a round belongs to one thread at a time.
  */
 #ifndef PFD_VIEWS_SAMPLING_H
 #define PFD_VIEWS_SAMPLING_H
@@ -25,8 +24,7 @@ typedef struct pfd_item_order {
     };
 } pfd_item_order;
 
-/* n >= 0 */
-void pfd_item_order_init(pfd_item_order *order, uint64_t key, int64_t n);
+void pfd_item_order_init(pfd_item_order *order, uint64_t key, int64_t n); /* n >= 0 */
 
 /* The items at the places out[0, count), in place. */
 void pfd_item_order_map(pfd_item_order *order, int64_t count, int64_t *out);
@@ -58,10 +56,10 @@ void pfd_deal_items(pfd_deal *deal, int64_t first, int64_t count, int64_t *out);
  * A. J. Walker: An efficient method for generating discrete random variables with general
  * distributions, 1977. */
 
-/* One of n columns that are drawn equally often. */
+/* Column i of n columns that are drawn equally often. */
 typedef struct pfd_alias_column {
-    uint32_t share; /* of its draws, in 2^-32: record i's, where it is column i; the others: */
-    uint32_t alias;
+    uint32_t share; /* of its draws that are record i, in 2^-32 */
+    uint32_t alias; /* the record of its other draws */
 } pfd_alias_column;
 
 /* Makes n columns of n weights, 0 < n < 2^32, finite and not negative, at least one above 0.  A

@@ -15,7 +15,7 @@
 
 #define PFD_SEED_ATTR(type)                                                                        \
     PFD_ATTR_ROW(type, seed, PFD_ATTR_INT64, "-1", -1, 9.2e18, NULL,                               \
-                 "Of the random numbers; -1: the seed of the batches.")
+                 "The seed of the random numbers; -1: the seed of the batches.")
 
 static const pfd_port pfd_view_inputs[] = {
     {"in", "The fields of a data set: blobs in batches of 1, of one reader or view."},
@@ -47,8 +47,8 @@ pfd_status pfd_view_infer(const pfd_infer_args *args, pfd_error *err);
 /* The same for a view of `num_sources` data sets, whose fields must agree. */
 pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd_error *err);
 
-/* open() of the op of a view that forms batches: it always fails, as the loader opens the views and
- * readers before it in its place. */
+/* open() of an op that forms batches.  It always fails: the loader opens the views and readers
+ * before the op instead. */
 pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 
 /* A view of the records first, first + step, and so on of its inner view. */

@@ -101,7 +101,7 @@ static double uniform_of(uint64_t bits)
     return ((double)(bits >> 11) + 1) * 0x1p-53;
 }
 
-/* In the place of the older one of those kept.  Records of weight 0 come last. */
+/* Makes the order in the place of the older kept one.  Records of weight 0 come last. */
 static const epoch_order *make_order(const weighted_shuffle *self, uint64_t key)
 {
     epoch_orders *orders = self->orders;
@@ -210,7 +210,7 @@ static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(weighted_shuffle_dataset_attrs),
     PFD_ATTR_ROW(weighted_shuffle_dataset_attrs, weights, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "A float64 for each record: how likely it is the next one, in proportion to the "
-                 "others that are left."),
+                 "other records that are left."),
     PFD_ATTR_ROW(weighted_shuffle_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
                  "Records of an epoch; 0: all that have a weight above 0."),
     PFD_SEED_ATTR(weighted_shuffle_dataset_attrs),

@@ -27,10 +27,10 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {PFD_FIELDS_ATTR(zip_dataset_attrs)};
 
 static const pfd_port inputs[] = {
-    {"in", "The fields of several data sets, those of each one together."},
+    {"in", "The fields of several data sets, the fields of each data set together."},
 };
 static const pfd_port outputs[] = {
-    {"out", "All of them: record i has the fields of record i of each data set."},
+    {"out", "All fields: record i has the fields of record i of each data set."},
 };
 
 static const pfd_op zip_dataset = {

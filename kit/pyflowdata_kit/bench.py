@@ -296,7 +296,6 @@ def measure(
 
 # ---- The report: a table, one line of advice, or JSON -------------------------------------------
 
-
 _MOST_DECODERS = 4  # lines of the table; the fastest ones share the last of them
 _WHAT = {
     "locate": "locate",

@@ -34,7 +34,6 @@ def files_like(file: Path, files: Sequence[Path]) -> list[Path]:
 
 # ---- Places of records --------------------------------------------------------------------------
 
-
 _WIDEST_GAP = 64  # bytes between two records, of which more are no frame of a record
 _END = 4  # bytes at a record's beginning and end that messages call its head and tail
 

@@ -196,7 +196,6 @@ def _name(number: int) -> str:
 
 # ---- Several groups at a time, and their results in the order of GROUPS -------------------------
 
-
 _LOOK = 0.25  # seconds between two looks at how long the groups take
 _Started = Callable[[str], None]
 

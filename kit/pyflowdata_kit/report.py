@@ -69,7 +69,6 @@ def _cause_of(id: str, earlier: Iterable[str]) -> str:
 
 # ---- Findings of memory: forbidden pages name the function, --asan the line too -----------------
 
-
 _OF_MEMORY = re.compile(
     "(reads|writes)-(past|before|into)-.*|late-.*|returns-wild-pointer|null-pointer|stack-overrun|"
     "crash"
@@ -84,7 +83,6 @@ def names_line(id: str, is_source_given: bool) -> str:
 
 
 # ---- The report ---------------------------------------------------------------------------------
-
 
 _COLUMNS = 96
 

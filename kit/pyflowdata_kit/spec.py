@@ -181,7 +181,6 @@ def has_folders(spec: Spec) -> bool:
 
 # ---- Nodes like a given one: over other files, or with another value of an attr -----------------
 
-
 Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
 
 

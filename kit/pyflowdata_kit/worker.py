@@ -37,7 +37,6 @@ from pyflowdata.words.plain_text import counted
 
 # ---- The part of a large sample that is checked -------------------------------------------------
 
-
 _MOST_FILES = 64
 _MOST_BYTES = 1 << 25
 
@@ -140,7 +139,6 @@ def _attr_line(name: str, value: Plain) -> str:
 
 
 # ---- The groups ---------------------------------------------------------------------------------
-
 
 _LINE = 100  # bytes of the first line that an op prints
 _PRINT_THEMSELVES = ("loader",)  # groups of more than calls of the op

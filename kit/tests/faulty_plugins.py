@@ -19,7 +19,11 @@ A plugin whose name begins with good_ has no fault, and no group.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +35,36 @@ from pyflowdata_kit.spec import Spec
 FOLDER = ROOT / "kit/tests/faulty"
 _DATA = str(ROOT / "data")
 _LINE = re.compile(r"^ \* ([a-z ]+): (.*?)(?: \*/)?$", re.M)
+
+
+_COMPILED = ROOT / "build" / "faulty"  # libraries by their sources, for all tests and the next run
+_FLAGS = ("-D_GNU_SOURCE",)
+
+
+@functools.cache
+def _headers() -> bytes:
+    """What any of the plugins may include, and the compilers that make them."""
+    headers = [*FOLDER.glob("*.h"), ROOT / "csrc/include/pyflowdata/op.h"]
+    tools = [os.environ.get(name, "") for name in ("CC", "CXX")]
+    return b"".join(path.read_bytes() for path in sorted(headers)) + repr(tools).encode()
+
+
+def compiled(source: Path, folder: Path) -> str:
+    """A plugin's library in a folder; it is compiled if its sources are new."""
+    digest = hashlib.sha256(_headers() + source.read_bytes()).hexdigest()[:16]
+    known, library = _COMPILED / f"{source.stem}-{digest}.so", folder / f"{source.stem}.so"
+    if known.exists():
+        shutil.copyfile(known, library)
+        return str(library)
+    compile_library(library, source, flags=_FLAGS)
+    _COMPILED.mkdir(parents=True, exist_ok=True)
+    new = known.with_suffix(f".{os.getpid()}")
+    shutil.copyfile(library, new)
+    new.replace(known)
+    for old in _COMPILED.glob(f"{source.stem}-" + "?" * 16 + ".so"):
+        if old != known:
+            old.unlink(missing_ok=True)
+    return str(library)
 
 
 @dataclass(frozen=True)
@@ -56,10 +90,7 @@ class Plugin:
     def compile(self, folder: Path) -> list[str]:
         """Its library as the last one, and that of its reader."""
         sources = [*([self.reader] if self.reader else []), self.path]
-        return [
-            str(compile_library(folder / f"{source.stem}.so", source, flags=("-D_GNU_SOURCE",)))
-            for source in sources
-        ]
+        return [compiled(source, folder) for source in sources]
 
     @property
     def seconds(self) -> float:

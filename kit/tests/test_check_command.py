@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from box_samples import PAYLOADS, write_box_samples
+from faulty_plugins import compiled
 from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
-from support.plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
@@ -36,7 +36,7 @@ def samples(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    return str(compile_library(tmp_path_factory.mktemp("good") / "good.so", FAULTY / "good.c"))
+    return compiled(FAULTY / "good.c", tmp_path_factory.mktemp("good"))
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ def test_quick_says_what_it_leaves_out(good, samples, here):  # noqa: F811
 
 
 def test_quick_finds_what_shows_at_once(samples, tmp_path):
-    library = compile_library(tmp_path / "plugin.so", FAULTY / "reads_past_record.c")
+    library = compiled(FAULTY / "reads_past_record.c", tmp_path)
     spec = Spec("BoxReader", attrs={"data_dir": str(samples)})
-    report = testing.run_checks(spec, [str(library)], quick=True)
+    report = testing.run_checks(spec, [library], quick=True)
     assert [fault.id for fault in report.causes] == ["reads-past-record"], report
 
 

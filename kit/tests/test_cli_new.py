@@ -1,5 +1,6 @@
 """The plugins that `pyflowdata new` writes: they work as they are."""
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import sys
 import pytest
 from support.command import here  # noqa: F401  (a fixture)
 from support.installing import environment
+from support.page_runner import PageProcess
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -140,6 +142,91 @@ def test_what_to_do_next(here, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setenv("PATH", str(tmp_path))
     said = here("new", "reader", "two", "--dir", tmp_path).stdout
     assert said.endswith(f"/two && make test PYTHON={sys.executable}\n")
+
+
+# ---- Its format ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def command():
+    """command(folder, "head", ...): its status and what it prints."""
+    process = PageProcess()
+    yield process.command
+    process.close()
+
+
+@pytest.fixture(scope="module")
+def crates(command, tmp_path_factory):
+    """What `pyflowdata new reader` writes, as it is: the folder and its sample files."""
+    folder = tmp_path_factory.mktemp("plugin")
+    assert command(folder, "new", "reader", "crates")[0] == 0
+    done = run("make", f"PYTHON={sys.executable}", cwd=folder / "crates")
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = sorted((folder / "crates" / "sample").iterdir())
+    for number, file in enumerate(files):  # nothing but the content says what they are
+        shutil.copy(file, folder / f"file-{number}")
+    return folder
+
+
+@needs_tools
+def test_commands_know_a_plugins_format(crates, command):
+    def ask(*arguments):
+        return command(crates, *arguments, "--plugin", "crates/crates.so")
+
+    status, said = ask("head", "file-0")
+    assert status == 0 and said.startswith("file-0: Crates records, "), said
+    assert "values:float32[4]" in said and "label:int32" in said
+    records = int(said.split(", ")[1].split()[0])
+    assert ask("verify", "file-0") == (
+        0, f"file-0: Crates records: {records} records whole, no damage\n"
+    )  # fmt: skip
+    status, said = ask("stats", "--json", "file-0")
+    assert json.loads(said)["records"] == records
+    assert set(json.loads(said)["fields"]) == {"values", "label"}
+    convert_in_two_processes(ask, records, "option.tfrecord")
+    assert ask("convert", "file-0", "a", "--to", "crates")[0] == 2  # there is no writer
+
+
+@needs_tools
+def test_commands_know_the_format_of_a_plugin_that_the_environment_names(crates):
+    def ask(*arguments):
+        done = pyflowdata(*arguments, cwd=crates, PYFLOWDATA_PLUGINS="crates/crates.so")
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = ask("head", "file-0")
+    assert status == 0 and said.startswith("file-0: Crates records, "), said
+    convert_in_two_processes(ask, int(said.split(", ")[1].split()[0]), "env.tfrecord")
+
+
+def convert_in_two_processes(ask, records, target):
+    status, said = ask("convert", "file-0", target, "--shards", 2, "--jobs", 2, "--quiet")
+    assert status == 0 and f"Crates records to TFRecord: {records} records" in said, said
+
+
+@needs_tools
+def test_damage_of_a_plugins_file_is_found(crates, command):
+    data = bytearray((crates / "file-0").read_bytes())
+    data[-1] ^= 1
+    (crates / "damaged").write_bytes(data)
+    status, said = command(crates, "verify", "damaged", "--plugin", "crates/crates.so")
+    assert status == 1 and "checksum" in said and "1 damaged place" in said
+
+
+@needs_tools
+def test_python_knows_a_plugins_format(crates):
+    code = (
+        "import pyflowdata as flow\n"
+        "from pyflowdata.formats import FORMATS, detect, open_source\n"
+        "assert 'crates' not in FORMATS\n"
+        "flow.load_library('crates/crates.so')\n"
+        "assert FORMATS['crates'].origin.endswith('crates.so') and 'crates' in list(FORMATS)\n"
+        "assert detect('file-0').format == 'crates'\n"
+        "source = open_source(['file-0', 'file-1'])\n"
+        "print([field.type for field in source.fields])\n"
+        "print(sum(len(batch['label']) for batch in source.batches(batch_size=3)) > 0)\n"
+    )
+    done = run(sys.executable, "-c", code, cwd=crates)
+    assert done.stdout == "['float32[4]', 'int32']\nTrue\n", done.stdout + done.stderr
 
 
 # ---- What `new` refuses -------------------------------------------------------------------------

@@ -8,13 +8,12 @@ import sys
 
 import pytest
 from box_samples import PAYLOADS, box_file, write_box_samples
+from faulty_plugins import compiled
 from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
-from support.plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
-from pyflowdata_kit.spec import Spec
 
 FAULTY = ROOT / "kit/tests/faulty"
 DATA = str(ROOT / "data")
@@ -28,8 +27,7 @@ def samples(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    library = tmp_path_factory.mktemp("good") / "good.so"
-    return str(compile_library(library, FAULTY / "good.c"))
+    return compiled(FAULTY / "good.c", tmp_path_factory.mktemp("good"))
 
 
 def pyflowdata(*arguments, cwd=None):

@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from support.cffi_declarations import assert_same, cffi_of
 from support.paths import ROOT
 
 from pyflowdata_kit import binding as kit
+from tools import declarations
 
 PACKAGE = ROOT / "kit/pyflowdata_kit"
 HEADER = PACKAGE / "include/pyflowdata_kit/kit.h"
@@ -57,6 +59,15 @@ def test_a_kit_beside_a_library_of_another_build_is_refused(tmp_path):
 
 def test_struct_sizes_of_python_are_those_of_the_library():
     assert kit.expected_abi_version() == kit.lib.pfd_kit_abi_version()
+
+
+def test_what_python_knows_of_the_header_is_current():
+    path = PACKAGE / "declared.py"
+    assert path.read_text() == declarations.module(path), "run `make`"
+
+
+def test_the_declarations_are_what_cffi_reads(tmp_path):
+    assert_same(kit.ffi, kit.lib, cffi_of(tmp_path, HEADER), PACKAGE / "libpyflowdata_kit.so")
 
 
 def test_only_checks_and_benchmarks_load_the_kit():

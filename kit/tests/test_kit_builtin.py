@@ -2,8 +2,12 @@
 
 import gzip
 
+import numpy as np
 import pytest
+from formats.flat_files import idx
+from support.finder import FINDER, rows_of
 from support.op_samples import FIXTURES, SAMPLES, TOKENS
+from support.plugin_sources import build
 
 import pyflowdata as flow
 from pyflowdata import testing
@@ -114,3 +118,23 @@ def test_compressed_files_pass(name, tmp_path):
     for finding in report.findings:
         text = " ".join(finding.text.split())
         assert text.startswith("1 of ") and unnoticed[finding.id] in text
+
+
+def test_images_and_labels_pass(tmp_path):
+    """The labels are read from where they are, so that no copies of them are damaged."""
+    pixels = np.random.default_rng(7).integers(0, 256, (20, 3, 4), np.uint8)
+    (tmp_path / "part-0").write_bytes(idx(pixels))
+    (tmp_path / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))
+    images, _ = flow.IDXReader(tmp_path, labels=tmp_path / "labels", shape=(3, 4),
+                               label_dtype="int32", batch_size=4)  # fmt: skip
+    report = testing.check_reader(images)
+    assert report.passed
+    expected = {"damage-unnoticed", "cut-unnoticed", "sample-poor"}
+    assert {finding.id for finding in report.findings} <= expected
+
+
+def test_a_reader_that_finds_its_attrs_passes(tmp_path):
+    finder = flow.load_library(build(tmp_path / "finder", FINDER))
+    path, _ = rows_of(tmp_path, 3)
+    report = testing.check_reader(finder.FinderReader(files=path, batch_size=2), records=6)
+    assert report.passed, report

@@ -4,8 +4,7 @@ import struct
 
 import pytest
 from box_samples import box_file, write_box_samples, write_indexed_samples
-from faulty_plugins import FOLDER
-from support.plugin_sources import compile_library
+from faulty_plugins import FOLDER, compiled
 
 from pyflowdata import testing
 from pyflowdata_kit.damaged_copies import KINDS
@@ -20,11 +19,9 @@ def check(tmp_path_factory):
     """Runs some groups over a folder, by one of the readers without a fault."""
 
     def run(folder, *groups, name="good_wide", **options):
-        library = tmp_path_factory.getbasetemp() / f"{name}.so"
-        if not library.exists():
-            compile_library(library, FOLDER / f"{name}.c", flags=("-D_GNU_SOURCE",))
+        library = compiled(FOLDER / f"{name}.c", tmp_path_factory.getbasetemp())
         box = Spec("BoxReader", attrs={"data_dir": str(folder)})
-        return testing.run_checks(box, [str(library)], groups=groups, checksums=True, **options)
+        return testing.run_checks(box, [library], groups=groups, checksums=True, **options)
 
     return run
 

@@ -11,6 +11,7 @@ import pytest
 from box_samples import write_samples
 from faulty_plugins import FOLDER, FUZZED, GOOD, ONLY_SANITIZED, PLUGINS
 from support.command import here  # noqa: F401  (a fixture)
+from support.pairs import folder, pairs  # noqa: F401
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -126,6 +127,25 @@ def test_a_python_function_is_checked_without_sanitizers():
     report = testing.check_decoder(blob, native=native, quick=True)
     assert {"records", "types", "threads"} <= report.groups.keys()
     assert "asan: KitTotal is a function of Python or numba, which has no" in str(report)
+
+
+def test_a_function_of_numba_is_checked_without_sanitizers(folder):  # noqa: F811
+    numba = pytest.importorskip("numba", reason="numba is not installed: pip install numba")
+    row = ("float64", (1,))
+
+    @flow.register_decoder(
+        inputs={"x": row, "y": row}, outputs={"out": row}, per="row", replace=True
+    )
+    @numba.njit
+    def numba_checked(x, y, out, scale=2.0):
+        out[0] = scale * x[0] + y[0]
+
+    x, y = pairs(folder)
+    report = testing.check_decoder(
+        numba_checked(x, y), quick=True, native=testing.Native([], sanitizers=["asan", "tsan"])
+    )
+    assert {"records", "types", "threads"} <= report.groups.keys()
+    assert [said for said in report.left_out if said.startswith("tsan: NumbaChecked is a function")]
 
 
 def test_c_and_cpp_go_into_one_library(tmp_path):

@@ -142,7 +142,7 @@ def _print_traceback(
 
 
 def _drop_output() -> None:
-    """What reads our output has enough: nothing may be written any more, not even at exit."""
+    """Drops further output, also at exit: the reader of a pipe has closed it."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""What this installation is made of: for `pyflowdata --version` and for reports of faults."""
+"""The parts of this installation, for `pyflowdata --version` and for reports of faults."""
 
 from __future__ import annotations
 

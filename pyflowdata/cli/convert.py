@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _change(args: argparse.Namespace) -> ImageChange | None:
-    """What becomes of images."""
+    """The change of images that the options ask for."""
     if args.resize is None and args.image_format is None and args.quality is None:
         return None
     format = args.image_format or ImageChange.format
@@ -130,13 +130,13 @@ def _bounds(args: argparse.Namespace, records: int) -> list[int]:
 
 
 class _Size(NamedTuple):
-    """What a source holds.
+    """The size of a source.
 
     Attributes:
-        records: How many; -1: not counted.
-        is_stream: Whether they come in sequence only.
+        records: The number of records; -1: not counted.
+        is_stream: Whether the records come in sequence only.
         data: A fingerprint of the data.
-        batch_size: How many are to be read at a time.
+        batch_size: Records to read at a time.
     """
 
     records: int
@@ -146,7 +146,7 @@ class _Size(NamedTuple):
 
 
 def _size(source: Source, is_needed: bool) -> _Size:
-    """What a source holds; a stream is read once to be counted, where shards need that."""
+    """The size of a source; a stream is read once to be counted, where shards need that."""
     none = _Size(0, False, "no records", 1)
     if source.is_empty:
         return none

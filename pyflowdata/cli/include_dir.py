@@ -8,7 +8,7 @@ from .. import include_dir
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """Declares no options."""
 
 
 def run(args: argparse.Namespace) -> int:

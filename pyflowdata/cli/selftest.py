@@ -34,7 +34,7 @@ Check = Callable[[Path], None]  # is given an empty folder; raises what it finds
 
 
 class Skipped(Exception):
-    """A check that this machine or this build has not what it needs for."""
+    """The machine or the build lacks what a check needs."""
 
 
 def need(library: str) -> None:
@@ -96,7 +96,7 @@ def npy(folder: Path) -> None:
 
 
 def _crc32c(data: bytes) -> int:
-    """Bit by bit, as the polynomial says."""
+    """CRC-32C, bit by bit."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -352,7 +352,7 @@ def run_checks(say: Callable[[str], None], checks: list[Check] | None = None) ->
             except Skipped as reason:
                 skipped += 1
                 say(f"skipped   {_title(check)}: {reason}")
-            except Exception:  # whatever it is: the others are still of use
+            except Exception:  # the other checks are still useful
                 failures.append(traceback.format_exc())
                 say(f"FAILED    {_title(check)}")
             else:
@@ -370,7 +370,7 @@ def run_checks(say: Callable[[str], None], checks: list[Check] | None = None) ->
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """Declares no options."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -149,7 +149,7 @@ def _run_until_measured(script: str, watch: ScriptWatch) -> int:
 
 
 def _print_traceback(failure: BaseException) -> None:
-    """As Python prints it, without the frames of this command."""
+    """Prints an exception as Python does, without the frames of this command."""
     trace = failure.__traceback__
     ours = (__file__, runpy.__file__, "<frozen runpy>")
     while trace is not None and trace.tb_frame.f_code.co_filename in ours:

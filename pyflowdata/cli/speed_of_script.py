@@ -78,7 +78,7 @@ class ScriptWatch:
 
     @property
     def limits(self) -> Limits:
-        """What was measured."""
+        """The measured speeds."""
         both = self._together.measured if self._together else None
         training = self._training.measured if self._training else None
         taken = [(part.steps, part.seconds) for part in (training, both) if part is not None]
@@ -89,7 +89,7 @@ class ScriptWatch:
         return Limits(self._alone, training, both, notes_of(short, other_programs(self._usage)))
 
     def take(self, asked: _Batches) -> Any:
-        """What next() of an iterator gives; a forked child is not watched."""
+        """The next batch of an iterator; a forked child is not watched."""
         if not self.is_here:
             return next(asked.batches)
         watched = self._loader() if self._loader is not None else None
@@ -193,7 +193,7 @@ class _Together:
         return Steps(self._done, self._records, self._elapsed, self._waited)
 
     def forget_step(self) -> None:
-        """What was done since the last batch is not a step: the loop over it was left."""
+        """Forgets the time since the last batch, which is no step: the script left the loop."""
         self._before = None
 
     def end_step(self) -> bool:
@@ -247,7 +247,7 @@ class _Training(_Together):
         self.replay.check()
 
     def end_step(self) -> bool:
-        """As of _Together; where batches are copied, devices have done their work before."""
+        """Ends a step; where batches are copied, devices finish their work first."""
         if self.replay.is_copied:
             wait_for_devices()
         return super().end_step()

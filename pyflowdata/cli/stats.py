@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Numbers:
-    """What is known of the numbers of a field."""
+    """Statistics of the numbers of a field."""
 
     def __init__(self) -> None:
         self.count = self.nans = 0
@@ -169,8 +169,8 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
 
 
 def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]:
-    """What the fields of all records hold, how many bytes each record has, and how many the files
-    of records, where a field is their content."""
+    """The statistics of each field, the bytes of each record, and those of the files in the field
+    `file_field`."""
     names = [field.name for field in source.fields]
     wanted = [*names, RECORD] if source.has_records or not names else names
     if file_field and file_field not in names:

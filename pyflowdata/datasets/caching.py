@@ -216,8 +216,8 @@ class Caching(DatasetBase):
     """The method of `Dataset` that keeps computed records."""
 
     def cache(self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = "") -> SetT:
-        """The same records, computed once: the first loader that needs them writes all of them into
-        a file, and they are read from it after that, in any order.
+        """The records, computed once: the first loader that needs them writes all of them into a
+        file, and loaders read them from there after that, in any order.
 
         The processes of a machine share the file, and one of them makes it.  It is made again where
         the data files, ops or attrs differ.  Random ops and shuffles belong after it.

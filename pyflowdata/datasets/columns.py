@@ -79,8 +79,8 @@ def _bytes_of(values: Any) -> bytes:
 Array = npt.NDArray[Any]
 Columns = dict[str, Any]
 
-_LEAST_BYTES = 16 << 20  # of data, for the disk: as indexes
-_LEAST_SECONDS = 1.0  # or the time that a pass took
+_LEAST_BYTES = 16 << 20  # data whose columns are kept on disk, as indexes are
+_LEAST_SECONDS = 1.0  # the same, for the time of a pass
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
@@ -89,7 +89,7 @@ ID = "id"  # in a batch: file and number of each record
 
 @dataclass(frozen=True)
 class Computation:
-    """What a pass computes.
+    """A value of each record, for a pass to compute.
 
     Attributes:
         blobs: The fields that it needs.
@@ -99,7 +99,7 @@ class Computation:
         sample: The values of a batch without rows, if they are known.
         with_id: Whether a batch has the blob `ID` of the records, too.
         prepare: Called with the open loader before a pass.
-        of_all: What becomes of the values of all records.
+        of_all: Maps the values of all records to the result.
     """
 
     blobs: Mapping[str, Blob]

@@ -57,7 +57,7 @@ def _joined(batches: Sequence[Any]) -> Any:
 
 
 class _Opened(NamedTuple):
-    """What reads the records of a data set.
+    """An open loader of the records of a data set.
 
     Attributes:
         loader: In batches of up to `most` records.
@@ -81,7 +81,7 @@ class Reading(DatasetBase):
         return {name: value for name, value in vars(self).items() if name != "_opened"}
 
     def _reader(self) -> _Opened:
-        """What reads single records, kept open; a forked child opens its own.
+        """The loader of single records, kept open; a forked child opens its own.
 
         Raises:
             CorruptDataError: With the reason "no-records" where there are none.

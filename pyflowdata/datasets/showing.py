@@ -275,7 +275,7 @@ def _list(
 
 
 def _image_column(table: Mapping[Any, Any], wanted: Any) -> Any:
-    """As `image_column`; of bytes alone it says why they are no image."""
+    """The column of images, by name; for bytes that are no images the error says why."""
     if not isinstance(wanted, (str, int, type(None))):
         raise InvalidArgumentError(f"image = {shown(wanted)}; it must be the name of a column")
     try:

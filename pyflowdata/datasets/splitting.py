@@ -282,12 +282,7 @@ class _Split:
     def __init__(
         self, data: DatasetBase, sizes: _Sizes, by: Sequence[str] | None, seed: int
     ) -> None:
-        """Args:
-        data: The records.
-        sizes: The sizes of the parts.
-        by: The fields whose values decide; None: the record itself.
-        seed: The seed of the hashes.
-        """
+        """Checks that hashes can split the records, by some fields or (None) by the record."""
         refuse_changing_order(data)
         fields = data._fields
         for name in by or ():

@@ -341,7 +341,7 @@ class Value(Reading):
         """Whether there is a field of this name."""
         if not isinstance(name, str):
             raise TypeError(
-                f"{type(name).__name__} in a Dataset: `in` is asked of the names of its fields"
+                f"{type(name).__name__} in a Dataset: `in` takes the name of a field, a str"
             )
         return name in self._fields
 

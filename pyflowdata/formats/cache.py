@@ -1,6 +1,6 @@
 """A file of computed records, which CacheReader reads: csrc/formats/cache/cache_reader.c.
 
-It is written under another name, synced and renamed, so whoever finds it finds all of it.  Its
+The file is written under another name, synced and renamed: under its own name it is complete.  Its
 bytes depend on the records alone: a loader's state goes on with the cache of another machine.
 """
 
@@ -31,7 +31,6 @@ _PAGE = 4096
 
 
 def _types(fields: Mapping[str, Blob]) -> bytes:
-    """The row types of the fields."""
     packed = b""
     for blob in fields.values():
         shape = [-1 if size is None else size for size in blob.shape[1:]]
@@ -41,7 +40,7 @@ def _types(fields: Mapping[str, Blob]) -> bytes:
 
 
 def _record_bytes(fields: Mapping[str, Blob]) -> int:
-    """Of every record; 0: they differ."""
+    """The bytes of every record; 0: records differ in size."""
     if any(blob.is_ragged for blob in fields.values()):
         return 0
     sizes = [blob.dtype.itemsize * int(np.prod(blob.dense_row_shape)) for blob in fields.values()]
@@ -54,13 +53,7 @@ def encoded_records(blobs: Sequence[Blob]) -> Blob:
 
 
 def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[Blob, ...]:
-    """The fields of the records of a file.
-
-    Args:
-        cache: What makes the file before a loader opens it.
-        path: The file.
-        fields: Of its records.
-    """
+    """The fields of the records of a file, which `cache` makes before a loader opens it."""
     listed = list(fields)
     outputs = output_names(field.name for field in listed)
     specs = [f"{name}:{field.type}" for name, field in zip(outputs, listed, strict=True)]
@@ -69,16 +62,14 @@ def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[B
 
 
 class CacheWriter:
-    """Writes a file of records; use it with `with`: without `finish()` nothing is left.
+    """Writes a file of records; use it with `with`: without `finish()` no file is left.
 
     Attributes:
         records, bytes: How much was written.
     """
 
     def __init__(self, temporary: Path, fields: Mapping[str, Blob]) -> None:
-        """Args:
-            temporary: Where the records are written.
-            fields: Of the records.
+        """Makes the file `temporary`, for records of these fields.
 
         Raises:
             FileError: The file cannot be made.
@@ -99,16 +90,11 @@ class CacheWriter:
 
     @property
     def fileno(self) -> int:
-        """Of the open file."""
+        """The number of the open file."""
         return self._file.fileno()
 
     def write(self, records: Array, row_splits: Array) -> None:
-        """Adds records.
-
-        Args:
-            records: Their bytes, one after another.
-            row_splits: Where each begins, and the last one ends.
-        """
+        """Adds records, whose bytes are back to back; record i is `row_splits[i:i + 2]` of them."""
         self._file.write(records.data)
         if not self._record_bytes:
             self._ends.append(row_splits[1:] + self.bytes)
@@ -120,7 +106,7 @@ class CacheWriter:
         table = self._first + self.bytes
         if not self._record_bytes:
             self._file.write((np.concatenate(self._ends) + self._first).data)
-        self._file.truncate()  # without records nothing was written up to here
+        self._file.truncate()  # without records nothing was written before this place
         places = (self._first, table, self._file.tell(), 0)
         header = _HEADER.pack(
             _MAGIC, _VERSION, self._num_fields, self.records, self._record_bytes, *places

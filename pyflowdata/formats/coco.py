@@ -11,10 +11,8 @@ from .base.source import Source
 
 
 class COCO(Format):
-    """Its images are read one after the other, whatever their sides are."""
-
     def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
-        """The source without groups: they are for batches that are padded."""
+        """Turns group_by_ratio off: groups are for batches that are padded."""
         given = {name for name, _ in source.attrs}
         if "group_by_ratio" not in given:
             attrs = (*source.attrs, ("group_by_ratio", False))

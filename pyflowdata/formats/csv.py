@@ -1,4 +1,4 @@
-"""CSV files: types of cells, dialect and columns of a file, the writer, and what commands need."""
+"""CSV files: types of cells, dialect and columns of a file, the writer, and the format."""
 
 from __future__ import annotations
 
@@ -45,10 +45,8 @@ from .base.reader_values import files_in, reading_in
 from .base.source import Progress, Source, make_node
 from .base.writer import Shard, Writer
 
-
 # ---- Types of cells -----------------------------------------------------------------------------
-
-# The types of columns: the narrowest that hold all of their cells.
+# A column has the narrowest type that holds all of its cells.
 
 TYPES = "CSVCellTypes"
 
@@ -56,13 +54,13 @@ TYPES = "CSVCellTypes"
 _MISSING, _TEXT, _FLOAT, _INTEGER, _NEGATIVE, _UNSIGNED, _BEYOND = (1 << bit for bit in range(7))
 _INEXACT, _INFINITE = 128, 256
 _INTEGERS = _INTEGER | _NEGATIVE | _UNSIGNED | _BEYOND
-_NUMBERS_PER_ODD = 10  # from which on a column of bytes may be one of numbers
+_NUMBERS_PER_ODD = 10  # from this ratio on a column of bytes gets a note
 
 UNSURE = _INEXACT | _INFINITE  # a float64 may not hold the number
 
 
 def _types_of(cells: Sequence[bytes], missing: Sequence[str]) -> list[int]:
-    """What each cell is, in the bits of CSVCellTypes."""
+    """The types of cells, in the bits of CSVCellTypes."""
     if not cells:
         return []
     rows = call(find_op(TYPES), None, {"missing": list(missing)}, {"in": list(cells)})
@@ -84,12 +82,12 @@ def _dtype_of(types: int) -> str:
 
 
 def _oddity_of(cells: Sequence[bytes], types: Sequence[int], lines: Sequence[int]) -> str:
-    """Why a column is of bytes of which nearly all cells are numbers; "" of other columns.
+    """A note of a column of bytes nearly all of whose cells are numbers; "" for other columns.
 
     Args:
-        cells: Of the first rows.
-        types: Theirs, in the bits of CSVCellTypes.
-        lines: Of the file, which they are in, from 1.
+        cells: The cells of the first rows.
+        types: Their types, in the bits of CSVCellTypes.
+        lines: Their lines in the file, from 1.
     """
     odd = [place for place, one in enumerate(types) if one & _TEXT]
     numbers = sum(bool(one & (_FLOAT | _INTEGERS)) for one in types) - len(odd)
@@ -112,23 +110,21 @@ def _is_exact(cell: bytes, types: int) -> bool:
 
 # ---- Is the first row a header? -----------------------------------------------------------------
 
-# Whether the first row of a CSV file has the names of the columns.
-
 _YEARS = range(1800, 2101)
-_SHOWN = 3  # cells of a row in a note
+_SHOWN = 3  # cells of a row that a note shows
 
 
 def _is_header(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
-    """Whether the first row has names, by what the others have in the same columns.
+    """Whether the first row has names, by the cells of the other rows in the same columns.
 
-    Names have no numbers among them, mostly.  Some may be numbers where
+    Names mostly have no numbers among them.  Some may be numbers where
 
-    - one that is text stands over numbers, or one that is a number over text;
-    - they are years, one after another, and what they stand over is not;
-    - they count from 0 after an empty name, as pandas writes them.
+    - text is above numbers in one column, or a number above text; - the numbers are years, one
+    after another, above other values; - the numbers count from 0 after an empty name, as pandas
+    writes them.
 
     Args:
-        rows: The first ones, each with a cell at least.
+        rows: The first rows, each with a cell at least.
         missing: The cells that count as missing values, besides empty ones.
     """
     first = [cell.strip() for cell in rows[0]]
@@ -146,8 +142,8 @@ def _is_header(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
 
 
 def _doubt(rows: Sequence[Sequence[str]], missing: Collection[str]) -> str:
-    """What is to be said of a first row that is read as data, and looks a little like names; "" of
-    others.  Arguments as of `is_header`."""
+    """A note of a first row that is read as data, and looks a little like names; "" for other rows.
+    Arguments as of `_is_header`."""
     first = [cell.strip() for cell in rows[0]]
     if not _are_like_names(first, missing) or len(rows) < 2:
         return ""
@@ -162,10 +158,10 @@ class _Column:
     """The cells of a column below the first row.
 
     Attributes:
-        is_full: Whether there are some, and none is empty.
-        is_numbers: Whether those that are not missing are numbers, and there are some.
-        is_text: Whether there are several, and none is a number.
-        has_years: Whether its numbers are years, and there are some.
+        is_full: Whether there are cells, and none is empty.
+        is_numbers: Whether there are cells that are not missing, and all are numbers.
+        is_text: Whether there are several such cells, and none is a number.
+        has_years: Whether there are numbers, and all are years.
     """
 
     def __init__(
@@ -181,7 +177,7 @@ class _Column:
 
 
 def _are_like_names(first: Sequence[str], missing: Collection[str]) -> bool:
-    """Whether all differ, and one at least is a word."""
+    """Whether all cells differ, and at least one is a word."""
     is_word = any(_is_name(cell) and cell not in missing for cell in first)
     return is_word and len(set(first)) == len(first)
 
@@ -189,7 +185,7 @@ def _are_like_names(first: Sequence[str], missing: Collection[str]) -> bool:
 def _names_numbers(
     first: Sequence[str], columns: Sequence[_Column], missing: Collection[str]
 ) -> bool:
-    """Whether a word stands over numbers."""
+    """Whether a word is above numbers."""
     return any(
         column.is_numbers and _is_name(cell) and cell not in missing
         for cell, column in zip(first, columns, strict=True)
@@ -197,7 +193,7 @@ def _names_numbers(
 
 
 def _are_years(named: Sequence[tuple[str, _Column]]) -> bool:
-    """Whether names are years in steps of one size, over something else."""
+    """Whether names are years in steps of one size, above other values."""
     if len(named) < 2 or not all(_is_year(cell) for cell, _ in named):
         return False
     years = [int(cell) for cell, _ in named]
@@ -222,30 +218,29 @@ def _is_year(cell: str) -> bool:
 
 
 def _is_name(cell: str) -> bool:
-    """Whether a cell may be a name in a row of which others are numbers."""
+    """Whether a cell may be a name in a row that has numbers too."""
     is_word = cell[:1].isalpha() and cell.replace("_", "a").replace(" ", "a").isalnum()
     return is_word and not _is_number(cell)
 
 
 def _has_digits_only(first: Sequence[str]) -> bool:
-    """Whether the numbers of a row are such as names can be: counts, and words as nan."""
+    """Whether all numbers of a row can be names: counts, and words such as nan."""
     return all(_is_count(cell) or cell[:1].isalpha() for cell in first if _is_number(cell))
 
 
 # ---- Dialect and columns of a file --------------------------------------------------------------
 
-# The dialect and the columns of a CSV file, as its first lines show them.
 
 @dataclass(frozen=True)
 class Table:
-    """A file's dialect and columns.
+    """The dialect and columns of a file.
 
     Attributes:
-        delimiter: Between two cells.
+        delimiter: The character between two cells.
         has_header: Whether the first line has names.
-        has_quotes: Whether cells may have line breaks in them.
+        has_quotes: Whether cells may have line breaks.
         fields: The columns.
-        has_rows: Whether a record has been seen.
+        has_rows: Whether a record was found.
     """
 
     delimiter: str
@@ -258,11 +253,11 @@ class Table:
 def _table_of(
     head: bytes, is_whole: bool, given: Mapping[str, Any], missing: Sequence[str]
 ) -> Table:
-    """From the first lines.
+    """The table that the first lines of a file show.
 
     Args:
-        head: These.
-        is_whole: Whether there are no others.
+        head: The first lines.
+        is_whole: Whether there are no other lines.
         given: Attrs of the reader.
         missing: The cells that count as missing values, besides empty ones.
     """
@@ -299,13 +294,13 @@ def _table_of(
     if said and BYTES in dtypes:
         place = dtypes.index(BYTES)
         notes[place] = notes[place] or said
-    has_quotes = '"' in text  # a later cell may have a line break where none of these has
+    has_quotes = '"' in text  # then later cells may have line breaks
     fields = tuple(_fields(names, dtypes, notes))
     return Table(delimiter, has_header, has_quotes, fields, bool(body))
 
 
 def _fields(names: list[str], dtypes: list[str], notes: list[str]) -> list[Field]:
-    """Columns x[0], x[1], ... of numbers are one field; others are fields of their own."""
+    """The fields of columns: columns x[0], x[1], ... of numbers are one field, others one each."""
     fields: list[Field] = []
     place = 0
     while place < len(names):
@@ -324,13 +319,13 @@ def _fields(names: list[str], dtypes: list[str], notes: list[str]) -> list[Field
 
 
 def _guess(field: Field) -> Field:
-    """A field whose type later rows may not have; missing floats are NaN."""
+    """A field whose type may not hold later rows; missing floats are NaN."""
     default = "nan" if field.dtype == "float64" else None
     return dataclasses.replace(field, default=default, is_guessed=field.dtype != BYTES)
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number added to repeated ones; columns without one are numbered."""
+    """The names, made different by numbers; a column without a name is named by its number."""
     found: dict[str, None] = {}
     for place, given in enumerate(names):
         name = given if given.strip() else f"column{place}"
@@ -342,13 +337,12 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _places_of(field: Field) -> range:
-    """The columns of a field, with the types of the first rows."""
+    """The numbers of the columns of a field."""
     first, _, last = field.key.partition("..")
     return range(int(first), int(last or first) + 1)
 
 
 def _cells_of(fields: Iterable[Field]) -> tuple[Field, ...]:
-    """The columns of fields, each as the bytes that are in the file."""
     return tuple(one for field in fields for one in _as_cells(field))
 
 
@@ -363,8 +357,8 @@ def _as_cells(field: Field) -> list[Field]:
 
 
 def widened(field: Field, dtypes: set[str]) -> list[Field]:
-    """The field with the type of all its columns' cells, which are of these; several fields if they
-    are not numbers."""
+    """The field in a type for all its columns, whose types are these; several fields if some are
+    bytes."""
     if BYTES in dtypes:
         return _as_cells(field)
     dtype = next(iter(dtypes)) if len(dtypes) == 1 else "float64"
@@ -382,42 +376,20 @@ def _run(names: list[str], place: int) -> int:
 
 # ---- Cells that are suspiciously long -----------------------------------------------------------
 
-# Quoted cells that span lines, and look as if a quote were missing.
 
-@dataclass(frozen=True)
-class LongCells:
-    """Cells whose lines look like rows of the file.
-
-    Attributes:
-        count: How many.
-        line: Where the first one begins, from 1.
-        lines: How many lines that one has.
-    """
-
-    count: int
-    line: int
-    lines: int
-
-
-def _suspicious_cells(path: str, delimiter: str, quote: str, num_columns: int) -> LongCells | None:
-    """The quoted cells over several lines that each have as many delimiters as a row: one quote too
-    few makes such a cell of whole rows.
-
-    Args:
-        path: A plain file.
-        delimiter: Between two cells.
-        quote: Around a cell.
-        num_columns: Of a row; of one column nothing can be said.
+def _note_of_long_cells(path: str, delimiter: str, quote: str, num_columns: int) -> str:
+    """A note of quoted cells whose lines look like rows of a plain file, as a missing quote makes
+    them of whole rows; "" if there are none, or rows have one column.
     """
     if num_columns < 2 or not quote:
-        return None
+        return ""
     between, mark = re.escape(delimiter.encode()), re.escape(quote.encode())
     inner = b"[^" + mark + b"]*"
     cell = re.compile(
         b"(?<![^" + between + b"\n])" + mark + b"(" + inner + b"(?:" + mark * 2 + inner + b")*)"
         + mark
     )  # fmt: skip
-    count = line = lines = 0
+    count = line = last = 0
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for found in cell.finditer(data):
             if b"\n" not in found[1]:
@@ -426,13 +398,17 @@ def _suspicious_cells(path: str, delimiter: str, quote: str, num_columns: int) -
             if all(one.count(delimiter.encode()) == num_columns - 1 for one in others):
                 count += 1
                 if count == 1:
-                    line, lines = data[: found.start()].count(b"\n") + 1, len(others) + 1
-    return LongCells(count, line, lines) if count else None
+                    line = data[: found.start()].count(b"\n") + 1
+                    last = line + len(others)
+    if not count:
+        return ""
+    return (
+        f"{count} quoted cells span lines that look like rows, the first one from line {line} to "
+        f"{last}: is a quote missing?"
+    )
 
 
 # ---- The writer ---------------------------------------------------------------------------------
-
-# The writer of CSV files.
 
 _ENCODER = "CSVEncoder"
 
@@ -441,7 +417,7 @@ class CSVWriter(Writer):
     """Writes CSV files: a header line, then a row for each record.
 
     A sample is a dict of numbers, text and bytes, a batch a dict of columns.  Numbers are written
-    so that reading gives the same numbers.  A row of a fixed shape has a column for each element,
+    so that readers get the same numbers.  A row of a fixed shape has a column for each element,
     named `x[0]`, `x[1]`, or `x[0][1]`.  Bytes and text are quoted where needed.
     """
 
@@ -458,14 +434,14 @@ class CSVWriter(Writer):
 
         Args:
             path: The file.
-            columns: Names of the fields, in their order; None: those of the first sample.
+            columns: The names of the fields, in their order; None: the names in the first sample.
             header: Whether each file begins with a line of names.
             delimiter: One ASCII character between two cells, which is not a part of numbers.
             **options: As for every `Writer`.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':
@@ -481,7 +457,6 @@ class CSVWriter(Writer):
         super().__init__(path, **options)
 
     def _named(self, given: Any) -> list[str]:
-        """The names of the argument `columns`."""
         names = [] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
         if not names or not all(isinstance(one, str) for one in names):
             raise InvalidArgumentError(
@@ -511,8 +486,9 @@ class CSVWriter(Writer):
         """Writes one row.
 
         Raises:
-            InvalidArgumentError: It is not a dict, or its fields differ from those before.
-            FileError: It cannot be written.
+            InvalidArgumentError: The sample is not a dict, or its fields differ from the fields
+                before.
+            FileError: The file cannot be written.
         """
         with self._naming():
             if not isinstance(sample, Mapping):
@@ -524,7 +500,7 @@ class CSVWriter(Writer):
         self.write_encoded(rows)
 
     def write_batch(self, batch: Any) -> None:
-        """Writes a row for each row of the columns; as `write`."""
+        """Writes a row for each row of the columns; raises as `write`."""
         with self._naming():
             rows = self._lines(batch)
         self.write_encoded(rows)
@@ -541,11 +517,10 @@ class CSVWriter(Writer):
         return array[np.newaxis]
 
     def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Takes the fields of rows that come encoded: name -> shape of a row."""
+        """Takes the fields of encoded rows: name -> shape of a row."""
         self._fields, self._shapes = list(shapes), dict(shapes)
 
     def _lines(self, batch: Any) -> Ragged:
-        """A line for each row."""
         found, count = columns(batch)
         if self._fields is not None and set(found) != set(self._fields):
             raise InvalidArgumentError(
@@ -583,21 +558,21 @@ def _cells(name: str, rows: Array | Ragged | list[Any]) -> Array | Ragged:
 # ---- The format ---------------------------------------------------------------------------------
 
 _STRICT = "strict_numbers"
-_MOST_OUTPUTS = 4096  # of a node
-_SCANNED = 4096  # rows at a time, when all of them are read
+_MOST_OUTPUTS = 4096  # that a node can have
+_SCANNED = 4096  # rows that are read at a time
 
 
 def _has_quote(path: str) -> bool:
-    """Whether a cell of a file may hold a line break."""
+    """Whether a cell of a file may have a line break."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(b'"') >= 0
-    except (OSError, ValueError):  # who reads it is told
+    except (OSError, ValueError):  # the reader raises it
         return False
 
 
 def _refuse_other_columns(found: Sequence[Detected]) -> None:
-    """Columns are read by number, so that all files must have the same ones."""
+    """Refuses files with other columns than the first: columns are read by number."""
     first = _first_line(found[0])
     for one in found[1:]:
         if one.head and _first_line(one) != first:
@@ -628,7 +603,7 @@ class CSV(Format):
         return list(map(str, default))
 
     def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
-        """The columns of the first file that has records; all must have the same."""
+        """The columns of the first file that has records; all files must have the same columns."""
         source = super().open(source, found, as_stored=as_stored)
         if dict(source.attrs).get("header") == "yes" and found[0].head:
             _refuse_other_columns(found)
@@ -673,18 +648,19 @@ class CSV(Format):
         return dataclasses.replace(source, is_empty=is_empty)
 
     def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
-        """The types of guessed columns, by the cells of all records."""
+        """The types of guessed columns, from the cells of all records."""
         return self._of_types(source, self._types(source, progress), exact)
 
     def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
-        """The types of guessed columns, by the cells of the first batch."""
+        """The types of guessed columns, from the cells of the first batch."""
         with contextlib.closing(self._types(source, progress)) as batches:
             first = list(itertools.islice(batches, 1))
             rest = next(batches, None)
         return self._of_types(source, first, exact and rest is None), rest is None
 
     def checked(self, source: Source) -> Source | None:
-        """With strict numbers; other words for missing values than usual are text to `widened`."""
+        """The source with strict numbers; None with own words for missing values, which `widened`
+        takes for text."""
         attrs = dict(source.attrs)
         if "missing" in attrs:
             return None
@@ -694,7 +670,7 @@ class CSV(Format):
     def _of_types(
         self, source: Source, batches: Iterable[npt.NDArray[np.uint16]], exact: bool
     ) -> Source:
-        """The types that hold cells of these types."""
+        """The source with fields whose types hold the types in all batches."""
         cells = _guessed_cells(source)
         found = np.zeros(len(cells), np.uint16)
         for types in batches:
@@ -727,7 +703,7 @@ class CSV(Format):
             yield batch[TYPES]
 
     def _refuse_inexact(self, field: Field, cells: Sequence[Field], source: Source) -> None:
-        """Looks for a number that a column of float64 does not hold."""
+        """Refuses a number that a column of float64 does not hold."""
         looked = dataclasses.replace(source, fields=tuple(cells))
         for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
             for one in cells:
@@ -741,12 +717,12 @@ class CSV(Format):
                         )
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """Reads with and without line breaks in cells, and returns what has more whole records: an
-        unclosed quote hides everything up to the next one."""
+        """Reads with and without line breaks in cells, and returns the damage of the reading with
+        more whole records: an unclosed quote hides all cells up to the next quote."""
         notes = ((one.name, one.note) for one in source.fields if one.note)
         scan.notes += (f"the column {name} is of bytes: {note}" for name, note in notes)
         whole = source
-        if len(source.fields) > _MOST_OUTPUTS:  # one says as well how each row is split
+        if len(source.fields) > _MOST_OUTPUTS:  # one field shows the damage of rows as well
             source = dataclasses.replace(source, fields=source.fields[:1])
         found = super().damage(source, scan)
         if not found:
@@ -763,19 +739,14 @@ class CSV(Format):
         return places
 
     def _note_long_cells(self, source: Source, scan: Scan) -> None:
-        """Notes quoted cells that look like rows of which a quote is missing."""
         attrs = dict(source.attrs)
         path = source.files[0]
         if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
             return
         columns = sum(len(_places_of(field)) for field in source.fields)
         delimiter, quote = attrs.get("delimiter", ","), attrs.get("quote", '"')
-        found = _suspicious_cells(path, delimiter, quote, columns)
-        if found:
-            scan.notes.append(
-                f"{found.count} quoted cells span lines that look like rows, the first one from "
-                f"line {found.line} to {found.line + found.lines - 1}: is a quote missing?"
-            )
+        if note := _note_of_long_cells(path, delimiter, quote, columns):
+            scan.notes.append(note)
 
     def is_copied_to(self, target: Format) -> bool:
         """Cells stay as they are in another CSV file, and as the lines of a text."""
@@ -783,7 +754,6 @@ class CSV(Format):
         return target == self or is_lines
 
     def refusal(self, field: Field) -> str | None:
-        """Why columns cannot hold the field."""
         if field.dtype == BYTES or None not in field.shape:
             return None
         return (
@@ -792,13 +762,11 @@ class CSV(Format):
         )
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
-        """The lines."""
         if any(0 in field.shape for field in fields):
             return None
         return make_node(_ENCODER, blobs).outputs[0]
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """The names of the columns."""
         return {"columns": [one.name for one in fields]}
 
 

@@ -16,7 +16,7 @@ from .base.columns import Array, RowShape
 from .base.writer import Shard
 
 _CODES = {"uint8": 8, "int8": 9, "int16": 11, "int32": 12, "float32": 13, "float64": 14}
-_MOST = 2**32 - 1  # of a dimension
+_MOST = 2**32 - 1  # size of a dimension
 
 
 class IDXWriter(RowWriter):
@@ -37,7 +37,7 @@ class IDXWriter(RowWriter):
         shape: tuple[int, ...] | None = None,
         **options: Any,
     ) -> None:
-        """Opens the file; as every `RowWriter`."""
+        """Opens the file; arguments and errors are those of `RawWriter`, without `header`."""
         found = RowShape(dtype, shape).dtype
         if found is not None:
             self._code(found)

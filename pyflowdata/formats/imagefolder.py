@@ -1,4 +1,4 @@
-"""Image folders: their writer, and what is said of files that are no images."""
+"""Image folders: their writer, and notes of files that are not images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .base.output import OutputFolder
 from .base.writer import Shard, Writer
 
 _IMAGE, _LABEL, _CLASS_NAME = "image", "label", "class_name"
-_MOST_NUMBERS = 100_000  # classes without names
+_MOST_NUMBERS = 100_000  # classes that have numbers and no names
 _LONGEST_NAME = 255  # bytes
 
 
@@ -30,7 +30,7 @@ _LONGEST_NAME = 255  # bytes
 
 
 def _class_name(given: Any) -> str:
-    """A name of a class that may be the name of a folder."""
+    """The name of a class, which must be possible as the name of a folder."""
     try:
         name = os.fsdecode(as_bytes(given, _LABEL))
     except UnicodeDecodeError:  # not on POSIX
@@ -45,10 +45,10 @@ def _class_name(given: Any) -> str:
 
 
 class _Classes:
-    """Which folder a label stands for.
+    """The folders of labels.
 
-    Folders of numbers are renamed at the end, when the largest one is known: sorted by name, they
-    are in the order of their numbers then.
+    Folders of numbers are renamed at the end, when the largest number is known: then their order by
+    name is the order of the numbers.
     """
 
     def __init__(self, given: Any) -> None:
@@ -68,14 +68,14 @@ class _Classes:
 
     @property
     def names(self) -> list[str]:
-        """Those that were given."""
+        """The names that were given."""
         return self._names or []
 
     def folders(self, labels: Sequence[Any]) -> list[str]:
         """The folder of each label.
 
         Raises:
-            InvalidArgumentError: One is no class; `ordinal` is its row.
+            InvalidArgumentError: A label is no class; `ordinal` is its row.
         """
         found = []
         are_numbers = self._are_numbers
@@ -109,8 +109,7 @@ class _Classes:
         return str(label)
 
     def renamed(self, folders: set[str]) -> dict[str, str]:
-        """The folders of numbers with the names that they have at the end: with zeros in front,
-        and without gaps."""
+        """The final names of folders of numbers: with zeros in front, and without gaps."""
         if self._names is not None or not self._are_numbers:
             return {}
         most = max(map(int, folders))
@@ -133,8 +132,6 @@ def _plain(label: Any) -> int | str:
 
 
 class _Image(NamedTuple):
-    """A file that is to be written."""
-
     data: bytes
     ending: str
 
@@ -144,12 +141,12 @@ class ImageFolderWriter(Writer):
 
     A sample is a dict of `image` and `label`.  The image is an array of uint8, (height, width) or
     (height, width, channels), which is encoded, or the bytes of a file, which are written as they
-    are.  The label is the name of a class, or a number: of one of the `classes`, or without them
-    itself the name, with zeros in front.  Files are called by the number of their record in nine
-    digits, so that the records of a class keep their order.
+    are.  The label is the name of a class, or a number: with `classes` the place of the name in
+    them, without them the name itself, with zeros in front.  A file is named by the number of its
+    record in nine digits, so that the records of a class keep their order.
 
-    Readers number the classes by their sorted names.  Classes of which there are no records are
-    empty folders, without which the others had other numbers.
+    Readers number the classes by their sorted names.  A class without records is an empty folder,
+    without which other classes would get other numbers.
     """
 
     compressions = ()
@@ -169,16 +166,17 @@ class ImageFolderWriter(Writer):
 
         Args:
             path: The folder.
-            classes: The names of the classes, by number; None: those of the labels.
-            format: Of the files of arrays: "jpeg", "png", "ppm" or "bmp".
-            quality: Of JPEG, 1 to 100.
+            classes: The names of the classes, by number; None: the labels are the names.
+            format: The format of files that are encoded: "jpeg", "png", "ppm" or "bmp".
+            quality: The quality of JPEG, 1 to 100.
             compression: None or "none": files of images are compressed already.
-            overwrite: Whether a folder of images that is there is replaced, with all that is in it;
-                a folder that has anything else is always an error.
+            overwrite: Whether an existing folder of images is replaced, with all its files; a
+                folder with any other file is always an error.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
-            FileError: The folder around it is not there or not writable, or it is there already.
+            FileError: The parent folder does not exist or is not writable, or the folder exists
+                already.
         """
         try:
             self._encode = ImageEncoding(format, self._whole("quality", quality, 1, 100))
@@ -198,7 +196,7 @@ class ImageFolderWriter(Writer):
         Raises:
             InvalidArgumentError: The image is neither an array of uint8 nor a file of a known
                 format, or the label is no class.
-            FileError: It cannot be written.
+            FileError: The file cannot be written.
         """
         with self._naming():
             image, label = _only_two(sample)
@@ -207,7 +205,7 @@ class ImageFolderWriter(Writer):
         self._add(images, folders)
 
     def write_batch(self, batch: Any) -> None:
-        """Writes an image for each row of the columns; as `write`."""
+        """Writes an image for each row of the columns; raises as `write`."""
         with self._naming():
             found, _ = columns(batch)
             image, label = _only_two(found)
@@ -249,7 +247,6 @@ class ImageFolderWriter(Writer):
 
     @classmethod
     def obstacle(cls, path: Path) -> str | None:
-        """Why what is there under a name cannot be replaced."""
         if path.exists() and not path.is_dir():
             return "it is not a folder; choose another name"
         other = _other_than_images(path)
@@ -259,7 +256,6 @@ class ImageFolderWriter(Writer):
 
 
 def _only_two(fields: Any) -> tuple[Any, Any]:
-    """Image and label of a sample or a batch."""
     if not isinstance(fields, Mapping) or set(fields) != {_IMAGE, _LABEL}:
         said = ", ".join(map(str, fields)) if isinstance(fields, Mapping) else shown(fields)
         raise InvalidArgumentError(
@@ -280,7 +276,7 @@ def _file(image: Any) -> _Image:
 
 
 def _other_than_images(path: Path) -> str | None:
-    """The name of something in a folder that this writer would not have made; None: all is so."""
+    """The name of a file in a folder that this writer would not have made; None: there is none."""
     if not path.is_dir():
         return None
     for folder in os.scandir(path):
@@ -297,7 +293,7 @@ def _other_than_images(path: Path) -> str | None:
 
 
 def _count_others(folder: str, endings: tuple[str, ...]) -> int:
-    """The files of a class with another ending; names with a period in front do not count."""
+    """The files of a class with another ending, without names that begin with a period."""
     count = 0
     for _, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -307,7 +303,7 @@ def _count_others(folder: str, endings: tuple[str, ...]) -> int:
 
 
 class ImageFolder(Format):
-    """Files that are left out are counted, where its files are verified."""
+    """A verification counts the files that the reader leaves out."""
 
     writer = ImageFolderWriter
     image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
@@ -315,7 +311,6 @@ class ImageFolder(Format):
     file_field = _IMAGE
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """The files that cannot be read."""
         found = super().damage(source, scan)
         attrs: dict[str, Any] = dict(source.attrs)
         declared = find_op(self.reader).attr("extensions")
@@ -330,7 +325,7 @@ class ImageFolder(Format):
         return found
 
     def refusal(self, field: Field) -> str | None:
-        """Why a folder has no place for the field; names of files and keys are not kept."""
+        """Why a folder cannot hold the field; names of files and keys are dropped silently."""
         if field.name in (_IMAGE, _LABEL, _CLASS_NAME) or field.name.startswith("__"):
             return None
         return (
@@ -339,7 +334,7 @@ class ImageFolder(Format):
         )
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
-        """The classes by name, where names are known."""
+        """The classes by name, if names are known."""
         return {_LABEL: batch[_CLASS_NAME if _CLASS_NAME in batch else _LABEL]}
 
 

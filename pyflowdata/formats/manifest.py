@@ -1,4 +1,4 @@
-"""Manifests of images: what their fields are called."""
+"""Manifests of images: the names of their fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base.images import ImageFields
 
 
 class Manifest(Format):
-    """The outputs of its reader are those of the reader of image folders."""
+    """Its reader has the outputs of the reader of image folders."""
 
     image_names = ImageFields("image", "label")
 

@@ -19,8 +19,8 @@ from .base.format import Format
 from .base.source import Source
 
 _PIECE = 1 << 20
-_WORD = 4  # bytes of the number of samples, and of each offset, of which there is one more
-_OF_COLUMNS = ("column_names", "column_encodings", "column_sizes")
+_WORD = 4  # bytes of the number of samples, and of each of the offsets, one more than samples
+_COLUMN_FACTS = ("column_names", "column_encodings", "column_sizes")
 
 
 def _pieces(path: str) -> Iterator[bytes]:
@@ -49,17 +49,16 @@ def _xxh64(path: str) -> str:
 
 
 def _digest(kind: str) -> Callable[[str], str] | None:
-    """A function that computes a kind of hash, in hexadecimal; None: this kind is not supported."""
+    """A function that computes a kind of hash, in hexadecimal; None: the kind is not supported."""
     if kind in ("xxh64", "crc32"):
         return _xxh64 if kind == "xxh64" else _crc32
     try:
-        if hashlib.new(kind).digest_size == 0:  # of the kinds that give any number of bytes
+        if hashlib.new(kind).digest_size == 0:  # a kind that gives any number of bytes
             return None
     except (ValueError, TypeError):
         return None
 
     def compute(path: str) -> str:
-        """The hash of a file."""
         state = hashlib.new(kind)
         for piece in _pieces(path):
             state.update(piece)
@@ -68,21 +67,18 @@ def _digest(kind: str) -> Callable[[str], str] | None:
     return compute
 
 
-def _read_index(path: str) -> dict[str, Any]:
+def _shards_of(index: str) -> list[dict[str, Any]]:
+    """The shards that an index.json lists."""
     try:
-        found = json.loads(Path(path).read_bytes())
+        found = json.loads(Path(index).read_bytes())
     except ValueError as failure:
-        raise InvalidArgumentError(f"it is not JSON: {failure}", file=path) from None
-    return found if isinstance(found, dict) else {}
-
-
-def _shards_of(index: str) -> list[Any]:
-    shards = _read_index(index).get("shards")
-    return shards if isinstance(shards, list) else []
+        raise InvalidArgumentError(f"it is not JSON: {failure}", file=index) from None
+    shards = found.get("shards") if isinstance(found, dict) else None
+    return [one for one in shards if isinstance(one, dict)] if isinstance(shards, list) else []
 
 
 def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The file of a shard that readers take, and its hashes: decompressed if that is there."""
+    """The file of a shard that readers take, and its hashes: the decompressed file if it exists."""
     for part in ("raw_data", "zip_data"):
         about = shard.get(part)
         if isinstance(about, dict) and isinstance(name := about.get("basename"), str):
@@ -97,11 +93,8 @@ def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
     """The shards of an index.json whose hashes differ from the index.
 
     Each file is compared with the hashes of its own entry: a compressed shard with those of
-    ``zip_data``, a plain one with those of ``raw_data``.
-
-    Args:
-        index: The index.json, whose shards were opened before.
-        scan: Takes notes of the kinds of hash that cannot be computed here.
+    ``zip_data``, a plain one with those of ``raw_data``.  The scan gets a note of each kind of hash
+    that cannot be computed.
 
     Raises:
         FileError: A shard cannot be read.
@@ -109,7 +102,7 @@ def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
     unknown: dict[str, int] = {}
     known = 0
     for shard in _shards_of(index):
-        path, hashes = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
+        path, hashes = _file_of(index, shard)
         for kind, said in sorted(hashes.items()):
             digest = _digest(kind)
             if digest is None:
@@ -130,7 +123,7 @@ def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
 
 
 def _header_of(path: str) -> dict[str, Any] | None:
-    """The JSON of a shard, before its samples; None: it does not lie in what can be seen of it."""
+    """The JSON of a shard, before its samples; None: the first bytes do not hold it."""
     head = head_of(path)
     data = head.data
     if head.compression is None:
@@ -150,14 +143,14 @@ def _header_of(path: str) -> dict[str, Any] | None:
 
 
 def _check_headers(index: str, scan: Scan) -> Iterator[Damage]:
-    """The shards that say other columns of themselves than the index says of them.
+    """The shards whose headers have other columns than the index.
 
     Raises:
         FileError: A shard cannot be read.
     """
     unseen = 0
     for shard in _shards_of(index):
-        path, _ = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
+        path, _ = _file_of(index, shard)
         if not path:
             continue
         try:
@@ -167,7 +160,7 @@ def _check_headers(index: str, scan: Scan) -> Iterator[Damage]:
         if header is None:
             unseen += 1
             continue
-        for name in _OF_COLUMNS:
+        for name in _COLUMN_FACTS:
             if header.get(name) != shard.get(name):
                 yield Damage(
                     path, None, None, f"its {name} are {shown(header.get(name))}, and {index} says "
@@ -178,10 +171,9 @@ def _check_headers(index: str, scan: Scan) -> Iterator[Damage]:
 
 
 class MDS(Format):
-    """Its shards are compared with the index.json where that is named: columns and hashes."""
+    """Shards are compared with an index.json that is given as the file: columns and hashes."""
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """The damage that the reader finds, and the shards that differ from the index."""
         found = super().damage(source, scan)
         (path,) = source.files
         if not path.endswith(".json"):

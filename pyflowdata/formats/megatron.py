@@ -17,7 +17,7 @@ from .base.detection import Detected
 from .base.fields import Field
 from .base.format import Format
 from .base.source import Source
-from .base.columns import Array, RowShape, as_array, buffer_of, refuse_masked
+from .base.columns import Array, RowShape, as_array, buffer_of, each_row, refuse_masked
 from .base.writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"
@@ -31,8 +31,8 @@ class MegatronWriter(Writer):
     """Writes Megatron's `.bin` and `.idx`, version 1: documents of tokens.
 
     A sample is a document: its tokens as one sequence, or a list of sequences.  A batch is a
-    Ragged, a list of documents, or an array with a document in each row.  Nothing is added:
-    where an end-of-document token is wanted, it is the last of them.
+    Ragged, a list of documents, or an array with a document in each row.  No token is added: where
+    an end-of-document token is wanted, it must be the last token of the document.
     """
 
     compressions: ClassVar[tuple[str, ...]] = ()
@@ -45,12 +45,12 @@ class MegatronWriter(Writer):
 
         Args:
             path: The common part of both names, with or without `.bin` or `.idx`.
-            dtype: Of the tokens; uint16 where the vocabulary is small enough.
-            **options: As for every `Writer`; shard_bytes counts those of `.bin`.
+            dtype: The dtype of the tokens; uint16 where the vocabulary is small enough.
+            **options: As for every `Writer`; shard_bytes counts the bytes of `.bin`.
 
         Raises:
             InvalidArgumentError: An argument is wrong, or the format has no such dtype.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         try:
             self._dtype = np.dtype(dtype)
@@ -61,8 +61,8 @@ class MegatronWriter(Writer):
                 f"dtype = {shown(dtype)}; Megatron's files hold {', '.join(_CODES)}",
                 op=type(self).__name__,
             )
-        self._lengths: list[list[int]] = []  # of the sequences of each document in the shard
-        self._given: list[list[int]] = []  # of those that are being written
+        self._lengths: list[list[int]] = []  # sequences of each document in the shard
+        self._given: list[list[int]] = []  # of the documents that are being written
         super().__init__(path, **options)
 
     def _base(self, path: Path) -> Path:
@@ -72,26 +72,22 @@ class MegatronWriter(Writer):
         """Writes one document.
 
         Raises:
-            InvalidArgumentError: It is not a sequence of tokens, or the dtype cannot hold them.
-            FileError: It cannot be written.
+            InvalidArgumentError: The sample is not a sequence of tokens, or the dtype cannot hold
+                them.
+            FileError: The file cannot be written.
         """
         with self._naming():
             documents = [self._document(sample)]
         self._put_documents(documents)
 
     def write_batch(self, batch: Any) -> None:
-        """Writes a document for each row; as `write`."""
+        """Writes a document for each row; raises as `write`."""
         with self._naming():
-            documents = []
-            for row, one in enumerate(_only_rows(batch)):
-                try:
-                    documents.append(self._document(one))
-                except InvalidArgumentError as failure:
-                    raise InvalidArgumentError(failure.message, ordinal=row) from None
+            documents = each_row(self._document, _only_rows(batch))
         self._put_documents(documents)
 
     def _document(self, given: Any) -> list[Array]:
-        """Its sequences."""
+        """The sequences of a document."""
         if isinstance(given, dict) and len(given) == 1:
             given = next(iter(given.values()))
         refuse_masked("the document", given)
@@ -152,19 +148,19 @@ class Megatron(Format):
     holds_one_field = True
 
     def files_of(self, found: Sequence[Detected]) -> tuple[str, ...]:
-        """The `.bin` of each pair, once."""
+        """The `.bin` of each pair, once: a folder has both files of a pair."""
         bins = (str(Path(one.path).with_suffix(".bin")) for one in found)
-        return tuple(dict.fromkeys(bins))  # a folder has both of a pair
+        return tuple(dict.fromkeys(bins))
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The tokens of a document."""
+        """Calls the only field "tokens"."""
         source = super().infer(source, one, as_stored=as_stored)
         (out,) = source.fields
         tokens = dataclasses.replace(out, name="tokens", key=out.name)
         return dataclasses.replace(source, fields=(tokens,))
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """The dtype of the tokens; int32 for those that no vocabulary needs."""
+        """The dtype of the tokens; int32 in place of a dtype that no vocabulary needs."""
         dtype = fields[0].dtype
         return {"dtype": dtype if dtype in ("uint8", "uint16", "int64") else "int32"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .base.rows import RowFormat, RowWriter
 from .base.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
-_MOST = 10**20  # more rows than any file has: the header has space for this number
+_MOST = 10**20  # rows, more than any file has: the header has space for this number
 
 
 class NpyWriter(RowWriter):

@@ -29,7 +29,7 @@ from .base.images import ImageFields
 from .base.source import Source, make_node
 
 _LENGTH = struct.Struct("<q")  # before each record
-_NAME = "blob_name"  # the attr of decoders that names a feature
+_NAME = "blob_name"  # the attr of a decoder that names its feature
 
 _KINDS = Kinds(
     "OFRecordEncoder",
@@ -49,16 +49,16 @@ def encode_ofrecord(features: Mapping[str, Any]) -> bytes:
     """An OFRecord.
 
     Args:
-        features: As for `encode_example`; int32 and float64 are kept as they are.
+        features: As for `encode_example`; int32 and float64 stay as they are.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an OFRecord cannot hold.
+        InvalidArgumentError: An OFRecord cannot hold the type of a value.
     """
     return encode_message(_KINDS, features)
 
 
 def encode_ofrecords(batch: Mapping[str, Any]) -> list[bytes]:
-    """An OFRecord for each row of a batch; as `encode_examples`."""
+    """An OFRecord for each row of a batch; arguments and errors as of `encode_examples`."""
     return encode_messages(_KINDS, batch).to_bytes_list()
 
 
@@ -89,8 +89,8 @@ class OFRecordWriter(MessageWriter):
 
 
 def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
-    """All detectable damage: there are no checksums, and after a wrong length nothing can be
-    found."""
+    """All damage that can be detected: there are no checksums, and no record is found after a wrong
+    length."""
     at, record, total = 0, 0, len(data)
     while at < total:
         begin = at + _LENGTH.size
@@ -119,7 +119,7 @@ def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
 
 
 class OFRecord(MessageFormat):
-    """Fields are the features of OFRecords with the same number of values in all records."""
+    """Fields are the features that have the same number of values in all records."""
 
     writer = OFRecordWriter
     encoder = _KINDS.encoder
@@ -127,7 +127,6 @@ class OFRecord(MessageFormat):
 
     @staticmethod
     def features(record: bytes) -> dict[str, Feature | None]:
-        """The features of an OFRecord."""
         for number, _, _ in wire_fields(record):
             if number != 1:
                 raise ValueError(f"an OFRecord has no field {number}")
@@ -135,7 +134,6 @@ class OFRecord(MessageFormat):
 
     @staticmethod
     def frames(data: bytes) -> Iterator[bytes]:
-        """The whole records at the beginning of the bytes of a file."""
         at = 0
         while at + _LENGTH.size <= len(data):
             begin = at + _LENGTH.size
@@ -145,12 +143,12 @@ class OFRecord(MessageFormat):
             yield data[begin:at]
 
     def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
-        """The one feature that a decoder takes out."""
+        """The one feature that a decoder takes out of a record."""
         name = values.get(_NAME)
         return [Wanted(name, "", True, name, _NAME)] if isinstance(name, str) else ()
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with the features of the first records that have a decoder."""
+        """The features of the first records for which there is a decoder."""
         source = super().infer(source, one, as_stored=as_stored)
         free = [field for field in source.fields if None in field.shape]
         said = (
@@ -161,7 +159,7 @@ class OFRecord(MessageFormat):
         return dataclasses.replace(source, fields=fields, left_out=(*source.left_out, *said))
 
     def decoded(self, fields: Sequence[Field], record: Blob) -> dict[str, Blob]:
-        """A decoder takes one feature out: numbers or bytes."""
+        """A node of a decoder for each feature."""
         of_numbers, of_bytes = self.decoders
         found = {}
         for field in fields:
@@ -173,7 +171,7 @@ class OFRecord(MessageFormat):
         return found
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """The reader checks frames only, so messages are checked here."""
+        """The reader checks only frames; messages are checked as well."""
         found = super().damage(source, scan)
         if source.compression is not None or (not found and self._are_messages(source, scan.good)):
             return found
@@ -181,10 +179,8 @@ class OFRecord(MessageFormat):
         return list(walk_file(source.files[0], scan, _walk)) or found
 
     def _are_messages(self, source: Source, records: int) -> bool:
-        """Whether decoders accept all records.
-
-        False, too, if they cannot tell: no decoder here takes a varying number of values.
-        """
+        """Whether decoders accept all records; False also where a varying number of values has no
+        decoder."""
         try:
             decoded = self.infer(source, detect(source.files[0], self.name))
             if decoded.left_out or not decoded.fields:

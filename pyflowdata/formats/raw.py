@@ -33,14 +33,15 @@ class RawWriter(RowWriter):
 
         Args:
             path: The file.
-            dtype: Of the rows; None: of the first one.  Values that it cannot hold are an error.
-            shape: Of a row; None: of the first one.
+            dtype: The dtype of the rows; None: that of the first row. Values that it cannot hold
+                are an error.
+            shape: The shape of a row; None: that of the first row.
             header: The bytes at the beginning of each file.
             **options: As for every `Writer`.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         if not isinstance(header, (bytes, bytearray)):
             raise InvalidArgumentError(
@@ -54,7 +55,7 @@ class RawWriter(RowWriter):
 
 
 class Raw(RowFormat):
-    """Numbers without a header; attrs of the reader say what they are."""
+    """Numbers without a header: attrs of the reader give their dtype and shape."""
 
     writer = RawWriter
 

@@ -28,7 +28,7 @@ from .base.writer import Shard, Sizes
 _BLOCK = 512
 _END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros
 _KEY = "__key__"
-_CLASS, _ARRAY = ".cls", ".npy"  # what is decoded
+_CLASS, _ARRAY = ".cls", ".npy"  # the members that are decoded
 _LOOKED_AT = 64  # samples that are read to infer the types of members
 
 
@@ -43,20 +43,20 @@ def _suffix(extension: str) -> str:
 class TarWriter(ImageWriter):
     """Writes tar files of samples: a file KEY.EXTENSION for each field of a sample.
 
-    A sample is a dict of extensions and contents, with its key under `__key__`: without one it is
-    the number of the sample in nine digits.  Bytes, text and arrays of uint8 are stored as they
-    are, numbers as text under `cls`, `id`, `index` and `txt`, anything that JSON has under `json`,
+    A sample is a dict of extensions and contents, with its key under `__key__`; without a key, the
+    key is the number of the sample in nine digits.  Bytes, text and arrays of uint8 are stored as
+    they are, numbers as text under `cls`, `id`, `index` and `txt`, any value of JSON under `json`,
     and arrays as NumPy's files under `npy`; with `images={"jpg": "jpeg"}` arrays under `jpg` are
-    encoded.  A field that is None is left out.  Shards are named alike whatever the keys are.
+    encoded.  A field that is None is left out.  The names of shards do not depend on the keys.
     """
 
     def write(self, sample: Any) -> None:
         """Writes one sample.
 
         Raises:
-            InvalidArgumentError: Its key or an extension would be read as another, or a content is
-                of a type that its extension has not.
-            FileError: It cannot be written.
+            InvalidArgumentError: A reader would split the key or an extension in another way, or
+                the extension cannot have the type of its content.
+            FileError: The file cannot be written.
         """
         with self._naming():
             if not isinstance(sample, Mapping):
@@ -65,7 +65,7 @@ class TarWriter(ImageWriter):
         self._emit(data, np.array([len(data)], np.int64))
 
     def write_batch(self, batch: Any) -> None:
-        """Writes a sample for each row of the columns; as `write`."""
+        """Writes a sample for each row of the columns; raises as `write`."""
         with self._naming():
             found, count = columns(self._encoded_batch(batch))
             samples = []
@@ -155,7 +155,7 @@ def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _class_type(contents: Iterable[bytes]) -> str | None:
-    """The dtype of class numbers as text; None: not all are class numbers."""
+    """The dtype of class numbers as text; None: some are not class numbers."""
     for content in contents:
         if not re.fullmatch(rb"\s*[+-]?[0-9]{1,19}\s*", content):
             return None
@@ -178,7 +178,7 @@ def _array_head(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
 
 
 def _array_type(contents: Iterable[bytes]) -> tuple[str, tuple[int | None, ...]] | None:
-    """Dtype and shape of arrays, sizes that differ as None; None: they differ in more."""
+    """Dtype and shape of arrays, with None for sizes that differ; None: they differ in more."""
     heads = [_array_head(content) for content in contents]
     shapes = {head[0] for head in heads if head}
     dtypes = {head[1].newbyteorder("=") for head in heads if head}
@@ -192,7 +192,7 @@ def _array_type(contents: Iterable[bytes]) -> tuple[str, tuple[int | None, ...]]
 
 
 def _decoded_field(field: Field, contents: list[bytes]) -> Field:
-    """The field as its members are decoded, where they can be."""
+    """The field with the type of its decoded members; itself if they cannot be decoded."""
     if _suffix(field.name) == _CLASS:
         dtype = _class_type(contents)
         return dataclasses.replace(field, dtype=dtype) if dtype else field
@@ -207,7 +207,7 @@ class Tar(Format):
     image_names = ImageFields("jpg", "cls")
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The extensions of the first samples, with the types of what is in their members."""
+        """The extensions of the first samples, with the types of their members."""
         source = super().infer(source, one, as_stored=as_stored)
         wanted = [
             field for field in source.fields
@@ -218,7 +218,7 @@ class Tar(Format):
         looked = dataclasses.replace(source, files=(one.path,), fields=tuple(wanted))
         try:
             batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip"), {})
-        except CorruptDataError:  # who reads it is told
+        except CorruptDataError:  # the reader raises it
             return source
         rows = {name: column.to_bytes_list() for name, column in batch.items()}
         fields = (
@@ -247,7 +247,7 @@ class Tar(Format):
         return make_node("DecodeClass", [blob]).outputs[0]
 
     def with_images(self, source: Source) -> Source:
-        """Images of several kinds are one field where no sample has two of them."""
+        """Several kinds of images become one field if no sample has two of them."""
         kinds = [field for field in source.fields if f".{field.name}" in ENDINGS]
         if len(kinds) < 2 or any(field.default is None for field in kinds):
             return source
@@ -275,7 +275,7 @@ class Tar(Format):
         return target == self
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
-        """The fields by the extensions that say how contents are to be read."""
+        """The fields by extensions that tell the types of their contents."""
         return {
             _extension(field): batch[field.name].to_bytes_list()
             if field.dtype == BYTES
@@ -284,11 +284,11 @@ class Tar(Format):
         }
 
     def is_image_name(self, name: str) -> bool:
-        """The extensions of all kinds of images are usual, as jpg or jpg|png."""
+        """The extension of any kind of image, or several as jpg|png."""
         return all(f".{one}" in ENDINGS for one in name.split("|"))
 
     def image_columns(self, name: str, images: Any) -> dict[str, Any]:
-        """Images under the extensions of their kinds: a column for each, with gaps."""
+        """Images under the extensions of their kinds: a column for each kind, with gaps."""
         rows = bytes_rows(name, images)
         extensions = [_image_extension(name, row) for row in rows]
         return {
@@ -304,7 +304,7 @@ _SYNONYMS = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def _image_extension(name: str, data: bytes) -> str:
-    """The extension for an image in a field: the field's own one, if it says what the image is."""
+    """The extension for an image: the name of its field, if that ends in the kind of the image."""
     name = name.lower().replace("/", "_")
     front, dot, last = name.rpartition(".")
     found = ending_of(data)

@@ -24,8 +24,8 @@ class TextLineWriter(Writer):
         """Writes one line.
 
         Raises:
-            InvalidArgumentError: It is not text, or has a line break in it.
-            FileError: It cannot be written.
+            InvalidArgumentError: The sample is not text, or has a line break.
+            FileError: The file cannot be written.
         """
         with self._naming():
             line = only_field(sample)
@@ -36,7 +36,7 @@ class TextLineWriter(Writer):
         self._put_lines(lines)
 
     def write_batch(self, batch: Any) -> None:
-        """Writes a line for each row; as `write`."""
+        """Writes a line for each row; raises as `write`."""
         with self._naming():
             lines = bytes_rows("lines", only_field(batch))
             self._check(lines)
@@ -65,7 +65,6 @@ class Text(Format):
     holds_one_field = True
 
     def refusal(self, field: Field) -> str | None:
-        """Why a line cannot hold the field."""
         if field.dtype == BYTES:
             return None
         return f"{field.name} is {field.type}, which {self.name} cannot hold"

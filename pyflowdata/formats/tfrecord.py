@@ -54,7 +54,7 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
         features: Name -> bytes, text, numbers, a list of them or an array; None is left out.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example cannot hold.
+        InvalidArgumentError: An Example cannot hold the type of a value.
     """
     return encode_message(_EXAMPLE, features)
 
@@ -78,11 +78,11 @@ def encode_sequence_example(
 
     Args:
         context: As the features of an Example.
-        feature_lists: Name -> steps: a list of such values, an array with a row for each step, or
-            a Ragged.
+        feature_lists: Name -> steps: a list of such values, an array with a row for each step, or a
+            Ragged.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example cannot hold.
+        InvalidArgumentError: An Example cannot hold the type of a value.
     """
     lists = encode_lists(_EXAMPLE, feature_lists)
     return (encode_message(_EXAMPLE, context) if context else b"") + lists
@@ -92,7 +92,7 @@ def encode_sequence_example(
 
 
 def _masked(crc: int) -> int:
-    """As it is stored, so that the checksum of data that holds checksums is none of its own."""
+    """The checksum as files store it: masked, so that data may hold checksums itself."""
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
@@ -103,9 +103,9 @@ def _checksum(data: bytes) -> int:
 class TFRecordWriter(MessageWriter):
     """Writes TFRecord files: a length, its checksum, the data and their checksum for each record.
 
-    A sample is a dict of features, which becomes a tf.train.Example as `encode_example` makes it,
-    or the bytes of a record as they are, as `encode_sequence_example` makes them.  A batch is a
-    dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib", but not "zstd".
+    A sample is a dict of features, which `encode_example` makes a tf.train.Example, or the bytes of
+    a record as they are, such as those of `encode_sequence_example`.  A batch is a dict of columns,
+    or a column of bytes.  TensorFlow reads "gzip" and "zlib", but not "zstd".
     """
 
     frame = "TFRecordFrame"
@@ -126,7 +126,7 @@ class TFRecordWriter(MessageWriter):
 
 
 def _checksum_of(data: mmap.mmap, begin: int, end: int) -> int:
-    """Of the bytes in place."""
+    """The stored form of the checksum of mapped bytes, without a copy of them."""
     with ffi.from_buffer("uint8_t[]", data) as bytes_:
         return _masked(lib.pfd_crc32c(bytes_ + begin, end - begin))
 
@@ -152,8 +152,8 @@ def _next_record(data: mmap.mmap, at: int) -> int:
 
 
 def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
-    """All damage, in order.  After a length with a wrong checksum it searches byte by byte for the
-    next whole record."""
+    """All damage, in order. After a length with a wrong checksum the next whole record is searched
+    byte by byte."""
     at, record, total = 0, 0, len(data)
     while at < total:
         if total - at < _HEAD:
@@ -203,7 +203,6 @@ class TFRecord(MessageFormat):
 
     @staticmethod
     def features(record: bytes) -> dict[str, Feature | None]:
-        """The features of a tf.train.Example."""
         found: dict[str, Feature | None] = {}
         for number, kind, body in wire_fields(record):
             if number != 1 or kind != 2:
@@ -213,7 +212,6 @@ class TFRecord(MessageFormat):
 
     @staticmethod
     def frames(data: bytes) -> Iterator[bytes]:
-        """The whole records at the beginning of the bytes of a file."""
         at = 0
         while at + _HEAD <= len(data):
             begin, end = at + _HEAD, at + _HEAD + _LENGTH.unpack_from(data, at)[0]
@@ -223,7 +221,7 @@ class TFRecord(MessageFormat):
             at = end + _FOOT
 
     def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
-        """The features of Examples; those of SequenceExamples are not looked for."""
+        """The features of Examples; features of SequenceExamples are not looked for."""
         if op.name != self.decoders[0]:
             return ()
         elements: Any = values.get(op.outputs_attr, ())
@@ -231,8 +229,8 @@ class TFRecord(MessageFormat):
         return [wanted_of(element, raw, op.outputs_attr) for element in elements]
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """If a frame is damaged, the reader refuses the whole file.  Then a second walk finds the
-        whole records and all other damage."""
+        """The reader refuses a whole file of which a frame is damaged; then a walk finds its whole
+        records, and all other damage."""
         found = super().damage(source, scan)
         if not found or source.compression is not None:
             return found
@@ -240,7 +238,6 @@ class TFRecord(MessageFormat):
         return list(walk_file(source.files[0], scan, _walk)) or found
 
     def refusal(self, field: Field) -> str | None:
-        """Why an Example cannot hold the field."""
         if field.dtype == "float64":
             return f"{field.name} is float64, which an Example has not: --float32 stores float32"
         return None

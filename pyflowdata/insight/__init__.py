@@ -1,1 +1,1 @@
-"""What a loader did, with every picture of it: reports, graphs, traces, stalls, speed, sheets."""
+"""The work of a loader in numbers and pictures: reports, graphs, traces, stalls, speed, sheets."""

@@ -19,11 +19,7 @@ _FORMS = (".html", ".json", ".txt")
 
 
 def check_report_variable() -> None:
-    """Before a loader is opened.
-
-    Raises:
-        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
-    """
+    """Raises InvalidArgumentError if PYFLOWDATA_REPORT is neither "0", "1" nor a report's path."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted not in ("", "0", "1") and not wanted.lower().endswith(_FORMS):
         raise InvalidArgumentError(
@@ -35,12 +31,11 @@ def check_report_variable() -> None:
 def report_at_end(
     loader: object, count: Callable[[], CountedLoader]
 ) -> weakref.finalize[Any, Any] | None:
-    """Has the report of a loader printed or written when what this returns is called, when the
-    loader is collected, or when the program ends, once.
+    """Prints or writes the report of an open loader once: when the returned function is called,
+    when the loader is collected, or when the program ends.
 
     Args:
-        loader: An open one.
-        count: What its report is made of, without a reference to it.
+        count: Gives the contents of the report, and has no reference to the loader.
 
     Returns:
         None unless PYFLOWDATA_REPORT asks for reports.

@@ -67,7 +67,7 @@ _OF_DATASET = (  # of the program, whose samples Python fetches
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule found; as in Verdict.
+    """The finding of a rule, with the fields of a Verdict.
 
     Attributes:
         cause: The cause in a word.

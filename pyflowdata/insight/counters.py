@@ -1,4 +1,4 @@
-"""What a loader counted until a moment: plain numbers, as C has them, and how they differ.
+"""The counts of a loader until a moment: plain numbers, as C has them, and their differences.
 
 Times are in seconds, and moments are seconds on the monotonic clock.
 """
@@ -108,12 +108,12 @@ class Work:
 
     @property
     def title(self) -> str:
-        """As tables name it."""
+        """Its name in tables."""
         return _TITLES[self.kind].format(self._ops)
 
     @property
     def doing(self) -> str:
-        """As a sentence says it of a thread: "in Resize", "reading TFRecordReader"."""
+        """The work of a thread in a sentence: "in Resize", "reading TFRecordReader"."""
         return _DOING[self.kind].format(self._ops)
 
     @property
@@ -234,7 +234,7 @@ class Counters:
     taken: float = field(default=0.0, compare=False)
 
     def since(self, earlier: Counters) -> Counters:
-        """What was counted after another moment of the same loader."""
+        """The counts since another moment of the same loader."""
         stats = {
             name: value if _is_level(name) else value - earlier.stats.get(name, 0)
             for name, value in self.stats.items()
@@ -300,7 +300,7 @@ def _history_since(history: History, earlier: Counters) -> History:
 
 
 def read_work(handle: CData, nodes: Sequence[Node] = ()) -> tuple[Work, ...]:
-    """What the threads of a loader worked on.
+    """The work of the threads of a loader.
 
     Args:
         handle: The loader, open or closed.
@@ -489,7 +489,7 @@ class StepTimes:
         }
 
     def put_into(self, counters: Counters) -> Counters:
-        """What a loader counted, with these steps in place of its own."""
+        """The counts of a loader, with these steps in place of its own."""
         history = dataclasses.replace(
             counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
         )

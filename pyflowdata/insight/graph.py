@@ -140,7 +140,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn: vertices, inputs before what takes them, the batch last; and edges."""
+    """A drawing: vertices, inputs first and the batch last; and edges."""
 
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
@@ -207,10 +207,7 @@ class Builder:
     """
 
     def __init__(self, wanted: Mapping[str, Blob], *, is_data_set: bool) -> None:
-        """Args:
-        wanted: What a batch has, by keys.
-        is_data_set: They are the fields of one, in batches that nobody asked for.
-        """
+        """Takes the blobs of a batch by their keys, or the fields of a data set."""
         self.vertices: list[Vertex] = []
         self.edges: list[Edge] = []
         self._wanted = wanted

@@ -1,4 +1,4 @@
-"""What a loader computes, as a value with the forms of a drawing."""
+"""The graph of a loader, drawn as SVG, HTML, Mermaid and text."""
 
 from __future__ import annotations
 

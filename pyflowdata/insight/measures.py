@@ -1,4 +1,4 @@
-"""What the counters of a loader mean: shares and rates."""
+"""Shares and rates, from the counters of a loader."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from .counters import Counters, History, Work
 
-
-# Blocked threads: less is what locks and waking up take.
+# Blocked threads: locks and waking up take less.
 BLOCKED = 0.3
 
 
@@ -17,13 +16,13 @@ BLOCKED = 0.3
 
 
 class Course(NamedTuple):
-    """What happened between two moments.
+    """The work between two moments.
 
     Attributes:
         begin, end: Seconds since the first batch was asked for.
         rate: Delivered records a second.
         waiting: The share of the time in which next() waited or worked, from 0 to 1.
-        ready: Complete batches in front of each delivered one, on average; None: none came.
+        ready: Complete batches in front of each delivered one, on average; None: no batch came.
     """
 
     begin: float
@@ -37,7 +36,6 @@ def course_of(history: History, delivered: float) -> list[Course]:
     """The periods of a history, as rates.
 
     Args:
-        history: The history of a loader.
         delivered: The moment of its last batch, at which the last period ends.  A short rest is
             joined with the period before, as a rate over it says little.
     """
@@ -202,8 +200,8 @@ class Measures:
 
     @property
     def own_cpu_share(self) -> float:
-        """The loader's share of the CPU time of the process.  The work of the program's thread while
-        it waits is measured by the clock, and taken to have the CPU share of other work."""
+        """The loader's share of the CPU time of the process.  Work of the program's thread while it
+        waits is measured by the clock, and taken to have the CPU share of other work."""
         stats = self.counters.stats
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
         return min(ratio(stats["cpu_seconds"] + helped, stats["process_cpu_seconds"]), 1.0)
@@ -289,7 +287,7 @@ class Measures:
     def lone_wait_seconds(self) -> float:
         """The longest wait of a step, if no other is nearly as long; 0: there is none.
 
-        The others are known by powers of two, so it is what they leave of all waiting.
+        The other waits are known by powers of two; this one is the rest of all waiting.
         """
         counts = self.counters.history.waits
         top = max((power for power, count in enumerate(counts) if count), default=-1)

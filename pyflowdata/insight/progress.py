@@ -28,8 +28,7 @@ class Bar:
     Use it with `with`.
 
     Attributes:
-        due: When `update` has something to do, as `time.monotonic()`; until then it need not be
-            called.
+        due: The moment of the next drawing, as `time.monotonic()`; no `update` is needed before.
     """
 
     def __init__(
@@ -37,9 +36,9 @@ class Bar:
         pause: float = 5.0, stays: bool = False,
     ) -> None:  # fmt: skip
         """Args:
-        what: Is done, in a few words.
-        total: Records, or other units; -1 if that is not known.
-        done: How many of them were done before.
+        what: The work, in a few words.
+        total: The units of work; -1: not known.
+        done: The units that were done before.
         unit: What is counted.
         quiet: Seconds before anything is shown.
         pause: Seconds between two lines, where there is no bar.
@@ -57,7 +56,7 @@ class Bar:
             self._show(self._since)
 
     def update(self, done: int, note: str = "") -> None:
-        """So many were done, those before included; `note` is shown after the numbers."""
+        """Sets the units that are done, and a note after the numbers."""
         self._done, self._note = done, note
         now = time.monotonic()
         if now < self.due:
@@ -82,7 +81,7 @@ class Bar:
     def _make_bar(self) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of a notebook without widgets: it has text
+                warnings.simplefilter("ignore")  # a notebook without widgets has text
                 tqdm = importlib.import_module("tqdm.auto" if _is_notebook() else "tqdm").tqdm
         except ImportError:
             self._is_drawn = _is_terminal()  # lines of a notebook cannot be written over
@@ -104,12 +103,12 @@ class Bar:
         sys.stderr.flush()
 
     def finish(self, done: int, note: str = "") -> None:
-        """The end, with the last numbers."""
+        """Ends the bar with the last numbers."""
         self._done, self._note = done, note
         self.close()
 
     def close(self) -> None:
-        """The end of the bar."""
+        """Ends the bar."""
         self.due = math.inf
         if sys.stderr is None:
             return
@@ -155,7 +154,7 @@ class Progress(Generic[BatchT]):
     def __init__(
         self, loader: Iterable[BatchT], epochs: int | None, what: str | None, show: bool
     ) -> None:
-        """As `progress()`, checked."""
+        """Takes the arguments of `progress()`, checked."""
         self._loader: Any = loader
         self._epochs, self._what, self._shows = epochs, what, show
         self._values: dict[str, object] = {}

@@ -19,7 +19,7 @@ _VERSION = 1
 
 
 class Judged(ABC):
-    """What reports have in common: a verdict, as text, as numbers, and as files."""
+    """The base of reports: a verdict, as text, as numbers, and as files."""
 
     @property
     @abstractmethod
@@ -57,7 +57,7 @@ class Judged(ABC):
         """All numbers, and the verdict, as values of JSON."""
 
     def to_json(self) -> str:
-        """As to_dict(), as text."""
+        """The text of `to_dict()` as JSON."""
         return json.dumps(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -70,7 +70,7 @@ class Judged(ABC):
         save_as(path, f"a {type(self).__name__}", self._kinds())
 
     def _kinds(self) -> dict[str, Callable[[], str]]:
-        """What files have, by the endings of their names."""
+        """The contents of files, by the endings of their names."""
         return {".json": self.to_json, ".txt": lambda: f"{self}\n"}
 
 
@@ -80,7 +80,7 @@ class Report(Judged):
     `str()` has the verdict in one sentence, what to change, and tables.
 
     Attributes:
-        counters: The numbers that it is made of.
+        counters: The numbers of the report.
     """
 
     def __init__(
@@ -92,9 +92,8 @@ class Report(Judged):
         """Judges counters.
 
         Args:
-            counters: The numbers.
-            describe_data: Gives what is known of the data; it is asked when the report is saved.
-            total: The numbers since the loader was opened; None: these are they.
+            describe_data: Describes the data; called when the report is saved.
+            total: The numbers since the loader was opened; None: `counters`.
         """
         self.counters = counters
         self._total = counters if total is None else total
@@ -266,7 +265,7 @@ class RankReport(Judged):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What limited the job; its limit is "rank" if that are ranks slower than the others."""
+        """What limited the job; the limit is "rank" if some ranks are slower than the others."""
         return judge_ranks([one.counters for one in self.reports])
 
     def __str__(self) -> str:

@@ -186,7 +186,7 @@ def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
 
 
 def _threads_picture(counters: Counters) -> Html:
-    """What the loader's threads did with their time."""
+    """The time of the loader's threads."""
     stats = counters.stats
     elapsed = stats["now_seconds"] - stats["opened_seconds"]
     idle, cpu, runnable = (stats[f"{one}_seconds"] for one in ("idle", "cpu", "runnable"))

@@ -150,14 +150,14 @@ def to_rgb(
 
 
 def _finite(image: Array) -> Array:
-    """As floats whose differences are finite too; what is NaN or infinite is 0."""
+    """The numbers as floats with finite differences; NaN and infinity become 0."""
     numbers = np.nan_to_num(image.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     finite: Array = np.clip(numbers, -_MOST, _MOST)
     return finite
 
 
 def _with_mean_std(image: Array, mean: Sequence[float], std: Sequence[float]) -> Array:
-    """What was normalised with them."""
+    """The numbers before they were normalised."""
     channels = image.shape[-1]
     for name, given in (("mean", mean), ("std", std)):
         if len(given) not in (1, channels):
@@ -295,12 +295,12 @@ def text_of(value: Any) -> str:
 def decoded(
     rows: Sequence[Any], lost: Collection[int] = (), why: str = ""
 ) -> tuple[list[Array | None], str]:
-    """The images of rows; and what is said of those that could not be decoded, which are None.
+    """The images of rows, None if not decoded; and a text about the failures.
 
     Args:
         rows: Images, or the bytes of their files.
         lost: Numbers of rows without an image.
-        why: What is said of these.
+        why: Their error.
     """
     images: list[Array | None] = []
     failures = []

@@ -75,7 +75,7 @@ class Usage:
 
     @classmethod
     def now(cls) -> Usage | None:
-        """None: the system does not say."""
+        """The usage up to now; None if the system does not tell it."""
         try:
             allowed = os.sched_getaffinity(0)
             busy = _busy_ticks(allowed)
@@ -339,7 +339,7 @@ class Limits:
 
     @property
     def remedy(self) -> str | None:
-        """What to change or to try, where that follows from the numbers."""
+        """A change to try, where one follows from the numbers."""
         return _REMEDIES.get(self.limit or "")
 
     @property
@@ -495,7 +495,7 @@ def _row_bytes(inner: Any) -> int | None:
 
 
 def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
-    """As DataLoader.speed()."""
+    """Implements DataLoader.speed()."""
     if steps is not None:
         _check_count("steps", steps, 1)
     seconds = _check_seconds(seconds)
@@ -546,7 +546,7 @@ def _take_one(loader: Any) -> Any:
 def measure_ceiling(
     loader: Any, step: Callable[[Any], object], steps: int, warm_up: int
 ) -> Ceiling:
-    """As DataLoader.ceiling()."""
+    """Implements DataLoader.ceiling()."""
     _check_count("steps", steps, 1)
     _check_count("warm_up", warm_up, 0)
     if not callable(step):
@@ -593,7 +593,7 @@ def _run_shared(
 def _run_copied(
     replay: Replay, step: Callable[[Any], object], steps: int
 ) -> tuple[float, list[float]]:
-    """The same, where each call has a copy that was made before its time is taken."""
+    """The seconds of all calls, and of each; the copy for a call is made before its time."""
     durations = []
     for _ in range(steps):
         batch = replay.take()

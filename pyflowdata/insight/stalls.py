@@ -48,7 +48,7 @@ class ThreadSince:
 
     @classmethod
     def all(cls, handle: CData, seen: float) -> Iterator[ThreadSince]:
-        """Those of the pool, then the one in next(); none of a loader that is closed."""
+        """The threads of the pool, then the one in next(); none for a closed loader."""
         found: list[CData] = []
         now = new_struct("pfd_thread_now")
         while lib.pfd_loader_get_thread(handle, len(found), now) == 0:
@@ -344,7 +344,7 @@ class _Watch:
                 self.waits = [wait for wait in self.waits if not wait.is_over]
                 waits = [*self.waits]
             for wait in waits:
-                with contextlib.suppress(Exception):  # of one loader: the others are looked at
+                with contextlib.suppress(Exception):  # one loader fails, the others are watched
                     wait.look()
             pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
             del waits[:]

@@ -13,7 +13,7 @@ def read_stats(handle: CData) -> dict[str, float]:
 
 
 def empty_stats() -> dict[str, float]:
-    """The same names, with 0."""
+    """The names of the counters, each with 0."""
     return _by_name(new_struct("pfd_stats"))
 
 

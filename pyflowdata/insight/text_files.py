@@ -1,4 +1,4 @@
-"""Files of text that have one of several forms, which the ending of their name says."""
+"""Text files in one of several forms, which the ending of the name selects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from ..words.plain_text import joined
 
 
 def checked_path(path: object) -> str:
-    """A path as text.
-
-    Raises:
-        InvalidArgumentError: It is none.
-    """
+    """A path as text; InvalidArgumentError where it is none."""
     try:
         return os.fsdecode(path)  # type: ignore[arg-type]
     except TypeError:
@@ -24,12 +20,11 @@ def checked_path(path: object) -> str:
 def save_as(
     path: str | os.PathLike[str], what: str, forms: Mapping[str, Callable[[], str]]
 ) -> None:
-    """Writes the form that the name asks for, in UTF-8; nothing is made of the others.
+    """Writes the form that the name selects, in UTF-8; the other forms are not made.
 
     Args:
-        path: The file.
-        what: Is saved, such as "a Report", for the error.
-        forms: What gives the text, by the ending of the name in small letters.
+        what: The saved thing for the error, such as "a Report".
+        forms: Functions that make the text, by the ending of the name in small letters.
 
     Raises:
         InvalidArgumentError: The name has none of the endings.

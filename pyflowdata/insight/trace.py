@@ -108,11 +108,7 @@ class _Recorded:
 
 
 def _path_of(path: object) -> str:
-    """A path as text.
-
-    Raises:
-        InvalidArgumentError: It is none.
-    """
+    """A path as text; InvalidArgumentError where it is none."""
     try:
         found = os.fspath(path)  # type: ignore[call-overload]
     except TypeError:
@@ -492,7 +488,7 @@ class Trace:
     def __init__(
         self, handle: CData, path: str | os.PathLike[str], memory: int, traced: Traced
     ) -> None:
-        """As DataLoader.trace()."""
+        """Takes the arguments of DataLoader.trace()."""
         if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle

@@ -107,7 +107,7 @@ def _is_unknown(measures: Measures) -> bool:
 
 
 def _too_little(measures: Measures) -> str:
-    """What an unknown limit is due to."""
+    """The reason of an unknown limit."""
     steps = measures.steps
     if max(steps, measures.starts) < _FEW_STEPS:
         are = "is" if steps == 1 else "are"
@@ -194,7 +194,7 @@ def _table_row(m: Measures, one: Work) -> tuple[str, ...]:
 
 
 def lines_below(counters: Counters) -> list[tuple[str, str]]:
-    """What there is to say of steps, threads, memory and so on: (subject, sentence)."""
+    """Pairs of a subject, such as steps, threads or memory, and a sentence about it."""
     m, stats = Measures(counters), counters.stats
     found = [
         ("steps", _steps(m)),

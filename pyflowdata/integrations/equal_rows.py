@@ -15,7 +15,7 @@ def skips_rows(loader: DataLoader[Any]) -> bool:
 
 
 def check_equal_rows(loader: DataLoader[Any]) -> None:
-    """Raises where a batch may have fewer rows than others."""
+    """Refuses a loader whose batches may differ in their number of rows."""
     for reader in loader.readers:
         why = why_short(reader, skips_rows(loader))
         if why:
@@ -23,7 +23,7 @@ def check_equal_rows(loader: DataLoader[Any]) -> None:
 
 
 def why_short(reader: Reader, skips: bool) -> str:
-    """Why the reader may yield batches with fewer rows; empty if it never does."""
+    """Why the reader may yield batches with fewer rows; "" if it never does."""
     if skips:
         return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
     return reader.steps.why_batches_differ()

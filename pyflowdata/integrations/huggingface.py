@@ -3,7 +3,7 @@
     data = from_datasets(datasets.load_from_disk("corpus"))
     batch = data.shuffle(seed=1).batch(32)
 
-Rows are taken out of its Arrow table, many in one call and without Python objects in between.
+Rows are taken from its Arrow table, many in one call and without a Python object for each value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["from_datasets"]
 
 Array = npt.NDArray[Any]
 
-_OF_EVERY_READER = ("id", "mask")  # names of outputs
+_OF_EVERY_READER = ("id", "mask")  # outputs
 
 
 def __dir__() -> list[str]:
@@ -37,14 +37,15 @@ def from_datasets(
     Fields have the names of the columns, and the types of `dataset.features`: numbers, ClassLabel
     as int64, lists of numbers of one length or of any, Array2D to Array5D; texts, binary data, and
     images and audio as the bytes of their files, for ImageDecoder, as rows of uint8.  The format
-    that was set for Python (`with_format()`) is not used.
+    for Python (`with_format()`) is not used.
 
-    A batch with with_id=True or with_mask=True has an `id` or a `mask` of the reader's own: where a
+    A batch with with_id=True or with_mask=True has an `id` or a `mask` of the reader's own: if a
     column has that name, rename() the field first.
 
     Args:
-        columns: Which to read, one or several; None: all, or those of `with_format(columns=)`.
-        thread_safe: Whether several threads may read it at once.
+        columns: The columns to read, one or several; None: all, or those of
+            `with_format(columns=)`.
+        thread_safe: Whether several threads may read the dataset at once.
 
     Raises:
         InvalidArgumentError: It is not a datasets.Dataset, has a transform or no rows, or a column
@@ -57,13 +58,14 @@ def from_datasets(
 
 
 class ArrowRows:
-    """A source for GeneratorReader: rows of a `datasets.Dataset`, pickled where it can be.
+    """A source for GeneratorReader: rows of a `datasets.Dataset`; it can be pickled if the dataset
+    can.
 
     A null is damaged data (`CorruptDataError`): `on_error="skip"` leaves its row out.
 
     Attributes:
-        columns: Names.
-        fields: The types, as GeneratorReader takes them.
+        columns: The names of the columns.
+        fields: Their types, as GeneratorReader takes them.
     """
 
     def __init__(self, dataset: Any, columns: str | Sequence[str] | None = None) -> None:
@@ -125,8 +127,8 @@ def _check_names(names: list[str], there: list[str]) -> None:
 
 
 def _field_of(name: str, others: list[str]) -> str:
-    """A column as GeneratorReader names it: where every reader has an output of this name, its own
-    output gets another one, of which the data set knows nothing."""
+    """The spec of a column for GeneratorReader. A name that an output of every reader has gets
+    underscores, only in the reader."""
     output = name
     while output in _OF_EVERY_READER or (output != name and output in others):
         output += "_"
@@ -158,7 +160,7 @@ def _is_bytes(arrow: Any) -> bool:
 
 
 def _is_file(arrow: Any) -> bool:
-    """Whether it is what `datasets` stores of an image or of audio."""
+    """Whether it is the struct in which `datasets` stores an image or audio."""
     if not pa.types.is_struct(arrow):
         return False
     return {arrow.field(i).name for i in range(arrow.num_fields)} == {"bytes", "path"}
@@ -184,7 +186,7 @@ def _has_size(arrow: Any) -> bool:
 
 
 def _column(name: str, chunks: Any) -> Array | Ragged | list[Any]:
-    """A column of a table as one of GeneratorReader."""
+    """A column of a table, as GeneratorReader takes it."""
     array = chunks.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)

@@ -31,14 +31,14 @@ def __dir__() -> list[str]:
 
 
 class DataModule(LightningDataModule):
-    """Loaders that are made when the Trainer asks for them: in each process, when the process group
-    is there.
+    """Loaders that are made when the Trainer asks for them: in each process, after the process
+    group.
 
     A checkpoint has the state of the training loaders, also of streams, from which the Trainer
-    takes a batch ahead, and fit(ckpt_path=...) goes on there, in the middle and at the end of an
-    epoch.  Epoch e of the Trainer is epoch e of every loader: of training, also after the loaders
-    were made again by reload_dataloaders_every_n_epochs; of validation in that epoch, after any
-    number of sanity steps.  With overfit_batches all epochs are epoch 0.
+    takes a batch ahead.  fit(ckpt_path=...) continues there, in the middle and at the end of an
+    epoch.  Epoch e of the Trainer is epoch e of every loader: in training, also after
+    reload_dataloaders_every_n_epochs made the loaders again; in validation, after any number of
+    sanity steps.  With overfit_batches all epochs are epoch 0.
 
     A loader is closed when the Trainer is done with it.  A subclass may add prepare_data() and
     setup().
@@ -53,19 +53,18 @@ class DataModule(LightningDataModule):
         predict: Callable[[], Any] | None = None,
     ) -> None:
         """Takes functions, each of which returns a TorchLoader, or a DataLoader of
-        pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of them.  They are
-        not called yet.
-        """
+        pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of them. The functions
+        are called later."""
         super().__init__()
         functions = {"train": train, "val": val, "test": test, "predict": predict}
         for name, function in functions.items():
-            if function is not None:  # a hook that is there says that there are such loaders
+            if function is not None:  # an existing hook means that there are such loaders
                 setattr(self, f"{name}_dataloader", functools.partial(self._make, name, function))
         self._open: dict[str, list[_TrainerLoader]] = {}
         self._states: list[dict[str, Any]] = []  # to load
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loaders of training are, after the batch that was used last."""
+        """The places of the training loaders, after the last batch that was used."""
         return {"train": [loader.state_dict() for loader in self._open.get("train", [])]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -88,7 +87,7 @@ class DataModule(LightningDataModule):
         return self.trainer
 
     def _make(self, name: str, function: Callable[[], Any]) -> Any:
-        """What a hook of the Trainer returns: the loaders that a function makes."""
+        """The loaders of a function, for a hook of the Trainer."""
         self._close(name)
         made = function()
         parts = made if isinstance(made, CombinedLoader) else CombinedLoader(made, "max_size")
@@ -105,7 +104,7 @@ class DataModule(LightningDataModule):
         return parts if parts is made else parts.iterables
 
     def _begin(self, loaders: list[_TrainerLoader]) -> None:
-        """Brings the loaders of training to the Trainer's epoch, before it takes a batch ahead."""
+        """Brings the training loaders to the Trainer's epoch, before it takes a batch ahead."""
         fit_loop = self._trainer.fit_loop
         states, self._states = self._states, []
         if fit_loop.restarting and fit_loop._combined_loader_states_to_load:
@@ -118,7 +117,7 @@ class DataModule(LightningDataModule):
             loader.loader.close()
 
 
-# What a state of a DataLoader has that belongs to its epoch and position.
+# Keys in the state of a DataLoader that belong to its epoch and position.
 _OF_A_PLACE = ("ahead", "sampler", "start")
 
 
@@ -149,12 +148,12 @@ def _has_len(loader: DataLoader[Any]) -> bool:
 
 
 class _TrainerLoader:
-    """A TorchLoader or DataLoader as a Trainer gets it: without workers, which the Trainer would
-    warn of, and with the Trainer's epochs and state.
+    """A TorchLoader or DataLoader for a Trainer: without workers, of which the Trainer would warn,
+    and with the Trainer's epochs and state.
 
     Attributes:
-        loader: The one that was made; its attributes are found here too.
-        sampler, batch_sampler: What the Trainer tells its epochs, and nothing.
+        loader: The original loader; its attributes are found here too.
+        sampler, batch_sampler: The object that hears the Trainer's epochs, and None.
     """
 
     batch_sampler = None
@@ -175,7 +174,7 @@ class _TrainerLoader:
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iterator is of this epoch, or where the state of this epoch is."""
+        """The next iterator is of this epoch, at the place of a state of this epoch."""
         loaded, self._loaded = self._loaded, None
         repeats = self._trainer.overfit_batches > 0
         if epoch == loaded and (repeats or self.loader.state_dict()["epoch"] >= epoch):
@@ -197,27 +196,26 @@ class _TrainerLoader:
 
     @property
     def _prefetched(self) -> int:
-        """Batches that the Trainer has taken ahead: one if it cannot know which is the last."""
+        """The batches that the Trainer has taken ahead: one if it cannot know the last batch."""
         fetcher = self._trainer.fit_loop._data_fetcher
         return len(fetcher.batches) if isinstance(fetcher, _PrefetchDataFetcher) else 0
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the loader after the last batch that was used."""
+        """The state of the loader after the last batch that was used."""
         state, prefetched = self.loader.state_dict(), self._prefetched
         if prefetched > state["position"]:  # at the end of an epoch
             return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - prefetched}
         return {**state, "position": state["position"] - prefetched}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
         if state["epoch"] == self._loaded:
-            self.loader.set_epoch(self._loaded)  # after its last batch it has none
+            self.loader.set_epoch(self._loaded)  # the epoch has no batch after its last one
 
 
 class _EpochListener(SequentialSampler):
-    """Hears of the epochs of a Trainer, which leaves a sequential sampler as it is."""
+    """Hears the epochs of a Trainer, which keeps a sequential sampler as it is."""
 
     def __init__(self, loader: _TrainerLoader) -> None:
         self.set_epoch = loader.set_epoch

@@ -48,7 +48,7 @@ _BLOCK_BYTES = 32 * 2**20  # Ray's own limit is 128 MiB; several are in flight i
 
 
 def read(*blobs: Any, num_threads: int = 1, **options: Any) -> ray.data.Dataset:
-    """A Ray Dataset of the records of some blobs; only an index is read yet.
+    """A Ray Dataset of the records of blobs; at first only an index is read.
 
     Args:
         *blobs, num_threads: As in datasource().
@@ -60,21 +60,21 @@ def read(*blobs: Any, num_threads: int = 1, **options: Any) -> ray.data.Dataset:
 
 
 def datasource(*blobs: Any, num_threads: int = 1) -> FlowDatasource:
-    """What ray.data.read_datasource() takes.
+    """The source of records for ray.data.read_datasource().
 
     Every record comes once, in blocks of at most 32 MiB (or of one row, if that is larger), in the
-    order of the files where Ray is told to preserve it.  Batches are Ray's matter: what the readers
-    say of batch_size and last_batch has no effect; only batches of groups keep their batch_size.  A
+    order of the files if Ray is told to preserve it.  Ray forms the batches: batch_size and
+    last_batch of the readers have no effect; only batches of groups keep their batch_size.  A
     reader of such batches, or one that can only be read in sequence, is one task.
 
     Args:
-        *blobs: As for a DataLoader.  A dict gives the columns their names; otherwise a column is
+        *blobs: As for a DataLoader. A dict gives the columns their names; otherwise a column is
             named after its output, or after its whole blob where outputs share a name.
         num_threads: Threads in each read task; Ray counts a task as one CPU unless told otherwise.
 
     Raises:
-        InvalidArgumentError: A reader is to shuffle (that is Dataset.random_shuffle()'s work), or
-            to read a rank's part; readers have different numbers of records; or a blob is ragged.
+        InvalidArgumentError: A reader is to shuffle (Dataset.random_shuffle() does that), or to
+            read a rank's part; readers have different numbers of records; or a blob is ragged.
         FileError: Files are missing or cannot be read.
     """
     wanted, _ = arrange(blobs)
@@ -131,7 +131,7 @@ def _check_order(node: Node) -> None:
 
 
 def _file_order(node: Node) -> dict[str, object]:
-    """Attrs with which a reader yields every record once, also from another working folder."""
+    """Attrs with which a reader yields every record once, also in another working folder."""
     attrs: dict[str, object] = {"last_batch": "short", "rank": 0, "world_size": 1}
     for name in positional_names(node.op):
         folder = node.values.get(name)
@@ -141,7 +141,7 @@ def _file_order(node: Node) -> dict[str, object]:
 
 
 class FlowDatasource(Datasource):
-    """A source of Ray Data; datasource() makes it.  It can be pickled, and holds nothing open."""
+    """A source of Ray Data, made by datasource(). It can be pickled, and has no open files."""
 
     def __init__(self, source: _Source) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class FlowDatasource(Datasource):
         return "+".join(ops)
 
     def estimate_inmemory_data_size(self) -> int | None:
-        """Bytes of all rows; None where they are counted only by reading."""
+        """Bytes of all rows; None: only reading counts them."""
         source = self._source
         return source.num_records * source.row_bytes if source.num_records >= 0 else None
 
@@ -163,7 +163,7 @@ class FlowDatasource(Datasource):
         data_context: object = None,
         **_later: object,
     ) -> list[ReadTask]:
-        """About `parallelism` tasks, each a range of the records.  Cheap: no file is touched."""
+        """About `parallelism` tasks, each a range of the records. No file is read."""
         source = self._source
         rows = [np.zeros((1, *blob.dense_row_shape), blob.dtype) for blob in source.blobs]
         schema = source.table(rows).schema
@@ -193,24 +193,24 @@ class FlowDatasource(Datasource):
 
 
 def _call(cls: Any, **arguments: object) -> Any:
-    """Calls with those of the arguments that this release of Ray knows."""
+    """Calls with the arguments that this release of Ray knows."""
     known = inspect.signature(cls).parameters
     return cls(**{name: value for name, value in arguments.items() if name in known})
 
 
 @dataclass(frozen=True)
 class _Source:
-    """What all read tasks share; small, since it is pickled with each.
+    """The part that all read tasks share; small, since it is pickled with each.
 
     Attributes:
-        key: Another for each source, also over the same files.
-        blobs: Those of a graph in the order of the files; its batch_size is that of the user.
+        key: Differs between sources, also over the same files.
+        blobs: The blobs of a graph in the order of the files, with the user's batch_size.
         columns: Their names.
-        num_threads: How many threads each loader has.
-        num_records: -1 where it is known only by reading.
+        num_threads: The threads of each loader.
+        num_records: -1 where only reading counts them.
         fingerprints: Name, fingerprint of the data and number of files of each reader.
-        may_skip: Records may be left out, so that there may be fewer rows than records.
-        keeps_batches: A batch is a unit, and batch_size must stay.
+        may_skip: Whether records may be left out, so that there may be fewer rows than records.
+        keeps_batches: Whether a batch is a unit, and batch_size must stay.
     """
 
     key: str
@@ -237,16 +237,16 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Share:
-    """The batches [begin, end) of batch_size rows; end is None for all there are."""
+    """The batches [begin, end) of batch_size rows; end None: all batches."""
 
     batch_size: int
     begin: int
     end: int | None
-    num_records: int | None  # None where it is known only by reading
+    num_records: int | None  # None: only reading counts them
 
 
 def _shares(source: _Source, parallelism: int) -> list[_Share]:
-    """Contiguous runs of batches of one size, as many as wanted where there are as many rows."""
+    """Contiguous runs of batches of one size; as many runs as wanted, if there are as many rows."""
     most = max(1, _BLOCK_BYTES // max(1, source.row_bytes))
     if source.keeps_batches:
         most = source.blobs[0].batch_size
@@ -265,13 +265,13 @@ def _shares(source: _Source, parallelism: int) -> list[_Share]:
 
 # ---- In a task ----------------------------------------------------------------------------------
 
-# A process runs many tasks of a source, one after the other: its loader stays open in between.
+# A process runs many tasks of a source, one after the other: its loader stays open between them.
 _lock = threading.Lock()
 _idle: dict[tuple[str, int], DataLoader[tuple[Array, ...]]] = {}
 
 
 def _read(source: _Source, share: _Share, limit: int | None) -> Iterator[pa.Table]:
-    """The blocks of a share, in order, with no more rows than the limit."""
+    """The blocks of a share, in order, with at most `limit` rows."""
     loader = _open(source, share.batch_size)
     is_usable = False
     try:
@@ -288,7 +288,7 @@ def _read(source: _Source, share: _Share, limit: int | None) -> Iterator[pa.Tabl
         if table is None:
             yield source.table(np.zeros((0, *b.dense_row_shape), b.dtype) for b in source.blobs)
         is_usable = True
-    except GeneratorExit:  # Ray has rows enough
+    except GeneratorExit:  # Ray has enough rows
         is_usable = True
         raise
     finally:
@@ -322,7 +322,7 @@ def _open(source: _Source, batch_size: int) -> DataLoader[tuple[Array, ...]]:
 
 
 def _keep(source: _Source, batch_size: int, loader: DataLoader[tuple[Array, ...]]) -> None:
-    """Keeps one loader at most."""
+    """Stores the loader for the next task, and closes any other."""
     with _lock:
         over = list(_idle.values())
         _idle.clear()

@@ -37,7 +37,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# TrainingArguments that a Trainer gives to the DataLoader it makes.
+# TrainingArguments for the DataLoader that a Trainer makes.
 _IGNORED_ARGUMENTS = (
     "auto_find_batch_size",
     "dataloader_num_workers",
@@ -51,23 +51,24 @@ _IGNORED_ARGUMENTS = (
 class LoaderStateCallback(TrainerCallback, ExportableState):
     """Stores the state of the training loader in each checkpoint, and loads it from there.
 
-    It is in trainer_state.json, the same for all ranks.  On resume_from_checkpoint the loader
-    compares its files and attrs with it and takes over its seed, and differences are an error.
-    LoaderMixin adds one; without it, `Trainer(..., callbacks=[LoaderStateCallback()])`.
+    The state is in trainer_state.json, the same for all ranks.  On resume_from_checkpoint the
+    loader compares its files and attrs with the state, takes over the seed, and raises for
+    differences.  LoaderMixin adds a callback; without LoaderMixin, give `Trainer(...,
+    callbacks=[LoaderStateCallback()])`.
     """
 
     def __init__(self) -> None:
         self._loader: Any = None
 
     def state(self) -> dict[str, Any]:
-        """What goes into a checkpoint."""
+        """The state for a checkpoint."""
         loader_state = None if self._loader is None else self._loader.state_dict()
         return {"args": {}, "attributes": {"loader_state": loader_state}}
 
     def on_train_begin(
         self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any
     ) -> None:
-        """Loads what a resumed checkpoint has."""
+        """Loads the state of a resumed checkpoint."""
         self._loader = train_dataloader if _is_ours(train_dataloader) else None
         stored = state.stateful_callbacks.setdefault(type(self).__name__, self.state())
         loader_state = stored["attributes"]["loader_state"]
@@ -83,9 +84,8 @@ class LoaderMixin(_Trainer):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As of the Trainer.  Trainers of TRL are shown a data set of one row in place of a loader,
-        since they look for columns in it.
-        """
+        """Takes the arguments of the Trainer. Trainers of TRL, which look for columns in a data
+        set, are given a data set of one row in place of a loader."""
         callbacks = [*(kwargs.get("callbacks") or ())]
         if not any(isinstance(callback, LoaderStateCallback) for callback in callbacks):
             kwargs["callbacks"] = [*callbacks, LoaderStateCallback()]
@@ -101,7 +101,7 @@ class LoaderMixin(_Trainer):
         """The loader, if train_dataset is one.
 
         Warns:
-            UserWarning: There are TrainingArguments that are ignored for a loader.
+            UserWarning: TrainingArguments were given that a loader ignores.
         """
         if not _is_loader(self.train_dataset):
             return super().get_train_dataloader()
@@ -110,10 +110,10 @@ class LoaderMixin(_Trainer):
         return self.accelerator.prepare(self.train_dataset)
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        """The loader, if eval_dataset is one, or the one of this name.
+        """The loader, if eval_dataset is one or names one.
 
         Raises:
-            InvalidArgumentError: Ranks have different numbers of rows in a batch of it.
+            InvalidArgumentError: Ranks have different numbers of rows in a batch of the loader.
         """
         data = self.eval_dataset if eval_dataset is None else eval_dataset
         if isinstance(data, str):
@@ -129,7 +129,8 @@ class LoaderMixin(_Trainer):
         return self._even(test_dataset)
 
     def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
-        """As of the Trainer; the loss of a batch counts by the rows that the loader has in it."""
+        """As of the Trainer; a batch's loss is weighted by the number of rows in the loader's
+        batches."""
         with _eval_batch_size(self.args, getattr(dataloader, "batch_size", None)):
             return super().evaluation_loop(dataloader, *args, **kwargs)
 
@@ -146,9 +147,7 @@ def _check_even(loader: TorchLoader[Any] | DataLoader[Any]) -> None:
     if why:
         remedy = "give batch() last='pad', whose padding is left out of metrics"
         if isinstance(loader, DataLoader):
-            remedy = (
-                "give the DataLoader last='pad', whose filling is left out of metrics"
-            )
+            remedy = "give the DataLoader last='pad', whose filling is left out of metrics"
         raise InvalidArgumentError(f"{why}, and evaluation gathers equal parts: {remedy}")
 
 
@@ -157,12 +156,12 @@ def _is_loader(data: Any) -> bool:
 
 
 def _is_ours(data: Any) -> bool:
-    """Whether accelerate takes it as it is, with its state: true of this package's classes."""
+    """Whether accelerate takes it as it is, with its state, as all classes of this package."""
     return isinstance(data, PreparedLoader)
 
 
 def _without_loaders(data: Any) -> Any:
-    """A data set, or a dict of them, with one of one row in the place of each loader."""
+    """A data set, or a dict of data sets, with one of one row in place of each loader."""
     if isinstance(data, dict):
         return {name: _without_loaders(one) for name, one in data.items()}
     if not _is_loader(data):
@@ -173,7 +172,7 @@ def _without_loaders(data: Any) -> Any:
 
 
 def _with_loaders(data: Any, given: Any) -> Any:
-    """What a trainer made of _without_loaders(given), with the loaders."""
+    """The data set that a trainer made of _without_loaders(given), with the loaders."""
     if isinstance(given, dict):
         return {name: _with_loaders(data[name], one) for name, one in given.items()}
     return given if _is_loader(given) else data

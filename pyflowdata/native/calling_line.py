@@ -47,19 +47,15 @@ def warn_at(frame: FrameType, warning: Warning) -> None:
     )
 
 
-def warn_program(warning: Warning) -> None:
+def warn_program_once(key: Hashable, warning: Warning) -> None:
     """Warns at the line of the program that has called this package; in a thread of this package,
-    at the line where the main thread is."""
+    at the line where the main thread is.  A second warning with the same key is not given."""
+    if key in _given:
+        return
+    _given.add(key)
     main = sys._current_frames().get(threading.main_thread().ident or 0)
     frame = calling_frame(sys._getframe()) or calling_frame(main)
     if frame is None:
         warnings.warn(warning, stacklevel=1)
     else:
         warn_at(frame, warning)
-
-
-def warn_program_once(key: Hashable, warning: Warning) -> None:
-    """As `warn_program()`, unless this process has had a warning with the same key."""
-    if key not in _given:
-        _given.add(key)
-        warn_program(warning)

@@ -19,13 +19,14 @@ _main_thread = threading.main_thread()
 def c_function(
     signature: Any, run: Callable[..., int], fail: Callable[[tuple[Any, ...], BaseException], int]
 ) -> CData:
-    """A C function that returns the result of `run`, or that of `fail` for an exception.
+    """A C function that returns the result of `run`, or of `fail` for an exception.
 
-    Meanwhile the thread is noted in `calls.inside`.
+    During a call its thread is in `calls.inside`.
 
     Args:
         signature: A pointer to a function that returns a pfd_status or nothing: C, or a type.
-        run, fail: Called with the arguments from C; `fail` with all of them in a tuple.
+        run: Called with the arguments from C.
+        fail: Called with all arguments in a tuple, and the exception.
     """
 
     def call(*args: Any) -> int:
@@ -43,7 +44,7 @@ def c_function(
                 calls.inside.pop(me, None)
 
     def interrupted(_type: Any, failure: Any, trace: Any) -> int | None:
-        """Ctrl-C came at the start or the end of call()."""
+        """Handles Ctrl-C at the start or the end of call()."""
         here = trace.tb_frame.f_locals if trace is not None else {}
         calls.inside.pop(threading.get_ident(), None)
         status = int(lib.PFD_INTERNAL)
@@ -58,14 +59,14 @@ def c_function(
 
 
 def status_of(failure: BaseException, otherwise: int) -> int:
-    """The status for an exception: `otherwise` if it is not of this package."""
+    """The status for an exception: `otherwise` if its class is not of this package."""
     if isinstance(failure, Error):
         return int(next(_STATUS[cls] for cls in type(failure).__mro__ if cls in _STATUS))
     return int(lib.PFD_OUT_OF_MEMORY) if isinstance(failure, MemoryError) else otherwise
 
 
 def is_ctrl_c(failure: BaseException) -> bool:
-    """Whether it may be Ctrl-C, which comes to the main thread, just now."""
+    """Whether the exception may be Ctrl-C, which comes to the main thread."""
     return isinstance(failure, KeyboardInterrupt) and threading.current_thread() is _main_thread
 
 
@@ -78,8 +79,8 @@ def text_of(failure: BaseException) -> str:
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """Where the user's code raised an exception: the innermost line in the file of the outermost
-    frame, as "file.py:12"."""
+    """The place in the user's code that raised an exception, as "file.py:12": the innermost line in
+    the file of the outermost frame."""
     if trace is None:
         return ""
     file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
@@ -92,11 +93,11 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def user_failure(failure: Exception, said: str) -> Error:
-    """What a function of the user raised, for the function of this package that called it: an
-    OutOfMemoryError for a MemoryError, else a UserFunctionError.
+    """The error for an exception of a user's function that this package called: an OutOfMemoryError
+    for a MemoryError, else a UserFunctionError.
 
     Args:
-        said: What was called.
+        said: The name of the call.
     """
     trace = failure.__traceback__
     place = place_of(trace.tb_next if trace is not None else None)
@@ -110,12 +111,13 @@ def user_failure(failure: Exception, said: str) -> Error:
 def message_of(
     failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
 ) -> tuple[bytes, int]:
-    """What C gets of an exception: a message, and the number that finds the exception again.
+    """The message for C, and the number by which the exception is found again.
 
     Args:
-        said: What was called, for the text of exceptions that are not of this package.
-        own_files: Modules whose frames are not shown, at the beginning of the traceback.
-        is_told: The text says all there is to say: the exception is not kept, and the number is 0.
+        said: The name of the call, for exceptions of classes that are not of this package.
+        own_files: Modules whose frames are removed from the beginning of the traceback.
+        is_told: Whether the text is complete: then the exception is not stored, and the number is
+            0.
     """
     if isinstance(failure, KeyboardInterrupt):
         calls.interrupt(failure, is_main=is_ctrl_c(failure))

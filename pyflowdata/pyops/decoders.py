@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from ..nodes import Blob
     from ..ops import Blobs
 
-_ops: dict[str, PythonOp] = {}  # the latest of each name
-_lock = threading.RLock()  # of _ops
+_ops: dict[str, PythonOp] = {}  # the latest op of each name
+_lock = threading.RLock()  # for _ops
 _MOST_PROCESSES = 1024
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 class PythonDecoder(Protocol[FunctionT]):
-    """What `register_decoder` makes of a function: the op.
+    """The op that `register_decoder` makes of a function.
 
     Attributes:
         function: The function itself, to be called with arrays.
@@ -54,7 +54,7 @@ def _check_outputs(outputs: Any) -> None:
 
 
 def check_processes(processes: object) -> None:
-    """Raises an InvalidArgumentError for what is no number of processes."""
+    """Refuses a value that is not a number of processes."""
     is_int = isinstance(processes, int) and not isinstance(processes, bool)
     if not is_int or not 0 <= processes <= _MOST_PROCESSES:  # type: ignore[operator]
         raise InvalidArgumentError(
@@ -112,67 +112,57 @@ def register_decoder(
 
     The parameters are the inputs, in order; the keyword-only ones are attrs, whose types are those
     of their defaults or annotations: bool, int, float, str, np.dtype, Literal, or a list or tuple
-    of int, float or str.  Two keyword-only names are given by the loader: `rng`, a numpy Generator
-    keyed by seed, epoch, op and record (per="batch": the first record), valid during the call; and
-    `ids`, int64 with the file and the ordinal of each row's record, of shape (rows, 2) or (2,).
+    of int, float or str.  The loader gives two keyword-only names: `rng`, a NumPy Generator keyed
+    by seed, epoch, op and record (per="batch": the first record), valid during the call; and `ids`,
+    int64 with the file and the ordinal of each row's record, of shape (rows, 2) or (2,).
 
-    The function is called with arrays of its own, in threads of the loader, one after the other
-    under the GIL; what it returns is copied.  With per="batch" arrays have all rows that this rank
-    has of the batch first, and a ragged blob is a `Ragged`.  With per="row" they are one row.  It
-    lives as long as the process.
+    The function is called with arrays of its own, in threads of the loader, one call at a time
+    under the GIL; the arrays that it returns are copied.  With per="batch" the first dimension of
+    arrays is the rows of the batch that this rank has, and a ragged blob is a `Ragged`.  With
+    per="row" an array is one row.  The op lives as long as the process.
 
     Args:
-        function: The function to call.  If numba has compiled it (`njit`), it runs without the GIL:
+        function: The function to call. If numba has compiled it (`njit`), it runs without the GIL:
             its parameters are the inputs and then the outputs, arrays to be written into, then
-            attrs, which have defaults and are bool, int or float; `inputs` must be given.  A numba
+            attrs, which have defaults and are bool, int or float; `inputs` must be given. A numba
             CFunc of `int32(voidptr, voidptr)` is taken as the compute() of op.h itself.
         outputs: Each output's name, and dtype and shape of one row: ("float32", (3,)), or a dtype
-            alone for rows that are numbers; None for a dimension that varies from row to row.  Or
-            a function of the inputs' types that returns this: it is called with a
-            (dtype, shape) for each input, and with those attrs that it takes by keyword.
-        inputs: Required types of inputs; inputs that are left out may be anything.  None is a
+            alone for rows that are numbers; None for a dimension that varies from row to row. Or a
+            function of the inputs' types that returns this: it is called with a (dtype, shape) for
+            each input, and with the attrs that it takes by keyword.
+        inputs: Required types of inputs; an input that is not in it may have any type. None is a
             dimension of any size.
-        per: "batch" or "row": what one call gets.
-        processes: Worker processes that call the function, in place of threads; 0: none.  They are
-            there while a loader uses the op, and import the function by its module and name.
+        per: The rows of one call: "batch" or "row".
+        processes: Worker processes that call the function, in place of threads; 0: none. They run
+            while a loader uses the op, and import the function by its module and name.
         name: The name of the op; None: the function's own in CamelCase.
-        replace: Whether to replace an existing op of this name.  The same function, by module and
-            name, is replaced without it, for example when a notebook's cell is run again.  Existing
+        replace: Whether to replace an existing op of this name. The same function, by module and
+            name, is replaced without it, for example when a notebook's cell runs again. Existing
             nodes keep the former function.
 
     Returns:
-        The op's function, which is also `pyflowdata.ops.<Name>`; `.function` is the given one.
+        The op's function, which is also `pyflowdata.ops.<Name>`; `.function` is the given function.
 
     Raises:
-        InvalidArgumentError: The function or what is declared cannot be an op; the text says why.
+        InvalidArgumentError: The function or its declaration cannot be an op; the message says why.
 
     The loader raises the exceptions of the function.  A CorruptDataError (and other errors of this
-    package) keeps its class and gets the place of the record, so that on_error="skip" and "pad" go
-    on without the row; with per="batch", `row=` names it.  Any other is a UserFunctionError.  The
-    function's own exception, with its traceback, is the `__cause__`.
+    package) keeps its class and gets the place of the record, so that on_error="skip" and "pad"
+    continue without the row; with per="batch", `row=` names the row.  Any other exception becomes a
+    UserFunctionError.  The function's own exception, with its traceback, is the `__cause__`.
     """
-    if function is None:
-        return lambda given: _register(given, outputs, inputs, per, processes, name, replace)
-    return _register(function, outputs, inputs, per, processes, name, replace)
+
+    def register(given: Callable[..., Any]) -> PythonDecoder[Any]:
+        try:
+            return _register(given, outputs, inputs, per, processes, name, replace)
+        except InvalidArgumentError as failure:
+            failure.op = failure.op or name or name_of(given)
+            raise
+
+    return register if function is None else register(function)
 
 
 def _register(
-    function: Callable[..., Any],
-    outputs: Mapping[str, Any],
-    inputs: Mapping[str, Any] | None,
-    per: str,
-    processes: int,
-    name: str | None,
-    replace: bool,
-) -> PythonDecoder[Any]:
-    try:
-        return _checked_register(function, outputs, inputs, per, processes, name, replace)
-    except InvalidArgumentError as failure:
-        failure.op = failure.op or name or name_of(function)
-        raise
-
-
-def _checked_register(
     function: Callable[..., Any],
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None,

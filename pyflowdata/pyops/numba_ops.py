@@ -1,6 +1,6 @@
 """Functions that numba has compiled, as compute() of an op: machine code, without the GIL.
 
-numba is imported by who made such a function; this module is imported only then.
+This module is imported only for such a function: then the program has imported numba already.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _RAISED = (
     "{}.py_func with such arrays to see it"
 )
 _DAMAGED = "{}() says that the record is damaged"
-_kept: list[Any] = []  # machine code, as long as the process
+_kept: list[Any] = []  # machine code, which lives as long as the process
 _SCALARS = {bool: ("np.int32", "!= 0"), int: ("np.int64", ""), float: ("np.float64", "")}
+_SIGNATURE = numba_types.int32(numba_types.voidptr, numba_types.voidptr)
 _COMPUTE = "pfd_status (*)(const pfd_compute_args *, pfd_error *)"
 
 
@@ -45,10 +46,10 @@ def _pointer(_context: Any, _address: Any) -> Any:
 def compiled(
     function: Any, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any], per: str
 ) -> tuple[Described | None, CData | None]:
-    """What a function of numba is as an op, and its compute(); None twice if it is none of numba.
+    """The op of a numba function, and its compute(); None twice if numba did not make the function.
 
     Raises:
-        InvalidArgumentError: It has no form that can be called.
+        InvalidArgumentError: Its signature cannot be called.
     """
     if isinstance(function, CFunc):
         return _of_cfunc(function, inputs, outputs)
@@ -58,12 +59,12 @@ def compiled(
 
 
 class Compiled(Described):
-    """Reads C's memory as it is: rows of one shape."""
+    """A function on C's own memory: rows of one shape."""
 
     takes_ragged = False
 
     def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
-        """The types of the outputs; sizes of the inputs are known by now."""
+        """The types of the outputs, with the sizes of the inputs."""
         types = super().infer(inputs, attrs)
         for name, declared in zip(self.outputs, types, strict=True):
             if declared.is_ragged:
@@ -78,7 +79,7 @@ def _of_cfunc(
     function: Any, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any]
 ) -> tuple[Described, CData]:
     signature = function._sig
-    if signature != numba_types.int32(numba_types.voidptr, numba_types.voidptr) or not inputs:
+    if signature != _SIGNATURE or not inputs:
         raise InvalidArgumentError(
             f"the CFunc has the signature {signature}; it must be int32(voidptr, voidptr), the "
             "compute() of pyflowdata/op.h, and inputs must name its inputs; an njit function needs "
@@ -125,7 +126,7 @@ def _of_dispatcher(
 
 
 def _output_types(described: Described, attrs: Sequence[PythonAttr]) -> list[RowType]:
-    """Dtype and number of dimensions of outputs; sizes may depend on the inputs."""
+    """The dtype and number of dimensions of outputs; sizes may depend on the inputs."""
     defaults = {attr.name: attr.default for attr in attrs}
     given = [described.types[name] for name in described.inputs]
     try:
@@ -141,14 +142,14 @@ def _output_types(described: Described, attrs: Sequence[PythonAttr]) -> list[Row
 
 
 def _words(struct: str, *fields: str) -> int:
-    """Where a field is in a struct, in words of 8 bytes."""
+    """The offset of a field in a struct, in words of 8 bytes."""
     offset = ffi.offsetof(struct, *fields)
     assert offset % 8 == 0
     return int(offset) // 8
 
 
 def _array(target: str, port: str, index: int, declared: RowType) -> list[str]:
-    """Lines that make an array of a tensor's memory."""
+    """Source lines that make an array of a tensor's memory."""
     shape = [f"t[{_words('pfd_tensor', 'type', 'shape') + axis}]" for axis in
              range(len(declared.shape))]  # fmt: skip
     size = ffi.sizeof("pfd_tensor") // 8
@@ -199,7 +200,7 @@ def _source(described: Described, outputs: Sequence[RowType], per: str, says: bo
 
 
 def _failing(status: int) -> Any:
-    """A function that writes a pfd_error, which the host has emptied."""
+    """A function that fills in a pfd_error, which the host has cleared."""
     row_at, message_at = _words("pfd_error", "row"), ffi.offsetof("pfd_error", "message")
     status_at, size = ffi.offsetof("pfd_error", "status") // 4, ffi.sizeof("pfd_error")
 
@@ -220,7 +221,7 @@ def _text(template: str, name: str) -> Any:
 
 
 def _says(function: Any, described: Described, outputs: Sequence[RowType], per: str) -> bool:
-    """Compiles the function, and tells whether it returns a number."""
+    """Compiles the function, and returns whether it returns a number."""
     extra = 1 if per == "batch" else 0
 
     def argument(declared: RowType, *, is_output: bool) -> Any:
@@ -262,8 +263,7 @@ def _compile(function: Any, described: Described, outputs: Sequence[RowType], pe
             "damaged": _text(_DAMAGED, name),
         }
         exec(_source(described, outputs, per, says), space)  # noqa: S102  (made above)
-        signature = numba_types.int32(numba_types.voidptr, numba_types.voidptr)
-        return numba.cfunc(signature)(space["compute"])
+        return numba.cfunc(_SIGNATURE)(space["compute"])
     except NumbaError as failure:
         raise InvalidArgumentError(
             f"numba cannot compile {name}() for rows of "

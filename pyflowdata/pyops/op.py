@@ -1,6 +1,6 @@
 """A Python function as an op: its descriptor, and the callbacks that C calls.
 
-A callback takes the GIL; a function that numba has compiled needs none for compute().
+A callback takes the GIL; compute() of a function that numba has compiled does not.
 """
 
 from __future__ import annotations
@@ -68,11 +68,7 @@ _KINDS: dict[Any, tuple[int, int, Callable[[CData], Any]]] = {
     int: (lib.PFD_ATTR_INT64, 8, lambda at: ffi.cast("int64_t *", at)[0]),
     float: (lib.PFD_ATTR_FLOAT64, 8, lambda at: ffi.cast("double *", at)[0]),
     str: (lib.PFD_ATTR_STRING, 8, lambda at: text_value(ffi.cast("char **", at)[0])),
-    np.dtype: (
-        lib.PFD_ATTR_DTYPE,
-        4,
-        lambda at: dtype_of(ffi.cast("int32_t *", at)[0]),
-    ),
+    np.dtype: (lib.PFD_ATTR_DTYPE, 4, lambda at: dtype_of(ffi.cast("int32_t *", at)[0])),
     (int,): (lib.PFD_ATTR_LIST_INT64, 16, _list_reader("int64")),
     (float,): (lib.PFD_ATTR_LIST_FLOAT64, 16, _list_reader("float64")),
     (str,): (lib.PFD_ATTR_LIST_STRING, 16, _read_strings),
@@ -102,7 +98,7 @@ class PythonAttr:
         self.type, self.size, self._read = _KINDS[kind]
 
     def read(self, attrs: CData) -> Any:
-        """Its value in an attr struct (`char *`)."""
+        """The value of the attr in an attr struct (`char *`)."""
         return self._read(attrs + self.offset)
 
     def _kind_of_annotation(self, annotation: Any) -> Any:
@@ -131,7 +127,7 @@ class PythonAttr:
         return type(default) if type(default) in _KINDS else None
 
     def default_text(self) -> bytes | None:
-        """The default as C's tables write it; None: required."""
+        """The default as C's tables write it; None: the attr is required."""
         if self.default is inspect.Parameter.empty:
             return None
         try:
@@ -166,10 +162,10 @@ class PythonAttr:
 def python_attrs(
     function: Callable[..., Any], parameters: Sequence[inspect.Parameter]
 ) -> list[PythonAttr]:
-    """The attrs that parameters of a function stand for.
+    """The attrs for parameters of a function.
 
     Raises:
-        InvalidArgumentError: The type of one is not known, or is none that an attr can have.
+        InvalidArgumentError: The type of a parameter is not known, or no attr can have it.
     """
     try:
         hints = typing.get_type_hints(function)
@@ -185,9 +181,7 @@ def _attr_table(attrs: Sequence[PythonAttr], owner: str, keep: list[CData]) -> t
     """The `pfd_attr[]` of an op, and the bytes of its attr struct; `keep` owns its memory."""
 
     def kept(value: bytes | None) -> CData:
-        if value is None:
-            return ffi.NULL
-        keep.append(ffi.new("char[]", value))
+        keep.append(ffi.NULL if value is None else ffi.new("char[]", value))
         return keep[-1]
 
     rows = ffi.new("pfd_attr[]", max(len(attrs), 1))
@@ -201,10 +195,11 @@ def _attr_table(attrs: Sequence[PythonAttr], owner: str, keep: list[CData]) -> t
     return rows, len(attrs) * _SLOT_BYTES
 
 
-# ---- What a function is -------------------------------------------------------------------------
+# ---- The function -------------------------------------------------------------------------------
+
 GIVEN_BY_HOST = ("rng", "ids")
 _functions: dict[str, Callable[..., Any]] = {}  # by the names of their ops
-_kept: list[object] = []  # what C points to: an op stays as long as the process
+_kept: list[object] = []  # memory that C points to: an op lives as long as the process
 _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
     os.path.join(os.path.dirname(__file__), "processes.py"),
@@ -217,10 +212,10 @@ class Described:
 
     Attributes:
         function: The user's function.
-        inputs, outputs: Names.
+        inputs, outputs: Their names.
         attrs: The other declared parameters.
-        from_host: Which of `rng` and `ids` it takes.
-        types: Declared types of inputs; others may be anything.
+        from_host: The parameters among `rng` and `ids`.
+        types: Declared types of inputs; other inputs may have any type.
         specs: Declared types of outputs: a RowType, or a function of the inputs' types.
         takes_ragged: Whether rows may differ in shape.
     """
@@ -257,7 +252,6 @@ class Described:
                 )
 
     def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
-        """The types of the outputs."""
         for name, found in zip(self.inputs, inputs, strict=True):
             wanted = self.types.get(name)
             if wanted is not None and not wanted.fits(*found):
@@ -321,10 +315,10 @@ def op_name(function: Callable[..., Any]) -> str:
 
 
 class PythonOp:
-    """A registered function; lives as long as the process, since nodes may point to it.
+    """A registered function; it lives as long as the process, since nodes may point to it.
 
     Attributes:
-        pool: The processes that run it while a loader uses it; None for none.
+        pool: The processes that run it while a loader uses it; None: threads run it.
         takes_any_names: Whether inputs and outputs may have names that ports cannot have.
     """
 
@@ -358,8 +352,6 @@ class PythonOp:
             provide(self._compute, self.pool)
 
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
-        """A C function that calls `run` with its arguments; its exceptions become C's errors."""
-
         def call(args: CData, _err: CData) -> int:
             run(args)
             return 0
@@ -375,9 +367,9 @@ class PythonOp:
             row = failure.row
         if isinstance(failure, Error) and failure.byte is not None and row >= 0:
             byte = failure.byte
-        is_of_infer = _is_of_infer(args)
+        is_infer = ffi.typeof(args) is ffi.typeof("const pfd_infer_args *")
         status = status_of(
-            failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_USER_FUNCTION
+            failure, lib.PFD_INVALID_ARGUMENT if is_infer else lib.PFD_USER_FUNCTION
         )
         said, cause = message_of(
             failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Told)
@@ -385,8 +377,6 @@ class PythonOp:
         args.host.fail_row(err, row, byte, status, b"%s", ffi.new("char[]", said))
         err.cause = cause
         return status
-
-    # ---- infer ----
 
     def _attrs(self, args: CData) -> dict[str, Any]:
         if not self.described.attrs:
@@ -402,8 +392,6 @@ class PythonOp:
         for index, found in enumerate(described.infer(inputs, self._attrs(args))):
             write_row_type(args.outputs[index], found)
 
-    # ---- compute ----
-
     def _run(self, args: CData) -> None:
         described, num_rows = self.described, args.num_rows
         keywords = self._attrs(args)
@@ -413,9 +401,8 @@ class PythonOp:
         pool = self.pool
         if pool is not None and pool.is_open:
             given = [read_row_type(args.inputs[i].type) for i in range(len(described.inputs))]
-            keys = None
-            if has_rng:
-                keys = np.array([_key(args, row) for row in range(num_rows)], np.uint64)
+            drawn = [_key(args, row) for row in range(num_rows)] if has_rng else None
+            keys = None if drawn is None else np.array(drawn, np.uint64)
             pool.run(args, keywords, given, types, ids, keys)
             return
 
@@ -445,10 +432,7 @@ class PythonOp:
             if declared.is_ragged:
                 write_ragged(args, args.outputs[index], next(rows), declared)
 
-    # ---- Registration ----
-
     def add(self, *, replace: bool) -> None:
-        """Adds the op to the registry."""
         described, keep = self.described, []
 
         def kept(value: str) -> CData:
@@ -472,7 +456,7 @@ class PythonOp:
         op.num_attrs = len(described.attrs)
         op.inputs = ports(described.inputs, "in", f"Parameter of the Python function {self._said}.")
         op.num_inputs = len(described.inputs)
-        op.outputs = ports(described.outputs, "out", f"Of the Python function {self._said}.")
+        op.outputs = ports(described.outputs, "out", f"Result of the Python function {self._said}.")
         op.num_outputs = len(described.outputs)
         op.infer, op.compute = self._infer, self._compute
         plugin, ops = new_struct("pfd_plugin"), ffi.new("const pfd_op *[]", [op])
@@ -491,17 +475,12 @@ class PythonOp:
 
 
 def function_of(op: str) -> Callable[..., Any] | None:
-    """The Python function that an op calls, by the op's name; None: it is no such op."""
+    """The Python function of an op, by the op's name; None: the op has none."""
     return _functions.get(op)
 
 
-def _is_of_infer(args: CData) -> bool:
-    """Whether a failed call was one of infer(): then the program is wrong."""
-    return bool(ffi.typeof(args) is ffi.typeof("const pfd_infer_args *"))
-
-
 def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """File and ordinal of each row's record, as in a reader's output `id`."""
+    """The file and ordinal of each row's record, as in a reader's output `id`."""
     records = args.records
     ids = [
         (record.file, record.offset if record.size == lib.PFD_DRAWN else record.ordinal)
@@ -511,13 +490,13 @@ def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _key(args: CData, row: int) -> tuple[int, int]:
-    """The key of a row's random numbers: it depends on seed, epoch, op and record alone."""
+    """The key of a row's random numbers, which depends only on seed, epoch, op and record."""
     ordinal, bits = args.records[row].ordinal, args.host.random_bits
     return bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
 
 
 def _generators() -> Generators:
-    """Those of this thread."""
+    """The generators of this thread."""
     own: Generators | None = getattr(_own, "generators", None)
     if own is None:
         own = _own.generators = Generators()
@@ -525,7 +504,7 @@ def _generators() -> Generators:
 
 
 def _sentences(function: Callable[..., Any]) -> str:
-    """The first paragraph of the docstring, as a descriptor has it."""
+    """The first paragraph of the docstring, for the descriptor."""
     doc = inspect.getdoc(function) if inspect.isroutine(function) else None
     first = " ".join((doc or "").split("\n\n")[0].split())
     if not first:
@@ -534,7 +513,7 @@ def _sentences(function: Callable[..., Any]) -> str:
 
 
 def origin_of(described: Described) -> str:
-    """Where the op comes from: "python module:function"."""
+    """The origin of the op: "python module:function"."""
     function = described.function
     module = getattr(function, "__module__", "?")
     return f"python {module}:{getattr(function, '__qualname__', name_of(function))}"

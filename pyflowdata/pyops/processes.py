@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
@@ -23,14 +24,14 @@ from .worker_calls import Done, Place, Raised, Sending, Sent, Task, send, take_o
 Array = npt.NDArray[Any]
 IsCancelled = Callable[[], bool]
 
-_PIECE_SECONDS = 0.001  # rows are not divided into pieces of less work than this
+_PIECE_SECONDS = 0.001  # the least work of a piece into which rows are divided
 
 
 class Pool(pool.Pool):
     """The worker processes of an op, for all loaders that use it.
 
-    Memory: each worker has room for the largest range of rows that it has had, of a function that
-    takes batches for the largest batch, with inputs and outputs.
+    Memory: each worker has room for the largest range of rows that it has computed (for a function
+    of batches: the largest batch), with inputs and outputs.
     """
 
     def __init__(self, runner: Runner, processes: int) -> None:
@@ -43,13 +44,13 @@ class Pool(pool.Pool):
             "is_batch": runner.is_batch,
         }
         self.processes = processes
-        self._cannot_begin: Raised | None = None  # as every process would say
-        self._row_seconds = 0.0  # what a row takes in a worker; 0: not known
+        self._cannot_begin: Raised | None = None  # the answer of every process
+        self._row_seconds = 0.0  # time of a row in a worker; 0: not known
 
     # ---- Life -----------------------------------------------------------------------------------
 
     def check(self) -> Sent:
-        """What workers need to have the function.
+        """The function in the form that workers receive.
 
         Raises:
             InvalidArgumentError: It cannot be sent to a process.
@@ -86,16 +87,16 @@ class Pool(pool.Pool):
         Args:
             keywords: The attrs.
             inputs, outputs: Their types.
-            ids, keys: For each row, where the function takes `ids` and `rng`.
+            ids, keys: A row for each row, where the function takes `ids` and `rng`.
 
         Raises:
-            BaseException: What the function raised; or a worker has ended.
+            BaseException: The exception of the function; or a worker has ended.
         """
         num_rows, scratch = args.num_rows, args.scratch
 
         def is_cancelled() -> bool:
             interrupt = interrupts.get(threading.get_ident())
-            if interrupt is not None:  # this thread is to raise it, as soon as it returns
+            if interrupt is not None:  # this thread must raise it
                 raise interrupt
             return bool(args.host.is_cancelled(scratch)) or not self.is_open
 
@@ -126,7 +127,7 @@ class Pool(pool.Pool):
     def _take_workers(
         self, taken: list[Worker], num_rows: int, is_cancelled: IsCancelled
     ) -> None:
-        """Takes a worker as soon as one is free, and others that are, if the rows are worth it."""
+        """Waits for a free worker, and takes other free ones if the rows are worth it."""
         most = num_rows if not self._runner.is_batch else 1
         if self._row_seconds:
             most = min(most, int(num_rows * self._row_seconds / _PIECE_SECONDS))
@@ -139,40 +140,28 @@ class Pool(pool.Pool):
             taken.append(one)
 
 
+@dataclass
 class _Piece:
-    """Some rows of a call, and the worker that has them.
+    """Rows of a call, and the worker that computes them.
 
     Attributes:
-        failure: The death of the worker, or what its function raised.
-        cannot_begin: What it says if it cannot import the function.
-        seconds: How long the worker took.
+        failure: The death of the worker, or the exception of its function.
+        cannot_begin: The answer of a worker that cannot import the function.
+        seconds: The time that the worker took.
     """
 
-    def __init__(
-        self,
-        said: str,
-        given: Worker,
-        args: CData,
-        begin: int,
-        num_rows: int,
-        inputs: Sequence[RowType],
-        outputs: Sequence[RowType],
-    ) -> None:
-        self._said = said
-        self._worker = given
-        self._args = args
-        self._begin = begin
-        self._num_rows = num_rows
-        self._inputs = inputs
-        self._outputs = outputs
-        self.failure: BaseException | None = None
-        self.cannot_begin: Raised | None = None
-        self.seconds = 0.0
+    _said: str
+    _worker: Worker
+    _args: CData
+    _begin: int
+    _num_rows: int
+    _inputs: Sequence[RowType]
+    _outputs: Sequence[RowType]
+    failure: BaseException | None = None
+    cannot_begin: Raised | None = None
+    seconds: float = 0.0
 
-    def start(
-        self, keywords: dict[str, Any], ids: Array | None, keys: Array | None
-    ) -> None:
-        """Gives the worker its rows."""
+    def start(self, keywords: dict[str, Any], ids: Array | None, keys: Array | None) -> None:
         first, n, args = self._begin, self._num_rows, self._args
         self._worker.start()
         memory = self._worker.memory
@@ -236,14 +225,14 @@ class _Piece:
         )
 
     def _fail(self, failure: BaseException, row: int) -> None:
-        """Notes a failure at one of the rows of the piece; -1: at none."""
+        """Notes a failure at a row of the piece; -1: at no row."""
         row = row + self._begin if row >= 0 else row
         BaseException.__setattr__(failure, "pyflowdata_row", row)
         self.failure = failure
 
 
 def _exception(raised: Raised, said: str) -> BaseException:
-    """What the function raised in the process, or a description of it."""
+    """The exception of the function in the process, or a description of it."""
     error = raised.error
     failure = raised_there(error)
     if not raised.has_begun:

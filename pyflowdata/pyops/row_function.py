@@ -1,4 +1,4 @@
-"""A user's function as one of rows, with bytes in place of arrays of bytes; and the op of it."""
+"""A user's function of rows, with bytes in place of arrays of bytes; and the op of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_bytes(declared: RowType) -> bool:
 class RowFunction:
     """Calls a function with rows as `Dataset` shows them: bytes where a field has bytes.
 
-    It can be pickled where the function and its keyword arguments can.
+    It can be pickled if the function and its keyword arguments can.
     """
 
     def __init__(
@@ -36,13 +36,14 @@ class RowFunction:
         keywords: Mapping[str, Any],
         are_bytes: Sequence[bool],
     ) -> None:
-        """Args:
-            function: The user's function.
-            keywords: Arguments of it that are the same for all rows.
+        """Takes the user's function.
+
+        Args:
+            keywords: Arguments that are the same for all rows.
             are_bytes: For each input, whether its rows are bytes.
 
         Raises:
-            InvalidArgumentError: It does not take as many rows.
+            InvalidArgumentError: The function takes another number of rows.
         """
         self.function = function
         self.keywords = dict(keywords)
@@ -54,7 +55,7 @@ class RowFunction:
         self.__signature__ = _signature(function, len(self.are_bytes), self.keywords)
 
     def __call__(self, *rows: Any, **given: Any) -> Any:
-        """What the function returns for a row; bytes and texts as arrays of bytes."""
+        """The results of the function for a row; bytes and texts become arrays of bytes."""
         inputs = [
             row.tobytes() if is_one else row
             for row, is_one in zip(rows, self.are_bytes, strict=True)
@@ -81,10 +82,10 @@ def _array(value: Any) -> Any:
 def _signature(
     function: Callable[..., Any], count: int, keywords: Mapping[str, Any]
 ) -> inspect.Signature:
-    """So many inputs, and what the loader gives."""
+    """A signature with this number of inputs, and the arguments that the loader gives."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of some functions in C
+    except (TypeError, ValueError):  # some functions in C
         parameters = [inspect.Parameter("rows", inspect.Parameter.VAR_POSITIONAL)]
     inputs = [one for one in parameters if one.kind in _POSITIONAL and one.name not in keywords]
     takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
@@ -130,15 +131,15 @@ def _check_keywords(
 
 
 # ---- Ops of such functions ----------------------------------------------------------------------
-# Made where a data set is mapped with them, without a name that programs know.
+# Mapping a data set makes them, under names that programs do not use.
 
-_lock = threading.RLock()  # of the following
+_lock = threading.RLock()  # for _names and _made
 _names: set[str] = set()
-_made: dict[Any, str] = {}  # by what they are made of
+_made: dict[Any, str] = {}  # arguments of mapped_op() -> name of the op
 
 
 class _Carried:
-    """Becomes the name of the op when it is unpickled, where it makes the op."""
+    """Pickled in place of the name of an op; unpickling makes the op, and gives its name."""
 
     def __init__(self, *given: Any) -> None:
         self._given = given
@@ -156,10 +157,10 @@ def _name_of(
 def mapped_op(
     function: RowFunction, outputs: Mapping[str, RowType], *, per: str, processes: int
 ) -> Op:
-    """The op of a function; the same one for the same function, arguments and outputs.
+    """The op of a function; the same op for the same function, arguments and outputs.
 
     Raises:
-        InvalidArgumentError: It cannot be an op; the text says why.
+        InvalidArgumentError: The function cannot be an op; the message says why.
     """
     check_processes(processes)
     with _lock:

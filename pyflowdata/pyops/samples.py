@@ -24,26 +24,26 @@ Array = npt.NDArray[Any]
 
 
 # ---- Numbers of Python --------------------------------------------------------------------------
-# Which numbers of Python, and lists of them, fit into a declared dtype. They have no dtype of
-# their own. They fit where none of them loses anything: a whole number is exact; another number
-# loses only the digits that the float dtype has no room for.
+# Numbers of Python have no dtype of their own. They fit into a declared dtype if it holds every
+# whole number exactly; other numbers are rounded to the digits of a float dtype.
 
-_WIDER = {"b": "biuf", "i": "iuf", "u": "uf", "f": "f"}  # what a kind of dtype may become
-_MOST_DIMS = 64  # of NumPy's arrays: a deeper list is none
+_WIDER = {"b": "biuf", "i": "iuf", "u": "uf", "f": "f"}  # kind of dtype -> kinds that hold it
+_MOST_DIMS = 64  # dimensions of NumPy's arrays: a deeper list is not an array
 
 
 def _array_of(value: Any, dtype: np.dtype[Any]) -> Array:
-    """`np.asarray(value)`; for a field of bfloat16 also of torch's tensors of it, which refuse."""
+    """`np.asarray(value)`; for a field of bfloat16 also for torch's tensors of it, which have no
+    NumPy array."""
     if is_bfloat16(dtype) and str(getattr(value, "dtype", "")) == "torch.bfloat16":
         return np.asarray(value.view(sys.modules["torch"].int16)).view(dtype)
     return np.asarray(value)
 
 
 def _numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
-    """An array of the dtype; None where the numbers do not fit.
+    """An array of the dtype; None: the numbers do not fit.
 
     Args:
-        found: A number, or a list or tuple of what is a number or an array.
+        found: A number, or a list or tuple of numbers or arrays.
         array: `np.asarray(found)`.
     """
     if array.size == 0:
@@ -65,7 +65,7 @@ def _numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def _are_held(found: Any, array: Array, fitting: Array, fraction_bits: int) -> bool:
-    """Whether floats hold all numbers: the whole ones exactly, the others as finite ones."""
+    """Whether floats hold all numbers: whole numbers exactly, others as finite ones."""
     limit = 2 ** (fraction_bits + 1)  # below, every whole number is there
     if array.dtype.kind == "b" or not np.any((array >= limit) | (array <= -limit)):
         return True
@@ -102,11 +102,10 @@ def _has_mask(found: Any, depth: int = 0) -> bool:
 
 
 # ---- Many samples at once -----------------------------------------------------------------------
-# What a source gives for several indices: a list of samples, or a dict of columns.
 
 
 class _Columns(Sequence[dict[str, Any]]):
-    """Samples given by field: a column has a value for each sample.  Its rows are dicts."""
+    """Samples given by field: a column has a value for each sample. Its rows are dicts."""
 
     def __init__(self, columns: dict[Any, Any], size: int) -> None:
         self.columns = columns
@@ -122,14 +121,14 @@ class _Columns(Sequence[dict[str, Any]]):
 
 
 def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
-    """What a source gave for several indices: a list of samples, or Columns.
+    """The samples that a source gave for several indices, as a list or as _Columns.
 
     Args:
-        said: What was called, for messages.
-        size: How many indices there were.
+        said: The name of the call, for messages.
+        size: The number of indices.
 
     Raises:
-        UserFunctionError: It is something else, or has another length.
+        UserFunctionError: The value is something else, or has another length.
     """
     if isinstance(given, Mapping):
         columns = dict(given)
@@ -166,7 +165,7 @@ def _check_splits(said: str, key: Any, column: Ragged) -> None:
 
 
 def _length(values: Any) -> int:
-    """The length of a column or a list; 0 for what has none."""
+    """The length of a column or a list; 0 for a value without len()."""
     try:
         return len(values)
     except TypeError:
@@ -174,11 +173,11 @@ def _length(values: Any) -> int:
 
 
 # ---- Columns ------------------------------------------------------------------------------------
-# The values of many samples field by field, where all of them are plain: an array for a field of
-# one shape, the bytes of each sample for a field whose shape varies. Other samples are left to the
-# code that looks at one after the other, and names the one that is wrong.
+# The values of many plain samples field by field: an array for a field of one shape, the bytes of
+# each sample for a field whose shape varies. Other samples are written one by one, by code that
+# names the wrong sample.
 
-_LARGE = 1 << 14  # bytes of a sample: it is better copied by NumPy, which needs no GIL for it
+_LARGE = 1 << 14  # bytes; larger samples are copied by NumPy, without the GIL
 
 
 class _RaggedColumn(NamedTuple):
@@ -186,7 +185,7 @@ class _RaggedColumn(NamedTuple):
 
     Attributes:
         data: The bytes of each sample.
-        sizes: int64 (samples,), how many bytes they are.
+        sizes: int64 (samples,), the number of these bytes.
         shapes: int64 (samples, dimensions).
     """
 
@@ -196,7 +195,7 @@ class _RaggedColumn(NamedTuple):
 
 
 def values_by_field(samples: Sequence[Any], keys: Sequence[str]) -> Sequence[Any] | None:
-    """For each key its value in every sample; None: the samples differ in kind, or are others."""
+    """For each key its value in every sample; None: samples differ in kind, or lack keys."""
     if isinstance(samples, _Columns):
         given = samples.columns
         return [given[key] for key in keys] if all(key in given for key in keys) else None
@@ -215,7 +214,7 @@ def values_by_field(samples: Sequence[Any], keys: Sequence[str]) -> Sequence[Any
 
 
 def _column_of(values: Any, row_type: RowType) -> Array | None:
-    """The values of a field as an array (values, ...); None: not all of them are as declared."""
+    """The values of a field as an array (values, ...); None: some are not as declared."""
     dtype, shape = row_type.dtype, (len(values), *(n for n in row_type.shape if n is not None))
     if type(values) is np.ndarray:
         return values if values.dtype == dtype and values.shape == shape else None
@@ -228,7 +227,7 @@ def _column_of(values: Any, row_type: RowType) -> Array | None:
     if not issubclass(kind, (np.ndarray, np.generic)) and hasattr(kind, "__array__"):
         try:
             values = [_array_of(value, dtype) for value in values]  # tensors
-        except Exception:  # noqa: BLE001  (what their class raises: said of the sample, later)
+        except Exception:  # noqa: BLE001  (raised again for the sample alone)
             return None
         kind = np.ndarray
     if kind is np.ndarray:
@@ -262,7 +261,7 @@ def _of_numbers(
 
 
 def _ragged_column_of(values: Any, row_type: RowType) -> _RaggedColumn | None:
-    """The values of a ragged field; None: not all of them are as declared, or they are large."""
+    """The values of a ragged field; None: some are not as declared, or they are large."""
     found = _ragged_column(values, row_type)
     return found if found is not None and found.sizes.sum() <= _LARGE * len(found.data) else None
 
@@ -327,12 +326,12 @@ class _RecordLayout:
     """The records of samples, as pfd_object_fields in pyflowdata.h describes them.
 
     Attributes:
-        begins, sizes: int64 (samples,): of the records, in bytes, one after the other.
+        begins, sizes: int64 (samples,): bytes of the records, one after the other.
     """
 
     def __init__(self, fields: Sequence[Array | _RaggedColumn], size: int) -> None:
         self._fields = fields
-        self._words = np.full((len(fields) + 1, size), 1)  # of 8 bytes; the first says: not damaged
+        self._words = np.full((len(fields) + 1, size), 1)  # of 8 bytes; the first: not damaged
         for index, field in enumerate(fields):
             if isinstance(field, _RaggedColumn):
                 self._words[index + 1] = field.shapes.shape[1] + (field.sizes + 7) // 8
@@ -342,11 +341,7 @@ class _RecordLayout:
         self.begins = np.cumsum(self.sizes) - self.sizes
 
     def write(self, target: Array) -> None:
-        """Fills in the records.
-
-        Args:
-            target: uint8, as many bytes as the records have.
-        """
+        """Fills in the records, in uint8 of their size."""
         words, bytes_, at = target.view(np.int64), target.data, self.begins // 8
         words[at] = 0
         for count, before, field in zip(self._words[1:], self._words, self._fields, strict=False):
@@ -366,7 +361,7 @@ def _scatter(words: Array, at: Array, rows: Array) -> None:
 
 
 def _as_words(column: Array, count: int) -> Array:
-    """Each value as int64, up to a multiple of 8 bytes."""
+    """Each value as int64, padded to a multiple of 8 bytes."""
     n, size = len(column), column[0].nbytes
     padded = np.zeros((n, 8 * count), np.uint8)
     padded[:, :size] = np.ascontiguousarray(column).reshape(-1).view(np.uint8).reshape(n, size)
@@ -377,7 +372,7 @@ def _as_words(column: Array, count: int) -> Array:
 
 _BYTES = (bytes, bytearray, memoryview, str)
 _UINT8 = np.dtype(np.uint8)
-_DAMAGED = struct.Struct("<qQ")  # how the record of a sample that is damaged begins
+_DAMAGED = struct.Struct("<qQ")  # the head of the record of a damaged sample
 _RECORD = np.dtype(
     {
         "names": [name for name, _ in ffi.typeof("pfd_record").fields],
@@ -403,12 +398,12 @@ class Damaged(Exception):
 
 
 class Raised(BaseException):
-    """What the user's code raised, as it is: a class of the user may refuse attributes.
+    """Carries an exception of the user's code, whose class may refuse attributes.
 
     Attributes:
         failure: The exception.
-        row: The index of its sample among those asked for, or -1.
-        said: What was called, for the message; "": not known yet.
+        row: The index of its sample in the call, or -1.
+        said: The name of the call, for the message; "": not known yet.
     """
 
     def __init__(self, failure: BaseException, row: int, said: str = "") -> None:
@@ -419,10 +414,10 @@ class Raised(BaseException):
 
 
 def _damaged_by(failure: BaseException, index: int) -> Damaged:
-    """What the user's code, such as that of a Mapping, says by an exception about a sample.
+    """The damage for an exception of the user's code, such as that of a Mapping, at a sample.
 
     Raises:
-        Raised: It is none about damaged data.
+        Raised: The exception is not about damaged data.
     """
     if isinstance(failure, CorruptDataError):
         return Damaged(*message_of(failure, "", (__file__,)))
@@ -457,7 +452,7 @@ def _array_of_bytes(key: str, value: bytes | bytearray | memoryview | str) -> Ar
 
 
 class Samples:
-    """Makes records of samples.  May be used by several threads at once."""
+    """Makes records of samples. Several threads may use it at once."""
 
     def __init__(self, keys: Sequence[str], types: Sequence[RowType]) -> None:
         self._keys = tuple(keys)
@@ -481,7 +476,7 @@ class Samples:
     # ---- What a sample has --------------------------------------------------------------------
 
     def _values(self, sample: Any) -> Sequence[Any]:
-        """The values of the fields."""
+        """The values of the fields in a sample."""
         keys = self._keys
         if isinstance(sample, Damaged):
             raise sample
@@ -563,12 +558,13 @@ class Samples:
         """Writes records.
 
         Args:
-            samples: What the object yielded, or a Damaged in its place.
-            first: The ordinal of the first, where they follow each other; None: C knows them.
+            samples: The samples of the object, or a Damaged in place of one.
+            first: The ordinal of the first sample, if they are in sequence; None: C knows the
+                ordinals.
             out: `pfd_record[]`, to be filled in.
 
         Raises:
-            Raised: The user's code, at a sample.
+            Raised: The user's code raised at a sample.
         """
         n = len(samples)
         records: Array = np.ndarray((n,), _RECORD, ffi.buffer(out, n * _RECORD.itemsize))
@@ -619,7 +615,7 @@ class Samples:
         return bad
 
     def _columns(self, samples: Sequence[Any]) -> list[Any] | None:
-        """An array or RaggedColumn for each field; None: the samples are looked at one by one."""
+        """An array or _RaggedColumn for each field; None: the samples are written one by one."""
         fields = values_by_field(samples, self._keys)
         found: list[Any] = []
         for values, row_type in zip(fields or (), self._types, strict=False):

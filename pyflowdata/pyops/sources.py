@@ -31,7 +31,7 @@ _OWN_FILES = (
 )
 _numbers = itertools.count(1)
 _sessions: dict[int, _Indexed | _Stream] = {}
-_locks: dict[int, tuple[threading.Lock, int]] = {}  # by id of a source -> and who uses it
+_locks: dict[int, tuple[threading.Lock, int]] = {}  # id of a source -> lock, number of users
 _locks_lock = threading.Lock()
 
 
@@ -67,7 +67,7 @@ def _name_of(source: Any) -> str:
     return f"{name}()" if isinstance(name, str) else type(source).__name__
 
 
-# ---- Sessions: an open reader each --------------------------------------------------------------
+# ---- Sessions, one for each open reader ---------------------------------------------------------
 
 
 class _Indexed:
@@ -108,7 +108,7 @@ class _Indexed:
         if host.is_cancelled(scratch):
             raise CancelledError("the batch was given up")
         try:
-            given = self.source.__getitems__([*ordinals])  # which may be changed there
+            given = self.source.__getitems__([*ordinals])  # the source may change its list
         except Exception as failure:  # noqa: BLE001  (what the user's code raises)
             return self._read_failed(failure, ordinals, host, scratch)
         except BaseException as failure:
@@ -118,12 +118,12 @@ class _Indexed:
     def _read_failed(
         self, failure: Exception, ordinals: list[int], host: CData, scratch: CData
     ) -> Sequence[Any]:
-        """Reads one by one what could not be read together: the sample that fails is found."""
+        """Reads one by one after a failure, which finds the sample that fails."""
         found = self._read_each(ordinals, host, scratch)
         if any(isinstance(sample, Damaged) for sample in found):
             return found
         said = f"{self.name}.__getitems__(), of {len(ordinals)} samples that can be read each,"
-        if isinstance(failure, CorruptDataError):  # of no sample that could be left out
+        if isinstance(failure, CorruptDataError):  # no sample could be left out
             raise UserFunctionError(f"{said} raised CorruptDataError: {failure}") from failure
         raise Raised(failure, -1, said)
 
@@ -158,7 +158,7 @@ class _Stream:
         if hasattr(type(source), "__iter__"):
             self._start = lambda: source
         self._iterator: Iterator[Any] | None = None
-        self._failure: BaseException | None = None  # to be raised once what came before is taken
+        self._failure: BaseException | None = None  # raised after the samples before it
         self._epoch = self._position = -1  # of the sample that the iterator yields next
         self._has_yielded = False  # in some epoch
 
@@ -247,13 +247,12 @@ _OVER = object()
 
 
 def _cannot_wait(failure: BaseException) -> bool:
-    """Whether to drop the samples before it, which will be read again."""
+    """Whether to drop the samples before a failure; they will be read again."""
     raised = failure.failure if isinstance(failure, Raised) else failure
     return isinstance(failure, CancelledError) or is_ctrl_c(raised)
 
 
 def _close(iterator: Any) -> None:
-    """Lets a generator run its final code."""
     close = getattr(iterator, "close", None)
     if isinstance(iterator, GeneratorType) and close is not None:
         close()
@@ -275,7 +274,7 @@ def _give_lock(source: Any) -> None:
 
 
 def _renew_locks() -> None:
-    """In a forked child, which does not have the threads that held locks."""
+    """Makes new locks in a forked child, which lacks the threads that held them."""
     global _locks_lock
     _locks_lock = threading.Lock()
     for source, (_, users) in [*_locks.items()]:
@@ -302,7 +301,7 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
 
 
 def _is_told(failure: BaseException) -> bool:
-    """Whether the text is complete: the error was raised here, not by the user's code."""
+    """Whether the message is complete: this package raised the error, not the user's code."""
     if not isinstance(failure, Error) or failure.__cause__ is not None:
         return False
     trace = failure.__traceback__
@@ -379,7 +378,7 @@ def _run_close(session: int) -> int:
 
 
 def _fail_to_close(_args: tuple[Any, ...], failure: BaseException) -> int:
-    """Nobody waits for it: what Python does with exceptions of __del__."""
+    """Reports an exception as Python does for __del__: no caller can take it."""
     sys.unraisablehook(
         SimpleNamespace(
             exc_type=type(failure), exc_value=failure, exc_traceback=failure.__traceback__,
@@ -405,5 +404,5 @@ def _signature(name: str) -> Any:
     return dict(ffi.typeof("pfd_object_source").fields)[name].type
 
 
-_kept = _make()  # as long as the process
+_kept = _make()  # C calls it as long as the process lives
 lib.pfd_object_source_set(_kept[0])

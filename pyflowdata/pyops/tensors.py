@@ -1,13 +1,12 @@
-"""Rows of blobs inside an op: copied out of C's memory into arrays, given to a Python function, and
-what it returns copied back.
+"""Rows of blobs inside an op: copies of them for a Python function, and copies of its results.
 
-C's memory is borrowed until the op returns.  A Python function therefore gets a copy, which it may
-change and keep.
+C's memory is borrowed until the op returns; the function may change and keep its copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,7 +62,7 @@ def _copies(tensor: CData, row_type: RowType, num_rows: int) -> Iterator[Array]:
 
 
 def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
-    """A copy of a `pfd_tensor`: what indexed by a row is that row."""
+    """A copy of a `pfd_tensor`, to be indexed by row."""
     row_type = read_row_type(tensor.type)
     if tensor.is_ragged:
         return list(_copies(tensor, row_type, num_rows))
@@ -96,7 +95,7 @@ def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
 
 
 class Told(UserFunctionError):
-    """A failure whose message says all there is to say."""
+    """A failure whose message is complete, without the exception."""
 
 
 class _Mismatch(Told):
@@ -105,12 +104,11 @@ class _Mismatch(Told):
 
 # ---- Outputs ------------------------------------------------------------------------------------
 
-
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
 def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether these are numbers of Python, which have no dtype, that the dtype can hold."""
+    """Whether these are numbers of Python, which have no dtype, and the dtype can hold them."""
     if not isinstance(found, (bool, int, float, list, tuple)):
         return False
     if array.size == 0:
@@ -121,13 +119,13 @@ def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
 
 
 def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
-    """What a function returned for an output, as an array of its dtype and a fitting shape.
+    """The value of a function for an output, as an array of its dtype and a fitting shape.
 
     Args:
         leading: (rows,) for a whole batch, () for a row.
 
     Raises:
-        UserFunctionError: Dtype or shape are not those declared.
+        UserFunctionError: Dtype or shape are not as declared.
     """
     dtype = row_type.dtype
     if isinstance(found, (np.ndarray, np.generic)):
@@ -162,7 +160,7 @@ def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...])
 
 
 def _ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
-    """The rows of a ragged output of a whole batch: of a Ragged, or of a sequence of arrays."""
+    """The rows of a ragged output of a whole batch, given as a Ragged or a sequence of arrays."""
     if found is None or not hasattr(found, "__len__") or not hasattr(found, "__getitem__"):
         raise _Mismatch(
             f"the output '{name}' is {shown(found)}; it must be a Ragged or a list of arrays"
@@ -207,7 +205,7 @@ def write_ragged(args: CData, tensor: CData, rows: Sequence[Array], row_type: Ro
 
 
 def place_ragged(args: CData, tensor: CData, begin: int, values: Array, shapes: Array) -> None:
-    """Copies rows, whose values follow each other, into the scratch, and points there.
+    """Copies rows, whose values are back to back, into the scratch, and points an output there.
 
     Args:
         begin: The first of these rows in the output.
@@ -241,7 +239,7 @@ def ragged_shapes(tensor: CData, row_type: RowType, begin: int, num_rows: int) -
 def copy_ragged_values(
     tensor: CData, begin: int, num_rows: int, item_bytes: int, target: Array
 ) -> None:
-    """Copies the bytes of rows one after the other."""
+    """Copies the bytes of rows back to back."""
     rows = _ragged_rows(tensor, begin + num_rows)[begin:]
     memory, at = ffi.from_buffer("char[]", target, require_writable=True), 0
     for address, size in zip(rows["data"].tolist(), rows["size"].tolist(), strict=True):
@@ -254,33 +252,25 @@ def copy_ragged_values(
 
 
 # ---- Calls of a function over rows --------------------------------------------------------------
-# In a thread of the loader, and in a worker process.
 
 
+@dataclass(frozen=True)
 class Runner:
-    """A function, and how it is called.
+    """Calls a function over rows, in a thread of the loader or in a worker process.
 
     Attributes:
         function: The user's function.
         said: Its name, for messages.
-        outputs: Names.
-        from_host: Which of `rng` and `ids` it takes.
-        is_batch: Whether it is called once with all rows.
+        outputs: The names of the outputs.
+        from_host: The parameters among `rng` and `ids`.
+        is_batch: Whether one call gets all rows.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        said: str,
-        outputs: Sequence[str],
-        from_host: Sequence[str],
-        is_batch: bool,
-    ) -> None:
-        self.function = function
-        self.said = said
-        self.outputs = tuple(outputs)
-        self.from_host = tuple(from_host)
-        self.is_batch = is_batch
+    function: Callable[..., Any]
+    said: str
+    outputs: tuple[str, ...]
+    from_host: tuple[str, ...]
+    is_batch: bool
 
     def run(
         self,
@@ -293,16 +283,16 @@ class Runner:
         outputs: Sequence[Array | None],
         before_row: Callable[[int], None],
     ) -> list[list[Array]]:
-        """Writes dense outputs in place, and returns the rows of the ragged ones.
+        """Writes dense outputs in place, and returns the rows of the ragged outputs.
 
         Args:
-            ids, generator: What the function is given as `ids` and `rng`: all, and that of a row.
-            types, outputs: The types and the arrays of the outputs; None in place of a ragged one.
+            ids, generator: The arguments `ids`, for all rows, and `rng`, for a row.
+            types, outputs: The types and arrays of the outputs; None in place of a ragged output.
             before_row: Called before each row.
 
         Raises:
-            BaseException: What the function raised.  `pyflowdata_row` is the index of its row,
-                where one call gets one row.
+            BaseException: The exception of the function. Its `pyflowdata_row` is the index of the
+                row, where one call gets one row.
         """
         if self.is_batch:
             return self._run_batch(inputs, num_rows, keywords, ids, generator, types, outputs)
@@ -350,7 +340,7 @@ class Runner:
         return ragged
 
     def _outputs(self, found: Any) -> Sequence[Any]:
-        """What the function returned, one for each output."""
+        """The results of the function, one for each output."""
         names = self.outputs
         if isinstance(found, Mapping):
             if set(found) != set(names):
@@ -371,9 +361,9 @@ class Runner:
 
 
 class Generators:
-    """Makes one NumPy generator, and sets it for one row after the other.
+    """One NumPy generator, which is set to the key of one row after the other.
 
-    To make one costs as much as many numbers.
+    Making a generator costs as much as many numbers.
     """
 
     def __init__(self) -> None:

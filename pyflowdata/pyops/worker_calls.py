@@ -1,8 +1,8 @@
-"""Calls of a function that a worker process does: the function on its way there, the rows in shared
-memory, the messages, and what the worker does with them.
+"""Calls of a function in a worker process: how the function is sent, rows in shared memory,
+messages, and the worker.
 
 The program lays out the inputs and the dense outputs.  The worker adds the ragged outputs, whose
-size only it knows, and makes the memory larger where they need it.
+size only the worker knows, and enlarges the memory where they need it.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ Array = npt.NDArray[Any]
 
 _MAIN = "__main__"
 _MAIN_THERE = "__mp_main__"  # its name in processes of multiprocessing, too
-_START = 64  # below: the number of the row that the worker is at
+_START = 64  # bytes before the rows, for the number of the worker's current row
 
 
-# ---- The function on its way --------------------------------------------------------------------
+# ---- Sending the function -----------------------------------------------------------------------
 
 
 class Sent(NamedTuple):
-    """A function, and what a new process needs before it can have it.
+    """A function, with the settings that a new process needs to import it.
 
     Attributes:
         path, argv: `sys.path` and `sys.argv`.
-        main: How the main module is imported: ("name", its name), ("path", its file), or
-            ("", "") where it is not needed.
-        function: Pickled.
+        main: How to import the main module: ("name", its name), ("path", its file), or ("", "") if
+            it is not needed.
+        function: The pickled function.
     """
 
     path: list[str]
@@ -65,7 +65,7 @@ class Sent(NamedTuple):
 
 
 class _Registered:
-    """A function whose name in its module is that of the op that was made of it."""
+    """A function whose name in its module is that of the op made of it."""
 
     def __init__(self, module: str, name: str) -> None:
         self._place = module, name
@@ -86,7 +86,7 @@ def _function_of(module: str, name: str) -> Any:
 
 
 def _as_registered(function: Callable[..., Any]) -> Any:
-    """The function; by its place, where `register_decoder` was its decorator."""
+    """The function; if `register_decoder` was its decorator, the place of the op."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     try:
         is_so = _named(module, name).function is function
@@ -108,10 +108,10 @@ def _main_module() -> tuple[str, str]:
 
 
 def send(function: Callable[..., Any], said: str) -> Sent:
-    """What a process needs to have the function.
+    """The function in the form that processes receive.
 
     Raises:
-        InvalidArgumentError: It cannot be pickled; the text says what to do.
+        InvalidArgumentError: It cannot be pickled; the message gives the remedy.
     """
     main = _main_module()
     try:
@@ -142,7 +142,7 @@ def _by_value(function: Callable[..., Any], said: str, failure: Exception) -> by
 
 
 def _receive(sent: Sent) -> Callable[..., Any]:
-    """The function, in the other process, which gets path, argv and main module first."""
+    """The function, in the other process, after path, argv and main module are set."""
     sys.path[:], sys.argv[:] = sent.path, sent.argv
     kind, where = sent.main
     if kind:
@@ -152,7 +152,7 @@ def _receive(sent: Sent) -> Callable[..., Any]:
 
 
 def _import_main(kind: str, where: str) -> None:
-    """Runs the main module under a name by which it knows that it is not the program."""
+    """Runs the main module under a name that tells it that it is not the program."""
     run = runpy.run_module if kind == "name" else runpy.run_path
     name = where.removesuffix(".__main__") if kind == "name" else where
     module = types.ModuleType(_MAIN_THERE)
@@ -167,8 +167,8 @@ class Place(NamedTuple):
     """Where the rows of a blob are.
 
     Attributes:
-        data: Offset of the first value; rows follow each other.
-        shapes: Offset of the shapes of a ragged blob, int64 (rows, dimensions).
+        data: The offset of the first value; rows are back to back.
+        shapes: The offset of the shapes of a ragged blob, int64 (rows, dimensions).
     """
 
     data: int
@@ -176,14 +176,14 @@ class Place(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Rows to call the function with.
+    """Rows for the function.
 
     Attributes:
-        memory_size: Bytes of the shared memory.
+        memory_size: The bytes of the shared memory.
         end: The first free offset in it.
-        inputs, outputs: Where rows are and, if they are dense, are to be.
-        ids, keys: Where the ids of the records and the keys of their random numbers are; None
-            where the function does not take them.
+        inputs, outputs: The places of the inputs and of the dense outputs.
+        ids, keys: The places of the records' ids and of the keys of their random numbers; None: the
+            function does not take them.
         keywords: The attrs.
     """
 
@@ -203,9 +203,9 @@ class Done(NamedTuple):
     """The outputs are in the memory.
 
     Attributes:
-        memory_size: Bytes of the shared memory, which may have grown.
-        outputs: Where the rows are.
-        seconds: How long it took.
+        memory_size: The bytes of the shared memory, which may have grown.
+        outputs: The places of the outputs.
+        seconds: The time that the call took.
     """
 
     memory_size: int
@@ -219,8 +219,8 @@ class Raised(NamedTuple):
     Attributes:
         error: The exception.
         place: File and line of the function's code.
-        row: The row that it was called with, or -1.
-        has_begun: False where the function could not be imported.
+        row: The row of the call, or -1.
+        has_begun: False: the function could not be imported.
     """
 
     error: RemoteError
@@ -241,7 +241,7 @@ def _row_bytes(declared: RowType) -> int:
 
 
 class Sending:
-    """Lays out and writes what a worker is given."""
+    """Lays out and writes the inputs for a worker."""
 
     def __init__(self, memory: SharedMemory) -> None:
         self._memory = memory
@@ -253,7 +253,7 @@ class Sending:
         return offset
 
     def numbers(self, array: Array) -> int:
-        """Writes an array; returns its offset."""
+        """Writes an array, and returns its offset."""
         offset = self._reserve(array.nbytes)
         self._memory.grow(self.end)
         self._memory.array(offset, array.shape, array.dtype)[...] = array
@@ -274,7 +274,7 @@ class Sending:
         return Place(self.numbers(rows))
 
     def output(self, declared: RowType, num_rows: int) -> Place:
-        """Makes room for a dense output."""
+        """Reserves memory for a dense output."""
         if declared.is_ragged:
             return Place(-1)
         offset = self._reserve(num_rows * _row_bytes(declared))
@@ -304,7 +304,7 @@ def take_output(
 def _read_input(
     memory: SharedMemory, place: Place, declared: RowType, num_rows: int
 ) -> Array | list[Array]:
-    """A copy of the rows of an input: what indexed by a row is that row."""
+    """A copy of the rows of an input, to be indexed by row."""
     if not declared.is_ragged:
         shape = (num_rows, *_fixed(declared.shape))
         copy: Array = memory.array(place.data, shape, declared.dtype).copy()
@@ -324,7 +324,7 @@ def _read_input(
 def _output_array(
     memory: SharedMemory, place: Place, declared: RowType, num_rows: int
 ) -> Array | None:
-    """The memory of a dense output; None for a ragged one."""
+    """The memory of a dense output; None for a ragged output."""
     if declared.is_ragged:
         return None
     return memory.array(place.data, (num_rows, *_fixed(declared.shape)), declared.dtype)
@@ -403,17 +403,9 @@ class _Worker:
             assert keys is not None
             return self._generators.of(*keys[row])
 
+        own = None if keys is None else generator
         ragged = iter(
-            runner.run(
-                inputs,
-                n,
-                task.keywords,
-                ids,
-                None if keys is None else generator,
-                task.output_types,
-                outputs,
-                note,
-            )
+            runner.run(inputs, n, task.keywords, ids, own, task.output_types, outputs, note)
         )
         places, end = list(task.outputs), task.end
         for index, declared in enumerate(task.output_types):
@@ -423,10 +415,10 @@ class _Worker:
 
 
 def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
-    """What answers tasks, for pyflowdata.workers.
+    """A function that answers tasks, for pyflowdata.workers.
 
     Args:
-        content: A pickled Sent, and how the function is called.
+        content: A pickled Sent, and the other arguments of Runner.
     """
     worker = _Worker(content, memory)
     return lambda task: send(worker.answer(task))

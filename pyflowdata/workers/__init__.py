@@ -1,22 +1,21 @@
 """Worker processes: one pool of them, and four users.
 
-What each user asks of it:
+Each user needs something else:
 
 - An op that is a Python function (`pyops/processes.py`): new processes of Python that end with the
   last loader that uses the op, also in the middle of a call; rows in shared memory; the exception
-  of the user's function with the traceback in the worker; a new process where one has died.
-- The DataLoader with torch's arguments (`workers.py` beside it): processes of the program's context
+  of the user's function with the traceback in the worker; a new process in place of a dead one.
+- The DataLoader with torch's arguments (its own `workers.py`): processes of the program's context
   of multiprocessing, forks among them; files in memory for batches; the exception of the dataset
-  with its traceback; which sample a worker had when it died.
+  with its traceback; the sample that a worker had when it died.
 - `pyflowdata convert --jobs` (`cli/conversion/shards.py`): new processes, one task after the
-  other, how far each of them is, and no word of Ctrl-C.
-- The checks of ops, by a package of their own: a new process that is kept for the next job, with an
-  environment of its own, which makes forks, and ends them before it ends.
+  other, the progress of each process, and no messages of Ctrl-C.
+- The checks of ops, in a package of their own: a new process that stays for the next job, in an
+  environment of its own; it makes forks, and ends them before it ends.
 
-All of them: a worker ends with the program, also where that is killed; Ctrl-C is for the program; a
-fork of the program has no workers; the death of a worker is noticed at once, and is told with its
-signal.
+All users need: a worker ends with the program, even if that is killed; Ctrl-C is for the program; a
+fork of the program has no workers; the death of a worker is noticed at once, and its signal shown.
 
-`pool.py` is the program's side, `inside.py` the worker's; `shared_memory.py` and `remote_errors.py`
-are what they send each other.
+`pool.py` is the program's side, `inside.py` the worker's.  `shared_memory.py` and
+`remote_errors.py` have the memory and the exceptions that the two sides exchange.
 """

@@ -1,5 +1,5 @@
-"""The program of a new worker process: answers messages, until the program that started it closes
-the connection or is gone."""
+"""The code that a new worker process runs: it answers messages until the program closes the
+connection or ends."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def serve(
     """Answers one message after the other.
 
     Args:
-        connection, memory: Numbers of files that this process has inherited.
-        begin: Called with the first message; gives what answers the others, by `send`.
-        has_session: Ctrl-C in the program's terminal does not reach this process.
-        is_forked: This process makes forks, which a second thread would hinder: it looks for the
-            end of the program between calls alone.
+        connection, memory: File descriptors that this process has inherited.
+        begin: Called with the first message; returns the function for the others, which answers by
+            `send`.
+        has_session: Whether Ctrl-C in the program's terminal does not reach this process.
+        is_forked: Whether this process makes forks, which a second thread would hinder: then it
+            looks for the end of the program only between calls.
     """
     global is_worker
     is_worker = True
@@ -51,7 +52,7 @@ def serve(
 
 
 def _end_with_program(connection: int) -> None:
-    """Ends this process, also in a long call, once the program is gone."""
+    """Ends this process when the program has ended, also in a long call."""
     poll = select.poll()
     poll.register(connection, 0)  # 0: only the end is of interest
     poll.poll()

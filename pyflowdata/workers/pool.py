@@ -1,4 +1,4 @@
-"""Worker processes as the program has them: how they start, what they are given, how they end."""
+"""Worker processes, from the program: how they start, their messages, how they end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from .shared_memory import SharedMemory
 
-_WAIT_MS = 20  # that a worker has to answer before the program looks at anything else
+_WAIT_MS = 20  # for an answer, before the program does anything else
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from {module} import begin; "
     "from pyflowdata.workers.inside import serve; "
@@ -33,7 +33,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class _Process(Protocol):
-    """A process of multiprocessing, as far as its end is concerned."""
+    """A process of multiprocessing, as far as end_together() uses it."""
 
     def join(self, timeout: float) -> None: ...
     def is_alive(self) -> bool: ...
@@ -41,7 +41,7 @@ class _Process(Protocol):
 
 
 def end_together(processes: Sequence[_Process], seconds: float) -> None:
-    """Waits for processes that end by themselves, all together so long, and kills the others."""
+    """Waits this long for processes that end by themselves, and kills the others."""
     until = time.monotonic() + seconds
     for one in processes:
         with contextlib.suppress(ValueError, AssertionError, OSError):
@@ -54,7 +54,7 @@ def end_together(processes: Sequence[_Process], seconds: float) -> None:
 
 
 def _signal_name(number: int) -> str:
-    """SIGKILL of 9; "signal 40" of a number without a name."""
+    """SIGKILL for 9; "signal 40" for a number without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -62,10 +62,10 @@ def _signal_name(number: int) -> str:
 
 
 def killed_by(status: int | None) -> str:
-    """The signal that ended a process, and why it may have come; "" where none did.
+    """The signal that ended a process, with its probable reason; "" if no signal did.
 
     Args:
-        status: -9 of a process that SIGKILL ended, as subprocess and multiprocessing have it.
+        status: As of subprocess and multiprocessing: -9 for SIGKILL.
     """
     if status is None or status >= 0:
         return ""
@@ -73,7 +73,7 @@ def killed_by(status: int | None) -> str:
     return _signal_name(-status) + hint
 
 
-# ---- Forks of the program, which have none of its workers ----------------------------------------
+# ---- Forks of the program, which have none of its workers ---------------------------------------
 
 
 class _Forgets(Protocol):
@@ -84,9 +84,9 @@ _forget: weakref.WeakSet[_Forgets] = weakref.WeakSet()
 
 
 def forget_in_forks(one: _Forgets) -> None:
-    """Has its forget() called in each fork of this process.
+    """Calls its forget() in each fork of this process.
 
-    A fork that kept its copies of the connections would keep workers alive after the program.
+    A fork that kept copies of the connections would keep workers alive after the program.
     """
     _forget.add(one)
 
@@ -103,33 +103,34 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 class WorkerEnded(Exception):
-    """The process of a worker has ended by itself; see Worker.how_it_ended()."""
+    """The process of a worker has ended; see Worker.how_it_ended()."""
 
 
 class Worker:
-    """A new process of Python, never a fork of this one, which has threads; a connection to it for
-    small messages; and memory that both have.
+    """A new process of Python, with a connection for small messages, and shared memory.
 
-    It is started when it is needed, and ends when its connection does.  One thread at a time uses
-    it.
+    The process is never a fork of this one, which has threads.  It starts when it is needed, and
+    ends when its connection does.  One thread at a time uses it.
 
     Attributes:
-        memory: What it shares with this process.
-        is_pending: Whether it was given a message, and has not answered.
+        memory: The memory that it shares with this process.
+        is_pending: Whether it has a message that it has not answered.
     """
 
     def __init__(
         self, module: str, begin: bytes, *, has_session: bool = True, is_forked: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        """Args:
-            module: Its function `begin` is given the first message, the memory and what sends
-                answers, and returns the function that answers further messages.
+        """Starts nothing yet.
+
+        Args:
+            module: Its function `begin` gets the first message, the memory and a function that
+                sends answers, and returns the function that answers further messages.
             begin: The first message.
-            has_session: A session of its own keeps Ctrl-C from it and from all that it starts;
-                else it ignores Ctrl-C, and Ctrl-Z stops it with the program.
-            is_forked: It makes forks, and so has one thread.
-            environment: None: that of the program, where NumPy has one thread.
+            has_session: A session of its own keeps Ctrl-C from the process and all that it starts;
+                otherwise it ignores Ctrl-C, and Ctrl-Z stops it with the program.
+            is_forked: The process makes forks, and so has one thread.
+            environment: None: that of the program, with one thread for NumPy.
         """
         self._module, self._begin, self._has_session = module, begin, has_session
         self._is_forked, self._environment = is_forked, environment
@@ -141,16 +142,15 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
         assert self._process is not None
         return self._process.pid
 
     def fileno(self) -> int:
-        """A descriptor that is readable when it has answered, or has ended."""
+        """A descriptor that is readable when the worker has answered, or has ended."""
         return int(self._connection.fileno())
 
     def start(self) -> None:
-        """Starts the process if there is none."""
+        """Starts the process if it does not run."""
         if self._process is not None:
             return
         self.stop()
@@ -161,7 +161,7 @@ class Worker:
         try:
             with contextlib.nullcontext() if self._has_session else _held_back(signal.SIGINT):
                 process = self._new_process(other.fileno(), memory.fd)
-            with contextlib.suppress(OSError):  # it is dead already, which the next message finds
+            with contextlib.suppress(OSError):  # it has ended already: the next message raises
                 mine.send_bytes(self._begin)
         except BaseException:
             mine.close()
@@ -196,7 +196,7 @@ class Worker:
         return self._process is not None and self._process.poll() is None
 
     def end(self, seconds: float) -> None:
-        """As stop(), but gives the process so long to end what it has started."""
+        """As stop(), but first waits this long for the process to end what it has started."""
         if self._process is not None:
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -216,7 +216,7 @@ class Worker:
             process.wait()
 
     def forget(self) -> None:
-        """In a fork of the program, which has the process."""
+        """In a fork of the program, to which the process does not belong."""
         self._process = None
         self.stop()
 
@@ -233,7 +233,7 @@ class Worker:
             raise WorkerEnded from None
 
     def is_ready(self, wait_ms: int = _WAIT_MS) -> bool:
-        """Whether it has answered, or has ended, after so long at most."""
+        """Whether it has answered or ended, after at most this wait."""
         return bool(self._poll.poll(wait_ms))
 
     def take(self) -> bytes:
@@ -251,22 +251,22 @@ class Worker:
 
     @property
     def status(self) -> int:
-        """What a process has ended with, which closed its connection: -9 for SIGKILL."""
+        """The exit status of a process that has closed its connection: -9 for SIGKILL."""
         assert self._process is not None
         try:
             return self._process.wait(5)
-        except subprocess.TimeoutExpired:  # it goes on
+        except subprocess.TimeoutExpired:  # it still runs
             return 0
 
     def how_it_ended(self) -> str:
-        """What is to be said of a process that has ended."""
+        """The end of the process, for a message."""
         status = self.status
         signal_ = killed_by(status)
         return f"was killed by {signal_}" if signal_ else f"ended with exit status {status}"
 
 
 def answered(workers: Iterable[Worker], wait_ms: int) -> list[Worker]:
-    """The workers that have answered, or have ended; waits for one, so long at most."""
+    """The workers that have answered or ended; waits at most this long for one."""
     poll, found = select.poll(), {one.fileno(): one for one in workers}
     for descriptor in found:
         poll.register(descriptor, select.POLLIN)
@@ -275,7 +275,7 @@ def answered(workers: Iterable[Worker], wait_ms: int) -> list[Worker]:
 
 @contextlib.contextmanager
 def _held_back(number: int) -> Iterator[None]:
-    """A signal comes when this is over."""
+    """Blocks a signal in the `with` block; it comes afterwards."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     try:
         yield
@@ -287,19 +287,21 @@ def _held_back(number: int) -> Iterator[None]:
 
 
 class Pool:
-    """Workers of one kind, for as long as somebody uses them.
+    """Workers of one kind, which run while the pool has users.
 
     Attributes:
-        workers: All of them; none while nobody uses the pool.
+        workers: All workers; none while the pool has no users.
     """
 
     def __init__(
         self, module: str, begin: Callable[[], bytes], count: int, *, has_session: bool = True
     ) -> None:
-        """Args:
-            module, has_session: As of Worker.
+        """Starts nothing yet.
+
+        Args:
+            module, has_session: As for Worker.
             begin: Gives the first message of the workers, when the first user comes.
-            count: How many workers.
+            count: The number of workers.
         """
         self._module, self._begin = module, begin
         self._count, self._has_session = count, has_session
@@ -311,7 +313,7 @@ class Pool:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody uses it."""
+        """Whether the pool has users."""
         return self._users > 0
 
     def acquire(self) -> None:
@@ -333,7 +335,7 @@ class Pool:
             self._users += 1
 
     def release(self) -> None:
-        """Ends the workers, with the last user, whatever they are at."""
+        """Ends the workers with the last user, also in the middle of a call."""
         with self._lock:
             if self._users > 0:
                 self._users -= 1
@@ -346,7 +348,7 @@ class Pool:
             one.stop()
 
     def forget(self) -> None:
-        """In a fork of the program, which has none of the processes."""
+        """In a fork of the program, to which the processes do not belong."""
         self._lock = threading.Lock()
         self._users = 0
         workers, self.workers = self.workers, []
@@ -354,15 +356,15 @@ class Pool:
             one.forget()
 
     def take(self, wait_ms: int = _WAIT_MS) -> Worker | None:
-        """A worker that is free, after so long at most."""
+        """A free worker, after at most this wait; None: there is none."""
         try:
             return self._free.get(timeout=wait_ms / 1000) if wait_ms else self._free.get_nowait()
         except queue.Empty:
             return None
 
     def give_back(self, one: Worker) -> None:
-        """A worker is free again.  One that may still be at work is ended, and starts anew when it
-        is needed; so is one that was taken before the pool was released."""
+        """Frees a worker. It is ended if it may still be at work, and starts again when it is
+        needed; so is one that was taken before the pool was released."""
         is_own = one in self.workers
         if one.is_pending or not is_own:
             one.stop()

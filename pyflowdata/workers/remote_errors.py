@@ -1,4 +1,4 @@
-"""Exceptions on their way from a worker process to the program, with their tracebacks."""
+"""Exceptions that a worker process sends to the program, with their tracebacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _MOST_BYTES = 1 << 20  # of a pickled exception, and of the text of a traceback
 
 
 class RemoteTraceback(Exception):
-    """The `__cause__` of an exception that a worker raised: its traceback there, as text."""
+    """The `__cause__` of an exception that a worker raised: the traceback in the worker, as
+    text."""
 
     def __str__(self) -> str:
         return f'\n"""\n{self.args[0]}"""'
@@ -21,8 +22,8 @@ class RemoteError(NamedTuple):
     """An exception as a message.
 
     Attributes:
-        failure: The exception, pickled; b"" where it cannot be.
-        said: Class and text.
+        failure: The pickled exception; b"": it cannot be pickled.
+        said: Its class and text.
         trace: The traceback as Python prints it.
     """
 
@@ -37,8 +38,8 @@ def remote_error(
     """An exception as a message.
 
     Args:
-        trace: The part of its traceback that the program is to see.
-        text: What it says; None: its str().
+        trace: The part of its traceback for the program.
+        text: The text of the exception; None: its str().
     """
     printed = "".join(traceback.format_exception(type(failure), failure, trace))
     try:
@@ -55,7 +56,7 @@ def remote_error(
 
 
 def raised_there(error: RemoteError) -> BaseException | None:
-    """The exception of a worker, of its own class; None where it could not be sent."""
+    """The exception of a worker, of its own class; None: it could not be sent."""
     try:
         failure = pickle.loads(error.failure)
     except Exception:  # noqa: BLE001  (what a user's class raises)

@@ -22,7 +22,7 @@ def aligned(offset: int) -> int:
 
 
 class SharedFile:
-    """A file in memory, or a socket, that another process gets.
+    """A file in memory, or a socket, for another process.
 
     It can be pickled for a new process of multiprocessing.
 
@@ -34,7 +34,6 @@ class SharedFile:
         self.fd = os.memfd_create("pyflowdata", os.MFD_CLOEXEC) if fd is None else fd
 
     def close(self) -> None:
-        """Closes it in this process."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
@@ -47,10 +46,10 @@ class SharedFile:
 
 
 class SharedMemory(SharedFile):
-    """A file in memory that is mapped.  One of the two processes uses it at a time.
+    """A mapped file in memory. One of the two processes uses it at a time.
 
     Attributes:
-        size: In bytes, as far as this process knows.
+        size: Its bytes, as far as this process knows.
     """
 
     def __init__(self, fd: int | None = None) -> None:
@@ -59,7 +58,7 @@ class SharedMemory(SharedFile):
         self._memory: mmap.mmap | None = None
 
     def grow(self, size: int) -> None:
-        """Makes it at least that large.  Arrays in it that are still there stay valid."""
+        """Makes the memory at least this large. Existing arrays in it stay valid."""
         if size <= self.size:
             return
         size = -(-max(size, 2 * self.size, _MIN_BYTES) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -67,23 +66,22 @@ class SharedMemory(SharedFile):
         self.follow(size)
 
     def follow(self, size: int) -> None:
-        """Maps what the other process has made larger."""
+        """Maps the memory again after the other process has enlarged it."""
         if size != self.size:
             self._memory, self.size = mmap.mmap(self.fd, size), size
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """An array in this memory."""
         assert self._memory is not None
         found: Array = np.ndarray(shape, dtype, self._memory, offset)
         return found
 
     @property
     def place(self) -> memoryview:
-        """One number, the first in the memory: how far the worker is."""
+        """The first number in the memory: the current row of the worker."""
         assert self._memory is not None
         return memoryview(self._memory)[:8].cast("q")
 
     def close(self) -> None:
-        """Returns the memory to the system, as soon as no array in it is left."""
+        """Returns the memory to the system when no array in it is left."""
         self._memory, self.size = None, 0
         super().close()

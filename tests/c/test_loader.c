@@ -2,6 +2,7 @@
  * thread and every byte here. Prints "N passed, N failed". */
 #include "check.h"
 
+#include "core/cpu.h"
 #include "loader/ring/ring.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -7,7 +7,6 @@ import pytest
 from support.pairs import NUM_RECORDS, folder, numbers, pairs, read, refuse  # noqa: F401
 
 import pyflowdata as flow
-from pyflowdata import testing
 
 
 @pytest.fixture
@@ -176,19 +175,3 @@ def test_what_of_numba_cannot_be_an_op(numba):
     refuse_numba("parallel=True", lambda x, out: None, x, parallel=True)
     refuse_numba("returns array", lambda x, out: x, x)
     refuse_numba("attr 'a' is of", lambda x, out, a="b": None, x)
-
-
-def test_numba_op_passes_the_kit(folder, numba):
-    @flow.register_decoder(
-        inputs={"x": ROW, "y": ROW}, outputs={"out": ROW}, per="row", replace=True
-    )
-    @numba.njit
-    def numba_checked(x, y, out, scale=2.0):
-        out[0] = scale * x[0] + y[0]
-
-    x, y = pairs(folder)
-    report = testing.check_decoder(
-        numba_checked(x, y), quick=True, native=testing.Native([], sanitizers=["asan", "tsan"])
-    )
-    assert {"records", "types", "threads"} <= report.groups.keys()
-    assert [said for said in report.left_out if said.startswith("tsan: NumbaChecked is a function")]

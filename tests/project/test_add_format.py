@@ -1,5 +1,5 @@
 """Adding a format: a folder in C, a Python module, two lines of lists and a row of docs, done here.
-Commands, detection and conversion know it then.  As a plugin it needs no Python at all."""
+Commands, detection and conversion know it then."""
 
 import json
 import os
@@ -139,6 +139,7 @@ FORMAT = Pair
 
 ROW = "| pairs | `pair` | `.pair` | `PairReader` | `PairWriter` | complements | yes | | NumPy |\n"
 MOST_FILES = 6
+DROPPED = ("PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS")
 
 
 def all_files(root):
@@ -186,27 +187,10 @@ def numbers_file(path, numbers):
     return path
 
 
-def called(folder, *arguments, root=ROOT, **variables):
-    dropped = ("PYFLOWDATA_LIBRARY", "PYFLOWDATA_PLUGINS")
-    inherited = {name: value for name, value in os.environ.items() if name not in dropped}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True,
-        env={**inherited, "PYTHONPATH": f"{root}{os.pathsep}{ROOT / 'tests'}", **variables},
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def command(tree):
     """command(folder, "head", ...): its status and what it prints, with the package of the tree."""
     process = PageProcess(tree)
-    yield process.command
-    process.close()
-
-
-@pytest.fixture(scope="module")
-def usual_command():
-    """The same with the package of this checkout."""
-    process = PageProcess()
     yield process.command
     process.close()
 
@@ -234,7 +218,11 @@ def test_the_page_knows_it(tree):
         "assert 'pair' in FORMATS\n"
         "print(formats_page.differences(Path('docs/reference/formats.md').read_text(), FORMATS))\n"
     )
-    done = called(tree, "-c", code, root=tree)
+    inherited = {name: text for name, text in os.environ.items() if name not in DROPPED}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, capture_output=True, text=True,
+        env={**inherited, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT / 'tests'}"},
+    )  # fmt: skip
     assert done.stdout == "[]\n", done.stdout + done.stderr
     assert "pair has no row" in formats_page.differences(
         (ROOT / "docs/reference/formats.md").read_text(), _Known()
@@ -280,80 +268,3 @@ def test_messages_of_other_readers_name_it(command, tmp_path):
     numbers_file(tmp_path / "a.npy", range(100))
     status, said = command(tmp_path, "head", "a.npy", "--format", "npy")
     assert status == 1 and "pairs (PairReader reads it)" in said
-
-
-# ---- As a plugin --------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def plugin(usual_command, tmp_path_factory):
-    """What `pyflowdata new reader` writes, as it is: the folder and its sample files."""
-    folder = tmp_path_factory.mktemp("plugin")
-    assert usual_command(folder, "new", "reader", "crates")[0] == 0
-    done = subprocess.run(
-        ["make", f"PYTHON={sys.executable}"], cwd=folder / "crates", capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    files = sorted((folder / "crates" / "sample").iterdir())
-    for number, file in enumerate(files):  # nothing but the content says what they are
-        shutil.copy(file, folder / f"file-{number}")
-    return folder
-
-
-def test_commands_know_a_plugins_format(plugin, usual_command):
-    def ask(*arguments):
-        return usual_command(plugin, *arguments, "--plugin", "crates/crates.so")
-
-    status, said = ask("head", "file-0")
-    assert status == 0 and said.startswith("file-0: Crates records, "), said
-    assert "values:float32[4]" in said and "label:int32" in said
-    records = int(said.split(", ")[1].split()[0])
-    assert ask("verify", "file-0") == (
-        0, f"file-0: Crates records: {records} records whole, no damage\n"
-    )  # fmt: skip
-    status, said = ask("stats", "--json", "file-0")
-    assert json.loads(said)["records"] == records
-    assert set(json.loads(said)["fields"]) == {"values", "label"}
-    convert_in_two_processes(ask, records, "option.tfrecord")
-    assert ask("convert", "file-0", "a", "--to", "crates")[0] == 2  # there is no writer
-
-
-def test_commands_know_the_format_of_a_plugin_that_the_environment_names(plugin):
-    def ask(*arguments):
-        done = called(plugin, "-m", "pyflowdata", *map(str, arguments),
-                      PYFLOWDATA_PLUGINS="crates/crates.so")  # fmt: skip
-        return done.returncode, done.stdout + done.stderr
-
-    status, said = ask("head", "file-0")
-    assert status == 0 and said.startswith("file-0: Crates records, "), said
-    convert_in_two_processes(ask, int(said.split(", ")[1].split()[0]), "env.tfrecord")
-
-
-def convert_in_two_processes(ask, records, target):
-    status, said = ask("convert", "file-0", target, "--shards", 2, "--jobs", 2, "--quiet")
-    assert status == 0 and f"Crates records to TFRecord: {records} records" in said, said
-
-
-def test_damage_of_a_plugins_file_is_found(plugin, usual_command):
-    data = bytearray((plugin / "file-0").read_bytes())
-    data[-1] ^= 1
-    (plugin / "damaged").write_bytes(data)
-    status, said = usual_command(plugin, "verify", "damaged", "--plugin", "crates/crates.so")
-    assert status == 1 and "checksum" in said and "1 damaged place" in said
-
-
-def test_python_knows_a_plugins_format(plugin):
-    code = (
-        "import pyflowdata as flow\n"
-        "from pyflowdata.formats import FORMATS, detect, open_source\n"
-        "assert 'crates' not in FORMATS\n"
-        "flow.load_library('crates/crates.so')\n"
-        "assert FORMATS['crates'].origin.endswith('crates.so') and 'crates' in list(FORMATS)\n"
-        "assert detect('file-0').format == 'crates'\n"
-        "source = open_source(['file-0', 'file-1'])\n"
-        "print([field.type for field in source.fields])\n"
-        "print(sum(len(batch['label']) for batch in source.batches(batch_size=3)) > 0)\n"
-    )
-    done = called(plugin, "-c", code)
-    assert done.stdout == "['float32[4]', 'int32']\nTrue\n", done.stdout + done.stderr

@@ -21,10 +21,12 @@ OF_ONE_KIND = (
     "csrc/images/ops",
     "csrc/ops",
 )  # folders that grow with what is added
-# A file of a kind: op, view, format, codec, command, integration, their lists, a public module.
+# A file of a kind: op, view, format, codec, command, integration, their lists, the one host table of
+# op.h, a public module.
 KIND = re.compile(r"""
     csrc/(images/)?ops/ | csrc/views/\w+_dataset\.c | csrc/formats/\w+/\w+_format\.c
-    | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c | csrc/include/
+    | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c | csrc/registry/host\.c
+    | csrc/include/
     | pyflowdata/\w+\.py | pyflowdata/cli/ | pyflowdata/formats/\w+\.py | pyflowdata/integrations/
     | pyflowdata/(\w+/)*__(init|main)__\.py
 """, re.VERBOSE)  # fmt: skip

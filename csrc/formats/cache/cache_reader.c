@@ -44,8 +44,7 @@ static pfd_status check_fields(const pfd_host *host, const pfd_file *file,
         return host->fail_file(err, file, 12, PFD_CORRUPT_DATA,
                                "the cache has %" PRIu32 " fields, and %" PRId64 " are asked for",
                                header->num_fields, num_types);
-    pfd_status status = host->read(file, (int64_t)sizeof *header, bytes, scratch, &stored, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(host->read(file, (int64_t)sizeof *header, bytes, scratch, &stored, err));
     if (memcmp(stored, types, (size_t)bytes) == 0) return PFD_OK;
     return host->fail_file(err, file, (int64_t)sizeof *header, PFD_CORRUPT_DATA,
                            "the fields of the cache have other types than those asked for");
@@ -75,8 +74,7 @@ static pfd_status cache_header_read(const pfd_host *host, const pfd_file *file,
                                     pfd_scratch *scratch, cache_header *out, pfd_error *err)
 {
     const uint8_t *data;
-    pfd_status status = host->read(file, 0, (int64_t)sizeof *out, scratch, &data, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(host->read(file, 0, (int64_t)sizeof *out, scratch, &data, err));
     memcpy(out, data, sizeof *out);
     if (memcmp(out->magic, CACHE_MAGIC, sizeof out->magic) != 0)
         return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
@@ -85,8 +83,7 @@ static pfd_status cache_header_read(const pfd_host *host, const pfd_file *file,
         return host->fail_file(err, file, 8, PFD_CORRUPT_DATA,
                                "the cache has version %" PRIu32 ", and %d is read; delete it",
                                out->version, CACHE_VERSION);
-    status = check_fields(host, file, out, types, num_types, scratch, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(check_fields(host, file, out, types, num_types, scratch, err));
     if (out->file_bytes == file->size && is_whole(out, num_types)) return PFD_OK;
     return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
                            "the file has %" PRId64 " bytes, and its header speaks of %" PRId64
@@ -131,15 +128,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* ---- The source ------------------------------------------------------------------------------ */
 
-static void close_reader(void *self)
-{
-    free(self);
-}
-
-static int64_t size_of(void *self)
-{
-    return ((reader *)self)->header.num_records;
-}
+PFD_SOURCE_NUMBER(size_of, reader, header.num_records)
 
 /* Where a record begins and ends.  The table is read in place if the file is mapped. */
 static pfd_status find(const reader *r, int64_t ordinal, pfd_scratch *scratch, int64_t *begin,
@@ -208,7 +197,7 @@ static void places(void *self, const int64_t *ordinals, int64_t n, pfd_place *ou
     }
 }
 
-static const pfd_source_methods methods = {PFD_SIZE(pfd_source_methods), .close = close_reader,
+static const pfd_source_methods methods = {PFD_SIZE(pfd_source_methods), .close = free,
                                            .size = size_of, .at = at, .places = places};
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)

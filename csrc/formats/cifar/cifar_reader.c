@@ -8,8 +8,7 @@
 
 enum { channels = 3, side = 32, plane = side * side, image_bytes = channels * plane };
 
-#define LAYOUT_CHW 0
-#define LAYOUT_HWC 1
+enum { LAYOUT_CHW, LAYOUT_HWC };
 
 typedef struct cifar_reader_attrs {
     int32_t version, layout, with_coarse_label;

@@ -61,11 +61,7 @@ static void close_source(void *source)
     free(self);
 }
 
-static int64_t num_records(void *source)
-{
-    const coco *self = source;
-    return self->index.num_images;
-}
+PFD_SOURCE_NUMBER(num_records, coco, index.num_images)
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
@@ -98,11 +94,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     free(path);
 }
 
-static int64_t record_bytes(void *source)
-{
-    const coco *self = source;
-    return self->mean_bytes;
-}
+PFD_SOURCE_NUMBER(record_bytes, coco, mean_bytes)
 
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),

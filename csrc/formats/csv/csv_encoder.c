@@ -3,7 +3,6 @@
 #include "core/rows.h"
 #include "parse/number_text.h"
 #include "parse/row_type.h"
-#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "parse/first_bytes.h"
 #include "pyflowdata/op.h"
 
-#include <string.h>
-
 enum { most_lines = 20 };
 
 /* A text is more likely lines than CSV, unless its lines have equally many delimiters. */

@@ -222,7 +222,7 @@ static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_
     for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
         const pfd_csv_column *column = &table->columns[i];
         if (!column->default_text || column->is_bytes) continue;
-        size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
+        size_t bytes = (size_t)pfd_dtype_size(column->type.dtype);
         table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
         if (!table->defaults[i]) return fail_memory(host, err);
         PFD_TRY(pfd_csv_defaults(host, column, table->defaults[i], err));

@@ -211,7 +211,7 @@ pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, 
                             pfd_error *err)
 {
     const char *text = column->default_text, *end = text + column->default_size;
-    int64_t texts = 1, bytes = pfd_csv_value_bytes(column->type.dtype);
+    int64_t texts = 1, bytes = pfd_dtype_size(column->type.dtype);
     for (const char *c = text; c < end; c++) texts += *c == ',';
     if (texts != 1 && texts != column->num_values)
         return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
@@ -253,15 +253,6 @@ typedef struct maker {
 } maker;
 
 /* ---- Names in the header --------------------------------------------------------------------- */
-static int64_t trim_name(const uint8_t **text, int64_t size)
-{
-    while (size > 0 && (**text == ' ' || **text == '\t')) {
-        ++*text;
-        size--;
-    }
-    while (size > 0 && ((*text)[size - 1] == ' ' || (*text)[size - 1] == '\t')) size--;
-    return size;
-}
 
 /* Copies the name of a field of the header, at most `capacity` bytes of it, without blanks around
  * it and with one quote for two.  Returns its size. */
@@ -270,12 +261,11 @@ static int64_t field_name(const pfd_csv_layout *layout, const pfd_csv_format *fo
 {
     if (field->has_escapes && field->end - field->begin <= capacity)
         return pfd_csv_unescape(format, layout->first_row, field, out);
-    const uint8_t *text = layout->first_row + field->begin;
-    int64_t size = field->end - field->begin;
-    if (!field->is_quoted) size = trim_name(&text, size);
-    if (size > capacity) size = capacity;
-    memcpy(out, text, (size_t)size);
-    return size;
+    pfd_bytes name = {layout->first_row + field->begin, field->end - field->begin};
+    if (!field->is_quoted) name = pfd_csv_stripped(name);
+    if (name.size > capacity) name.size = capacity;
+    memcpy(out, name.data, (size_t)name.size);
+    return name.size;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -750,11 +740,10 @@ static inline pfd_status check_plain(const row *r, const pfd_csv_column *column,
 /* ---- Values ---------------------------------------------------------------------------------- */
 static void trim(const uint8_t *text, pfd_csv_field *field)
 {
-    while (field->begin < field->end && (text[field->begin] == ' ' || text[field->begin] == '\t'))
-        field->begin++;
-    while (field->begin < field->end &&
-           (text[field->end - 1] == ' ' || text[field->end - 1] == '\t'))
-        field->end--;
+    const pfd_bytes whole = {text + field->begin, field->end - field->begin};
+    const pfd_bytes kept = pfd_csv_stripped(whole);
+    field->begin = kept.data - text;
+    field->end = field->begin + kept.size;
 }
 
 static int32_t is_missing(const row *r, const pfd_csv_field *field)

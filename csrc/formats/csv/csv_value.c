@@ -170,11 +170,6 @@ int32_t pfd_csv_value_is_known(int32_t dtype)
     return dtype >= PFD_BOOL && dtype <= PFD_FLOAT64 && dtype != PFD_FLOAT16;
 }
 
-int64_t pfd_csv_value_bytes(int32_t dtype)
-{
-    return pfd_dtype_size(dtype);
-}
-
 const char *pfd_csv_value_kind(int32_t dtype)
 {
     if (dtype == PFD_BOOL) return "a bool (true, false, t, f, yes, no, y, n, 1 or 0)";

@@ -23,9 +23,6 @@ int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, cons
 /* Whether fields can be read as this dtype: all but floats of 16 bits can. */
 int32_t pfd_csv_value_is_known(int32_t dtype);
 
-/* Bytes of a value. */
-int64_t pfd_csv_value_bytes(int32_t dtype);
-
 /* What pfd_csv_value() accepts for a dtype, for a message. */
 const char *pfd_csv_value_kind(int32_t dtype);
 

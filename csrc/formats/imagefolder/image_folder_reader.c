@@ -439,11 +439,7 @@ static void close_source(void *source)
     free(self);
 }
 
-static int64_t num_records(void *source)
-{
-    const image_folders *self = source;
-    return self->list.num_files;
-}
+PFD_SOURCE_NUMBER(num_records, image_folders, list.num_files)
 
 static pfd_status fail_lost(const image_folders *self, int64_t row, pfd_error *err)
 {
@@ -494,11 +490,7 @@ static uint64_t fingerprint(void *source)
     return self->list.hash;
 }
 
-static int64_t record_bytes(void *source)
-{
-    const image_folders *self = source;
-    return self->mean_bytes;
-}
+PFD_SOURCE_NUMBER(record_bytes, image_folders, mean_bytes)
 
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),

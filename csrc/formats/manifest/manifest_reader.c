@@ -244,11 +244,7 @@ static void close_source(void *source)
     free(self);
 }
 
-static int64_t num_records(void *source)
-{
-    const manifest *self = source;
-    return self->size;
-}
+PFD_SOURCE_NUMBER(num_records, manifest, size)
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
@@ -274,11 +270,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     self->lines.methods->describe(self->lines.self, record, err);
 }
 
-static int64_t record_bytes(void *source)
-{
-    const manifest *self = source;
-    return self->mean_bytes;
-}
+PFD_SOURCE_NUMBER(record_bytes, manifest, mean_bytes)
 
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),

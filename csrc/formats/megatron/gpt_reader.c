@@ -393,10 +393,7 @@ typedef struct cursor {
     int64_t offset; /* Megatron's: of the token in its sequence */
 } cursor;
 
-static int64_t num_windows(void *source)
-{
-    return ((const windows *)source)->num_windows;
-}
+PFD_SOURCE_NUMBER(num_windows, windows, num_windows)
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 static cursor begin_window(const windows *self, int64_t i)
@@ -528,17 +525,6 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     }
 }
 
-/* Writes the tokens of a record of this source into a row of options->row_dtype.  Returns 0 if the
- * bytes of the record are not a window. */
-static int32_t token_window_write(const void *source, const pfd_record *record, uint8_t *row)
-{
-    const windows *self = source;
-    int64_t num_tokens = self->seq_length + 1;
-    if (record->size != num_tokens * self->element_bytes) return 0;
-    self->widen(record->data, row, num_tokens);
-    return 1;
-}
-
 static void close_windows(void *source)
 {
     windows *self = source;
@@ -557,14 +543,6 @@ static const pfd_source_methods methods = {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static pfd_status fail_too_short(const windows *self, pfd_error *err)
-{
-    return self->host->fail(err, PFD_INVALID_ARGUMENT,
-                            "the files have %" PRId64 " tokens together, too few for a window of "
-                            "seq_length + 1 = %" PRId64,
-                            self->files.num_tokens, self->seq_length + 1);
-}
-
 /* Megatron's order is an order of documents, which a flat file does not have. */
 static pfd_status open_order(windows *self, const megatron_request *request,
                              const pfd_scratch *bounds, pfd_error *err)
@@ -580,6 +558,7 @@ static pfd_status open_order(windows *self, const megatron_request *request,
     return PFD_OK;
 }
 
+/* `order` NULL: our own order. */
 static pfd_status open_all(windows *self, const pfd_open_args *args,
                            const pfd_token_options *options, const megatron_request *order,
                            pfd_error *err)
@@ -589,21 +568,13 @@ static pfd_status open_all(windows *self, const pfd_open_args *args,
     self->element_bytes = pfd_dtype_size(dtype);
     self->widen = pfd_widen_best(dtype, options->row_dtype);
     if (self->files.num_tokens == 0) return PFD_OK; /* without a record, which the host reports */
-    if (self->files.num_tokens <= self->seq_length) return fail_too_short(self, err);
+    if (self->files.num_tokens <= self->seq_length)
+        return self->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "the files have %" PRId64 " tokens together, too few for a window "
+                                "of seq_length + 1 = %" PRId64,
+                                self->files.num_tokens, self->seq_length + 1);
     self->num_windows = (self->files.num_tokens - 1) / self->seq_length;
     return order ? open_order(self, order, args->scratch, err) : PFD_OK;
-}
-
-/* Opens the source.  `order` NULL: our own order. */
-static pfd_status token_windows_open(const pfd_open_args *args, const pfd_token_options *options,
-                                     int64_t seq_length, const megatron_request *order,
-                                     pfd_source *out, pfd_error *err)
-{
-    windows *self = calloc(1, sizeof *self);
-    if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of windows");
-    *self = (windows){.host = args->host, .seq_length = seq_length};
-    pfd_status status = open_all(self, args, options, order, err);
-    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -663,8 +634,11 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
         return args->host->fail_attr(err, "order", NULL, PFD_INVALID_ARGUMENT,
                                      " = 'megatron' is already a random order, by megatron_seed; "
                                      "leave random_shuffle and shuffle out, or set order='own'");
-    return token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL, out,
-                              err);
+    windows *self = calloc(1, sizeof *self);
+    if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of windows");
+    *self = (windows){.host = args->host, .seq_length = attrs->seq_length};
+    pfd_status status = open_all(self, args, &options, is_megatron ? &order : NULL, err);
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
@@ -675,14 +649,17 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
+    const windows *self = args->source;
     const pfd_tensor *out = args->outputs[0];
+    int64_t num_tokens = self->seq_length + 1;
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
-        if (!token_window_write(args->source, record, out->data + i * out->row_bytes))
+        if (record->size != num_tokens * self->element_bytes)
             return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
                                         "a window has %" PRId64 " bytes, which are not %" PRId64
                                         " tokens",
-                                        record->size, out->type.shape[0]);
+                                        record->size, num_tokens);
+        self->widen(record->data, out->data + i * out->row_bytes, num_tokens);
     }
     return PFD_OK;
 }

@@ -214,23 +214,6 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-static pfd_status token_documents_open(const pfd_open_args *args, int32_t dtype,
-                                       int32_t by_document, int32_t gaps, pfd_source *out,
-                                       pfd_error *err)
-{
-    pfd_token_options options = {
-        .format = PFD_TOKENS_MEGATRON, .gaps = gaps, .row_dtype = dtype};
-    documents *self = calloc(1, sizeof *self);
-    if (!self)
-        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of documents");
-    *self = (documents){.host = args->host,
-                        .dtype = dtype,
-                        .by_document = by_document,
-                        .element_bytes = pfd_dtype_size(dtype)};
-    pfd_status status = pfd_token_files_open(args, &options, &self->files, err);
-    return pfd_source_opened(status, &methods, self, out);
-}
-
 /* ---- The op ---------------------------------------------------------------------------------- */
 
 enum { UNIT_DOCUMENT, UNIT_SEQUENCE };
@@ -250,8 +233,17 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const megatron_reader *attrs = args->attrs;
-    return token_documents_open(args, attrs->dtype, attrs->unit == UNIT_DOCUMENT, attrs->gaps, out,
-                                err);
+    pfd_token_options options = {
+        .format = PFD_TOKENS_MEGATRON, .gaps = attrs->gaps, .row_dtype = attrs->dtype};
+    documents *self = calloc(1, sizeof *self);
+    if (!self)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of documents");
+    *self = (documents){.host = args->host,
+                        .dtype = attrs->dtype,
+                        .by_document = attrs->unit == UNIT_DOCUMENT,
+                        .element_bytes = pfd_dtype_size(attrs->dtype)};
+    pfd_status status = pfd_token_files_open(args, &options, &self->files, err);
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)

@@ -185,7 +185,6 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
 pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, pfd_scratch *scratch,
                                     pfd_megatron_index *out, pfd_error *err)
 {
-    out->host = host;
     const uint8_t *begin;
     out->host = host;
     int64_t size = idx->size < MAGIC_BYTES ? idx->size : MAGIC_BYTES;

@@ -53,10 +53,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* ---- The source ------------------------------------------------------------------------------ */
 
-static int64_t size_of(void *self)
-{
-    return ((const array_source *)self)->num_rows;
-}
+PFD_SOURCE_NUMBER(size_of, array_source, num_rows)
 
 static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)

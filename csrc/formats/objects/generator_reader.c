@@ -84,10 +84,7 @@ static void close_reader(void *self)
     free(r);
 }
 
-static int64_t size_of(void *self)
-{
-    return ((reader *)self)->num_records;
-}
+PFD_SOURCE_NUMBER(size_of, reader, num_records)
 
 static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)

@@ -14,26 +14,7 @@ static const pfd_feature_kinds kinds = {
              [PFD_FLOAT32] = FLOAT, [PFD_FLOAT64] = DOUBLE},
 };
 
-typedef struct ofrecord_encoder_attrs {
-    pfd_list_string names;
-} ofrecord_encoder_attrs;
-
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    const ofrecord_encoder_attrs *attrs = args->attrs;
-    return pfd_feature_message_infer(args, &kinds, &attrs->names, err);
-}
-
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    const ofrecord_encoder_attrs *attrs = args->attrs;
-    return pfd_feature_message_encode(args, &kinds, &attrs->names, err);
-}
-
-static const pfd_attr attr_table[] = {
-    PFD_STRINGS_ATTR(ofrecord_encoder_attrs, names, NULL,
-                     "The name of the feature that each input becomes, in their order."),
-};
+PFD_FEATURE_MESSAGE_FUNCTIONS(kinds)
 
 static const pfd_port inputs[] = {
     {"in", "The fields. Rows of uint8 are byte strings; other rows are lists of their numbers, in "
@@ -47,5 +28,5 @@ const pfd_op pfd_op_ofrecord_encoder = {
     .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and "
            "OFRecordBytesDecoder read it. "
            "OFRecordFrame makes records of a file of it.",
-    PFD_OP_ATTRS(ofrecord_encoder_attrs, attr_table),
+    PFD_OP_ATTRS(pfd_feature_message_attrs, pfd_feature_message_table),
 };

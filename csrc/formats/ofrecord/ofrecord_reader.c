@@ -10,10 +10,6 @@ enum { length_bytes = 8 };
 PFD_INFER_BYTES
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
-static int64_t read_length(const uint8_t *data)
-{
-    return (int64_t)pfd_load_le64(data);
-}
 
 /* A hint for a file that does not begin with an OFRecord: the format that its first bytes
  * suggest. */
@@ -36,7 +32,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
                                     " bytes of 8%s",
                                     left, hint(args, seems, sizeof seems));
     PFD_TRY(args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err));
-    int64_t length = read_length(data);
+    int64_t length = (int64_t)pfd_load_le64(data);
     left -= length_bytes;
     if (length <= 0)
         return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,

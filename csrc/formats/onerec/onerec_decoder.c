@@ -143,19 +143,11 @@ static int32_t flat_vector_field(flatbuffer *buffer, const flat_table *table, in
  * THREADS  Pure functions.
  * ERRORS   -1: the message is damaged at buffer->damage. */
 
-/* The members of the union. */
-#define ONEREC_NONE 0
-#define ONEREC_INT8 1
-#define ONEREC_INT16 2
-#define ONEREC_INT32 3
-#define ONEREC_INT64 4
-#define ONEREC_FLOAT32 5
-#define ONEREC_FLOAT64 6
-#define ONEREC_STRINGS 7
-#define ONEREC_BINARIES 8
+/* The members of the union: between these two are int16 to int64, float32 and float64. */
+enum { ONEREC_NONE, ONEREC_INT8, ONEREC_STRINGS = 7, ONEREC_BINARIES };
 
 typedef struct onerec_feature {
-    int32_t kind;           /* PFD_ONEREC_* */
+    int32_t kind;           /* ONEREC_*, or a number between */
     flat_vector shape;      /* of int32 */
     flat_vector values;     /* of strings and binaries: of offsets */
 } onerec_feature;
@@ -199,12 +191,6 @@ static int32_t onerec_name(flatbuffer *buffer, const flat_vector *features, int6
     return read_name(buffer, features, i, &feature, name) ? 1 : -1;
 }
 
-static int32_t fail_unknown_kind(flatbuffer *buffer, int64_t place)
-{
-    buffer->damage = place;
-    return 0;
-}
-
 static int32_t read_list(flatbuffer *buffer, const flat_table *tensor, onerec_feature *out)
 {
     static const int64_t item_bytes[] = {0, 1, 2, 4, 8, 4, 8, offset_bytes, offset_bytes};
@@ -214,7 +200,7 @@ static int32_t read_list(flatbuffer *buffer, const flat_table *tensor, onerec_fe
         !flat_field(buffer, tensor, tensor_data, offset_bytes, &data))
         return 0;
     out->kind = type ? buffer->data[type] : ONEREC_NONE;
-    if (out->kind > ONEREC_BINARIES) return fail_unknown_kind(buffer, type);
+    if (out->kind > ONEREC_BINARIES) return fail(buffer, type);
     if (out->kind == ONEREC_NONE || data == 0) return 1;
     return flat_table_at(buffer, data, &list) &&
            flat_vector_field(buffer, &list, list_values, item_bytes[out->kind], &out->values);
@@ -355,11 +341,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 }
 
 /* ---- Failures -------------------------------------------------------------------------------- */
-static pfd_status fail_message(const message *self, int64_t place, pfd_error *err,
-                               const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static pfd_status fail_message(const message *self, int64_t place, pfd_error *err,
-                               const char *format, ...)
+__attribute__((format(printf, 4, 5))) static pfd_status
+fail_message(const message *self, int64_t place, pfd_error *err, const char *format, ...)
 {
     const uint8_t *at = place >= 0 ? self->buffer.data + place : NULL;
     char text[700];

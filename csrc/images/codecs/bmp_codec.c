@@ -33,9 +33,7 @@ static int32_t is_bmp(const uint8_t *data, int64_t size)
 
 static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *what, pfd_error *err)
 {
-    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
-                                "BMP: %s (byte %" PRId64 " of %" PRId64 ")", what, byte,
-                                file->size);
+    return pfd_fail_image(file, "BMP", byte, what, err);
 }
 
 /* The masks of colours, which stand in the header or, of the usual one, after it. */

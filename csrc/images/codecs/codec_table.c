@@ -21,6 +21,14 @@ pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t r
                                 "no memory for an image of %" PRId64 " bytes", height * row_bytes);
 }
 
+pfd_status pfd_fail_image(const pfd_image_file *file, const char *format, int64_t byte,
+                          const char *what, pfd_error *err)
+{
+    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
+                                "%s: %s (byte %" PRId64 " of %" PRId64 ")", format, what, byte,
+                                file->size);
+}
+
 /* ---- Channels of pixels: inlining makes a loop for each pair of layout and colour space ------ */
 
 int32_t pfd_layout_channels(int32_t layout)

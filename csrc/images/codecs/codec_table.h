@@ -29,6 +29,10 @@ extern const pfd_image_codec pfd_jpeg_codec, pfd_png_codec, pfd_webp_codec, pfd_
 pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
                            pfd_pixels *out, pfd_error *err);
 
+/* "PNG: what (byte 7 of 99)", PFD_CORRUPT_DATA; `format` is the name of the codec. */
+pfd_status pfd_fail_image(const pfd_image_file *file, const char *format, int64_t byte,
+                          const char *what, pfd_error *err);
+
 /* ---- Channels of pixels ---------------------------------------------------------------------- */
 
 enum {

@@ -558,12 +558,9 @@ static void decode_job(void *argument)
     read_rows(at);
 }
 
-static pfd_status fail_at(const job *at, int64_t byte, const char *what, pfd_error *err)
+static pfd_status fail_at(const job *at, int64_t byte, const char *what)
 {
-    const pfd_image_file *file = at->reader->file;
-    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
-                                "JPEG: %s (byte %" PRId64 " of %" PRId64 ")", what, byte,
-                                file->size);
+    return pfd_fail_image(at->reader->file, "JPEG", byte, what, at->err);
 }
 
 /* libjpeg gave up. */
@@ -575,7 +572,7 @@ static pfd_status explain(const job *at)
     if (at->status != PFD_OK) return at->status;
     if (reader->is_cancelled)
         return host->fail_row(at->err, reader->file->row, -1, PFD_CANCELLED, "cancelled");
-    if (reader->refusal) return fail_at(at, byte_of(reader), reader->refusal, at->err);
+    if (reader->refusal) return fail_at(at, byte_of(reader), reader->refusal);
     (reader->errors.format_message)((j_common_ptr)&reader->cinfo, said);
     if (reader->errors.msg_code == JERR_OUT_OF_MEMORY) {
         pfd_status status = host->fail_row(at->err, reader->file->row, -1, PFD_OUT_OF_MEMORY,
@@ -583,7 +580,7 @@ static pfd_status explain(const job *at)
         return pfd_scratch_explain(reader->arena, status, at->err);
     }
     return fail_at(at, byte_of(reader),
-                   reader->has_ended ? "the file ends inside the image" : said, at->err);
+                   reader->has_ended ? "the file ends inside the image" : said);
 }
 
 /* libjpeg came to the end: did all pixels come from the file? */
@@ -594,11 +591,11 @@ static pfd_status check_whole(const job *at)
     int32_t lacks_scans = reader->has_ended && jpeg_has_multiple_scans(&reader->cinfo);
     if (at->options->incomplete == PFD_INCOMPLETE_FILL) return PFD_OK;
     if (lacks_scans || (reader->damage && reader->has_ended))
-        return fail_at(at, reader->file->size, "the file ends inside the image", at->err);
+        return fail_at(at, reader->file->size, "the file ends inside the image");
     if (!reader->damage) return PFD_OK;
     reader->errors.msg_code = reader->damage;
     (reader->errors.format_message)((j_common_ptr)&reader->cinfo, said);
-    return fail_at(at, reader->damaged_byte, said, at->err);
+    return fail_at(at, reader->damaged_byte, said);
 }
 
 static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,

@@ -262,9 +262,7 @@ static pfd_status explain(const job *at)
                                  "no memory to decode a PNG image"),
             at->err);
     if (at->options->incomplete == PFD_INCOMPLETE_FILL && at->has_rows) return PFD_OK;
-    return file->host->fail_row(at->err, file->row, pfd_image_byte(file, at->at),
-                                PFD_CORRUPT_DATA, "PNG: %s (byte %" PRId64 " of %" PRId64 ")",
-                                at->said, at->at, file->size);
+    return pfd_fail_image(file, "PNG", at->at, at->said, at->err);
 }
 
 static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,

@@ -29,9 +29,7 @@ static int32_t is_pnm(const uint8_t *data, int64_t size)
 
 static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *what, pfd_error *err)
 {
-    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
-                                "PNM: %s (byte %" PRId64 " of %" PRId64 ")", what, byte,
-                                file->size);
+    return pfd_fail_image(file, "PNM", byte, what, err);
 }
 
 static void skip_blanks(pnm *image)

@@ -2,15 +2,7 @@
 #include "images/ops/each_image.h"
 #include "pyflowdata/op.h"
 
-typedef struct auto_contrast_attrs {
-    double probability;
-} auto_contrast_attrs;
-
-PFD_COLOUR_COMPUTE(auto_contrast_attrs, pfd_autocontrast(in, out))
-
-static const pfd_attr attr_table[] = {
-    PFD_PROBABILITY_ATTR(auto_contrast_attrs),
-};
+PFD_COLOUR_COMPUTE(pfd_probability_attrs, pfd_autocontrast(in, out))
 
 const pfd_op pfd_op_auto_contrast = {
     PFD_COLOUR_OP,
@@ -18,5 +10,5 @@ const pfd_op pfd_op_auto_contrast = {
     .doc = "Stretches each channel so that its darkest number becomes 0 and its brightest 255. "
            "As ImageOps.autocontrast of Pillow; with probability it is torchvision's "
            "RandomAutocontrast.",
-    PFD_OP_ATTRS(auto_contrast_attrs, attr_table),
+    PFD_OP_ATTRS(pfd_probability_attrs, pfd_probability_table),
 };

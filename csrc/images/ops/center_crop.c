@@ -33,7 +33,6 @@ static int64_t begin_of(int64_t side, int64_t crop, double position)
     return -(int64_t)floor((double)(crop - side) * position);
 }
 
-/* Of images that are decoded, or of files. */
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     const center_crop_attrs *attrs = args->attrs;
@@ -58,16 +57,7 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return crop(args, NULL, err);
-}
-
-pfd_status pfd_fused_center_crop(const pfd_compute_args *args, const pfd_producer *decoder,
-                                 pfd_error *err)
-{
-    return crop(args, decoder, err);
-}
+PFD_CROP_COMPUTE(center_crop)
 
 static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(center_crop_attrs, size, NULL, "(height, width) of the output."),

@@ -55,4 +55,18 @@ pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *windo
 /* As pfd_copy_window(). */
 pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,
                             const pfd_border *border, uint8_t *out, pfd_error *err);
+
+/* Defines compute() of the op `name` for pixels, and its form that is fused with a decoder, for
+ * files.  Both call crop(args, decoder, err), which opens images with pfd_open_image(). */
+#define PFD_CROP_COMPUTE(name)                                                                     \
+    static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
+    {                                                                                              \
+        return crop(args, NULL, err);                                                              \
+    }                                                                                              \
+                                                                                                   \
+    pfd_status pfd_fused_##name(const pfd_compute_args *args, const pfd_producer *decoder,         \
+                                pfd_error *err)                                                    \
+    {                                                                                              \
+        return crop(args, decoder, err);                                                           \
+    }
 #endif

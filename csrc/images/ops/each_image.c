@@ -43,3 +43,5 @@ pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
     }
     return PFD_OK;
 }
+
+const pfd_attr pfd_probability_table[1] = {PFD_PROBABILITY_ATTR(pfd_probability_attrs)};

@@ -33,6 +33,13 @@ pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
                    "That an image is changed; others are passed on as they are. Drawn for each "   \
                    "record.")
 
+/* The attrs of an op that has no others. */
+typedef struct pfd_probability_attrs {
+    double probability;
+} pfd_probability_attrs;
+
+extern const pfd_attr pfd_probability_table[1];
+
 /* ---- Ops that change colours ----------------------------------------------------------------- */
 
 /* Defines compute() of an op with the attrs `type`, which have a probability.  `call` makes the

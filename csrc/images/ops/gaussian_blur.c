@@ -95,19 +95,14 @@ PFD_INLINE void blur_columns(const uint16_t *const *rows, const uint32_t *weight
     }
 }
 
-#if defined(__x86_64__)
-PFD_TARGET_AVX2 static void blur_row_avx2(const uint8_t *in, const uint32_t *weights, int64_t size,
-                                          int64_t channels, int64_t n, uint16_t *out)
-{
-    blur_row(in, weights, size, channels, n, out);
-}
-
-PFD_TARGET_AVX2 static void blur_columns_avx2(const uint16_t *const *rows, const uint32_t *weights,
-                                              int64_t size, int64_t n, uint8_t *out)
-{
-    blur_columns(rows, weights, size, n, out);
-}
-#endif
+PFD_WITH_AVX2(PFD_TARGET_AVX2, blur_row,
+              (const uint8_t *in, const uint32_t *weights, int64_t size, int64_t channels,
+               int64_t n, uint16_t *out),
+              (in, weights, size, channels, n, out))
+PFD_WITH_AVX2(PFD_TARGET_AVX2, blur_columns,
+              (const uint16_t *const *rows, const uint32_t *weights, int64_t size, int64_t n,
+               uint8_t *out),
+              (rows, weights, size, n, out))
 
 /* One row with its mirrored pixels on both sides. */
 static void widen(const uint8_t *in, int64_t width, int64_t channels, int64_t radius, uint8_t *out)
@@ -126,13 +121,7 @@ static void blur_rows(const pfd_image *in, const uint32_t *weights, int64_t size
     int64_t row = in->width * in->channels;
     for (int64_t y = 0; y < in->height; y++) {
         widen(in->data + y * row, in->width, in->channels, size / 2, wide);
-#if defined(__x86_64__)
-        if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-            blur_row_avx2(wide, weights, size, in->channels, row, out + y * row);
-            continue;
-        }
-#endif
-        blur_row(wide, weights, size, in->channels, row, out + y * row);
+        blur_row_best(wide, weights, size, in->channels, row, out + y * row);
     }
 }
 
@@ -154,13 +143,7 @@ static pfd_status gaussian_blur(const pfd_compute_args *args, const pfd_image *i
     for (int64_t y = 0; y < in->height; y++) {
         for (int32_t k = 0; k < blur->height; k++)
             rows[k] = half + mirrored(y + k - blur->height / 2, in->height) * row;
-#if defined(__x86_64__)
-        if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-            blur_columns_avx2(rows, weights, blur->height, row, out + y * row);
-            continue;
-        }
-#endif
-        blur_columns(rows, weights, blur->height, row, out + y * row);
+        blur_columns_best(rows, weights, blur->height, row, out + y * row);
     }
     return PFD_OK;
 }

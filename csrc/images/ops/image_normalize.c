@@ -1,6 +1,5 @@
 /* ImageNormalize: (x - mean) / std of images of floats, which stay as they are otherwise. */
 #include "core/op_parts.h"
-#include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
 
 typedef struct image_normalize_attrs {

@@ -23,7 +23,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Of images that are decoded, or of files. */
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     static const pfd_border border;
@@ -40,16 +39,7 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return crop(args, NULL, err);
-}
-
-pfd_status pfd_fused_image_random_crop(const pfd_compute_args *args, const pfd_producer *decoder,
-                                       pfd_error *err)
-{
-    return crop(args, decoder, err);
-}
+PFD_CROP_COMPUTE(image_random_crop)
 
 static const pfd_attr attr_table[] = {
     PFD_CROP_RULE_ATTRS(image_random_crop_attrs, random_area, random_aspect_ratio,

@@ -77,7 +77,6 @@ static pfd_status place_window(const pfd_compute_args *args, const crop_plan *pl
     return PFD_OK;
 }
 
-/* Of images that are decoded, or of files. */
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     const pfd_row_type *type = &args->outputs[0]->type; /* but for the size that of the images */
@@ -95,16 +94,7 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return crop(args, NULL, err);
-}
-
-pfd_status pfd_fused_random_crop(const pfd_compute_args *args, const pfd_producer *decoder,
-                                 pfd_error *err)
-{
-    return crop(args, decoder, err);
-}
+PFD_CROP_COMPUTE(random_crop)
 
 static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(random_crop_attrs, size, NULL, "(height, width) of the output."),

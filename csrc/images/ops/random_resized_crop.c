@@ -35,7 +35,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Of images that are decoded, or of files. */
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     pfd_resampler resampler = {.host = args->host, .scratch = args->scratch};
@@ -55,16 +54,7 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return crop(args, NULL, err);
-}
-
-pfd_status pfd_fused_random_resized_crop(const pfd_compute_args *args, const pfd_producer *decoder,
-                                         pfd_error *err)
-{
-    return crop(args, decoder, err);
-}
+PFD_CROP_COMPUTE(random_resized_crop)
 
 static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(random_resized_crop_attrs, size, NULL, "(height, width) of the output."),

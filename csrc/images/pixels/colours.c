@@ -13,9 +13,7 @@
 #endif
 
 /* Without FMA no compiler can fuse product and sum. */
-#if defined(__x86_64__)
 #define ONLY_AVX2 __attribute__((target("avx2")))
-#endif
 
 PFD_INLINE uint8_t blend(float other, float image, float factor)
 {
@@ -47,27 +45,13 @@ PFD_INLINE void saturate(const uint8_t *in, int64_t n, float factor, uint8_t *ou
     }
 }
 
-#if defined(__x86_64__)
-ONLY_AVX2 static void greys_avx2(const uint8_t *in, int64_t n, uint8_t *out)
-{
-    greys(in, n, out);
-}
-
-ONLY_AVX2 static void saturate_avx2(const uint8_t *in, int64_t n, float factor, uint8_t *out)
-{
-    saturate(in, n, factor, out);
-}
-#endif
+PFD_WITH_AVX2(ONLY_AVX2, greys, (const uint8_t *in, int64_t n, uint8_t *out), (in, n, out))
+PFD_WITH_AVX2(ONLY_AVX2, saturate,
+              (const uint8_t *in, int64_t n, float factor, uint8_t *out), (in, n, factor, out))
 
 void pfd_grey_of(const uint8_t *in, int64_t n, uint8_t *out)
 {
-#if defined(__x86_64__)
-    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-        greys_avx2(in, n, out);
-        return;
-    }
-#endif
-    greys(in, n, out);
+    greys_best(in, n, out);
 }
 
 void pfd_grey_image(const pfd_image *in, uint8_t *out)
@@ -88,13 +72,7 @@ void pfd_adjust_saturation(const pfd_image *in, float factor, uint8_t *out)
         memmove(out, in->data, (size_t)pixels);
         return;
     }
-#if defined(__x86_64__)
-    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-        saturate_avx2(in->data, pixels, factor, out);
-        return;
-    }
-#endif
-    saturate(in->data, pixels, factor, out);
+    saturate_best(in->data, pixels, factor, out);
 }
 
 /* ---- Sharpness ------------------------------------------------------------------------------- */
@@ -116,13 +94,10 @@ PFD_INLINE void sharpen(const uint8_t *in, int64_t row_bytes, int64_t channels, 
         out[i] = blend(smoothed(above + i, in + i, below + i, channels), (float)in[i], factor);
 }
 
-#if defined(__x86_64__)
-ONLY_AVX2 static void sharpen_avx2(const uint8_t *in, int64_t row_bytes, int64_t channels,
-                                   int64_t n, float factor, uint8_t *out)
-{
-    sharpen(in, row_bytes, channels, n, factor, out);
-}
-#endif
+PFD_WITH_AVX2(ONLY_AVX2, sharpen,
+              (const uint8_t *in, int64_t row_bytes, int64_t channels, int64_t n, float factor,
+               uint8_t *out),
+              (in, row_bytes, channels, n, factor, out))
 
 void pfd_adjust_sharpness(const pfd_image *in, float factor, uint8_t *out)
 {
@@ -131,13 +106,7 @@ void pfd_adjust_sharpness(const pfd_image *in, float factor, uint8_t *out)
     if (in->width < 3) return;
     for (int64_t y = 1; y + 1 < in->height; y++) {
         int64_t first = y * row_bytes + channels, n = row_bytes - 2 * channels;
-#if defined(__x86_64__)
-        if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-            sharpen_avx2(in->data + first, row_bytes, channels, n, factor, out + first);
-            continue;
-        }
-#endif
-        sharpen(in->data + first, row_bytes, channels, n, factor, out + first);
+        sharpen_best(in->data + first, row_bytes, channels, n, factor, out + first);
     }
 }
 
@@ -380,29 +349,13 @@ PFD_INLINE void to_rgb(pixels *at, int32_t turn)
     }
 }
 
-PFD_INLINE void turn_plain(pixels *at, int32_t turn)
+PFD_INLINE void turn_block(pixels *at, int32_t turn)
 {
     to_hsv(at);
     to_rgb(at, turn);
 }
 
-#if defined(__x86_64__)
-ONLY_AVX2 static void turn_avx2(pixels *at, int32_t turn)
-{
-    turn_plain(at, turn);
-}
-#endif
-
-static void turn_block(pixels *at, int32_t turn)
-{
-#if defined(__x86_64__)
-    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
-        turn_avx2(at, turn);
-        return;
-    }
-#endif
-    turn_plain(at, turn);
-}
+PFD_WITH_AVX2(ONLY_AVX2, turn_block, (pixels *at, int32_t turn), (at, turn))
 
 void pfd_adjust_hue(const pfd_image *in, double turn, uint8_t *out)
 {
@@ -420,7 +373,7 @@ void pfd_adjust_hue(const pfd_image *in, double turn, uint8_t *out)
             at.y[i] = from[3 * i + 1];
             at.z[i] = from[3 * i + 2];
         }
-        turn_block(&at, (int32_t)(turn * 255));
+        turn_block_best(&at, (int32_t)(turn * 255));
         for (int64_t i = 0; i < n; i++) {
             out[3 * i] = (uint8_t)at.x[i];
             out[3 * i + 1] = (uint8_t)at.y[i];

@@ -66,15 +66,15 @@ typedef int32_t pfd_status;
 #define PFD_CANCELLED -6 /* the loader is closing */
 #define PFD_INTERNAL -7  /* a fault in this library or in an op */
 
-/* Why, where a program decides by it; the message is for people only.  An op sets it after
+/* The reason of a failure, for programs; the message is for people only.  An op sets it after
  * host->fail(). */
 #define PFD_REASON_NONE 0
 #define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
 #define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: all of a stream after the damage */
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs and number of ranks disagree */
 
-/* Owned by the caller, written once where the error is found, with host->fail() or
- * host->fail_row(); the host fills in the rest.  An op that makes one of its own sets its
+/* The caller owns it; the function that finds the error writes it once, with host->fail() or
+ * host->fail_row(), and the host fills in the rest.  An op that makes one of its own sets its
  * struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
@@ -91,7 +91,7 @@ typedef struct pfd_error {
     int32_t reason; /* PFD_REASON_* */
     int32_t reserved;
     int64_t records; /* whole records of the file before the damage; -1: not known */
-    uint64_t cause;  /* by which the language of the program finds the exception it kept; 0: none */
+    uint64_t cause;  /* number of an exception that the language of the program kept; 0: none */
     char attr[64];   /* the attr of the op that is wrong; "": none */
 } pfd_error;
 
@@ -198,8 +198,8 @@ typedef struct pfd_attr {
 typedef struct pfd_host pfd_host;
 typedef struct pfd_scratch pfd_scratch; /* memory of one call or row range, freed as a whole */
 
-/* One file of a reader, opened by the host; host->read() gives its bytes.  The host makes these.
- * Of a reader with PFD_READS_FOLDERS it is a folder, which has no bytes. */
+/* One file of a reader, opened by the host; host->read() gives its bytes.  Only the host makes
+ * these structs.  For a reader with PFD_READS_FOLDERS it is a folder, which has no bytes. */
 typedef struct pfd_file {
     uint32_t struct_size;
     int32_t index; /* in open_args.files, and for pfd_record.file */
@@ -218,9 +218,9 @@ typedef struct pfd_record {
     int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
 } pfd_record;
 
-/* In pfd_record.size, for ops other than readers where there are views: a draw of a record, which
- * an epoch may have more than once.  `ordinal` is for random_bits(), and differs for each draw; the
- * number of the record in its reader is in `offset`; `file` is counted over all readers; `data` is
+/* pfd_record.size, for ops over views that are not readers: the record is one draw of a record that
+ * an epoch may have more than once.  `ordinal` is for random_bits(), and differs for each draw;
+ * `offset` is the number of the record in its reader; `file` counts over all readers; `data` is
  * NULL. */
 #define PFD_DRAWN -1
 
@@ -379,7 +379,7 @@ typedef struct pfd_propose_args {
                               pfd_error *err);
 } pfd_propose_args;
 
-/* In which order records will be asked for, mostly. */
+/* The usual order in which the host will ask for records. */
 #define PFD_ACCESS_RANDOM 0
 #define PFD_ACCESS_SEQUENTIAL 1 /* in file order, perhaps with gaps */
 
@@ -433,8 +433,7 @@ struct pfd_host {
     pfd_status (*fail)(pfd_error *err, pfd_status status, const char *format, ...);
 
     /* The same for a row of the call's range, and an offset in its record (-1: no place in it).
-     * With them the error tells file, line and byte, and on_error can leave out just this record.
-     */
+     * The error then tells file, line and byte, and on_error can leave out just this record. */
     pfd_status (*fail_row)(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
                            const char *format, ...);
 
@@ -537,9 +536,9 @@ typedef struct pfd_op {
     pfd_status (*infer)(const pfd_infer_args *args, pfd_error *err);
     pfd_status (*open)(const pfd_open_args *args, pfd_source *out, pfd_error *err); /* readers */
 
-    /* Of an op with PFD_WHOLE_BATCH: the rows are those that this rank has of the batch and that no
-     * op before has failed on; with none left it is not called.  After PFD_CORRUPT_DATA for a row
-     * that on_error leaves out, it is called again without that row. */
+    /* With PFD_WHOLE_BATCH the rows are those of the batch on this rank on which no op before has
+     * failed; without such rows it is not called.  After PFD_CORRUPT_DATA for a row that on_error
+     * leaves out, it is called again without that row. */
     pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */

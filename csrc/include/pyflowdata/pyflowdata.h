@@ -5,10 +5,8 @@
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_eager_*   one use of an op on rows that the program has
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
- *   pfd_crc32c    a checksum that formats use, for writers
- *   pfd_xxh64     another one
- *   pfd_missing_file  why a path stands for no file
- *   pfd_file_head the decompressed prefix of a file, for probing
+ *   pfd_crc32c, pfd_xxh64            checksums that formats use, for writers
+ *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -43,10 +41,9 @@ extern "C" {
  * failed, or returned what it must not. `cause` of the error may say which exception it was. */
 #define PFD_USER_FUNCTION -8
 
-/* ---- Registry ---------------------------------------------------------------------------------
- */
+/* ---- Registry -------------------------------------------------------------------------------- */
 
-/* Compared by Python with what it read from the headers before anything else is called. */
+/* Python compares this number with its headers before it calls any other function. */
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
 
@@ -55,13 +52,11 @@ const char *pfd_version(void);
  * library that this build lacks; the name is NULL past the end. */
 const char *pfd_build_part(int64_t i, const char **version);
 
-/* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there.
- */
+/* PFD_INTERNAL: the descriptor of an op is faulty, and no op can be used; names op and field. */
 pfd_status pfd_registry_check(pfd_error *err);
 
-/* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
- * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
- * outputs have those of pfd_host_output_at() last. */
+/* The ops in the order of the built-in list, as users see them; NULL past the end.  A reader has
+ * the attrs of every reader after its own ones, and the outputs of pfd_host_output_at() last. */
 const pfd_op *pfd_op_at(int64_t i);
 
 /* Where the op comes from: "built in", the path of a plugin, or what pfd_plugin_add() was given.
@@ -75,11 +70,11 @@ const char *pfd_op_method(int64_t i);
  * end. */
 const pfd_port *pfd_host_output_at(int64_t i);
 
-/* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.
- * Loading it again does nothing.  It is never unloaded.  `path` is a file, not searched for.
- * `replace`, 0 or 1: ops and formats of other plugins give way to those of the same name, nodes
- * that were made of them stay.  *out, unless out is NULL: the plugin, as long as the process; its
- * fields that the author's header did not have are zero.
+/* Loads a plugin and adds its ops and formats after the others; if one is faulty, it adds none.
+ * Loading a plugin again does nothing; no plugin is unloaded.  `path` is the file itself.  With
+ * `replace` (0 or 1) they take the places of other plugins' ops and formats of the same name; nodes
+ * of the replaced ops stay.  *out, unless out is NULL: the plugin, which lives as long as the
+ * process; fields that the author's header lacks are zero.
  * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
  * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names the op or format, and
  * the field.  PFD_INVALID_ARGUMENT: it is not a plugin, or the name of an op or format is taken. */
@@ -94,12 +89,10 @@ pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t 
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
 
-/* ---- Formats ----------------------------------------------------------------------------------
- */
+/* ---- Formats --------------------------------------------------------------------------------- */
 
 /* The file formats: those of the library in the order of its list, then those of plugins; NULL past
- * the end.  A format stays as long as the process, also when a plugin that is loaded with `replace`
- * takes its place in the list. */
+ * the end.  A format lives as long as the process, also after another one has replaced it. */
 const pfd_format *pfd_format_at(int64_t i);
 
 /* Where the format comes from, as pfd_op_origin() says it. */
@@ -120,9 +113,8 @@ const pfd_format *pfd_format_of_folder(const char *path);
  * (op.h), for 0 <= from <= size.  -1: there is no such format, or it has no resync(). */
 int64_t pfd_format_resync(const char *name, const uint8_t *data, int64_t size, int64_t from);
 
-/* "float32" for PFD_FLOAT32; NULL where the number is not that of a dtype. */
+/* "float32" for PFD_FLOAT32, and the bytes of one element; NULL and 0: there is no such dtype. */
 const char *pfd_dtype_name(int32_t dtype);
-/* Bytes of one element; 0 where the number is not that of a dtype. */
 int64_t pfd_dtype_size(int32_t dtype);
 
 #define PFD_OVERFLOW_RAISE 0    /* stop there */
@@ -179,9 +171,8 @@ void pfd_node_release(pfd_node *node);
 /* The op with the inputs and outputs that this node has of it; lives as long as the node. */
 const pfd_op *pfd_node_op(const pfd_node *node);
 
-/* The attrs that were left out and inferred from the files, *n of them, with the inferred values,
- * or else their defaults: a node with these values given is the same.  They live as long as the
- * node. */
+/* The *n attrs that were left out, with the values that were inferred from the files, or their
+ * defaults: a node that is given these values is the same.  They live as long as the node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
@@ -189,9 +180,9 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
-/* The paths of the files of a reader, as they are found now, with a NUL after each: *size bytes for
- * *n paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
- * Names are looked for, and headers that name further files; PFD_IO: files are missing. */
+/* The paths of the files of a reader, as found now, with a NUL after each: *size bytes for *n
+ * paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
+ * Headers that name further files are read.  PFD_IO: files are missing. */
 pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
                           pfd_error *err);
 
@@ -210,12 +201,11 @@ typedef struct pfd_planned_op {
 pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
                            int64_t room, int64_t *n, pfd_error *err);
 
-/* ---- Ops on rows of the program ("eager") -----------------------------------------------------
- */
+/* ---- Ops on rows of the program ("eager") ---------------------------------------------------- */
 typedef struct pfd_eager pfd_eager;
 
-/* As pfd_node_create(), of an op that is not a reader; `inputs` are the types of the rows that it
- * will be called with, one per input. */
+/* As pfd_node_create(), for an op that is not a reader; `inputs` are the types of the rows of each
+ * input in later calls. */
 pfd_status pfd_eager_create(const char *op, const char *name, const pfd_attr_value *values,
                             int64_t num_values, const pfd_row_type *inputs, int64_t num_inputs,
                             pfd_eager **out, pfd_error *err);
@@ -238,14 +228,14 @@ pfd_status pfd_eager_open(const pfd_eager *eager, const pfd_ragged_row *const *i
                           int64_t rows, void *const *outputs, int64_t seed, int64_t epoch,
                           int64_t ordinal, pfd_eager_call **out, pfd_error *err);
 
-/* Makes the outputs.  PFD_PENDING when timeout_ns passed first: call again (after looking for
- * signals).  After a failure the call can only be closed; err->row is the row that failed, and
+/* Makes the outputs.  PFD_PENDING: timeout_ns passed first; call again, after a look for signals.
+ * After a failure the call can only be closed; err->row is the row that failed, and
  * err->byte a place in that row of the first input. */
 pfd_status pfd_eager_run(pfd_eager_call *call, int64_t timeout_ns, pfd_error *err);
 
-/* Of a ragged output, once pfd_eager_run() has returned PFD_OK.  The first writes the shapes of the
- * rows, ndim numbers each, and returns the elements of all rows; the second copies those, row after
- * row. */
+/* For a ragged output, after pfd_eager_run() has returned PFD_OK: the first function writes the
+ * shapes of the rows, ndim numbers each, and returns the number of elements of all rows; the second
+ * copies these elements, row after row. */
 int64_t pfd_eager_shapes(const pfd_eager_call *call, int32_t output, int64_t *shapes);
 void pfd_eager_copy(const pfd_eager_call *call, int32_t output, void *values);
 
@@ -274,8 +264,8 @@ typedef struct pfd_loader_options {
                               open is 0 and not drawn, also with a world_size of 1 */
 } pfd_loader_options;
 
-/* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the
- * rest is constant while the loader lives. */
+/* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers; all
+ * other fields are constant while the loader lives. */
 typedef struct pfd_loader_info {
     uint32_t struct_size;
     int32_t num_threads;
@@ -405,8 +395,8 @@ typedef struct pfd_work_stats {
     int64_t cpu_ns;
 } pfd_work_stats;
 
-/* What a thread of a loader does at this moment.  It goes on while it is asked: the numbers may be
- * of a range and of the next one. */
+/* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
+ * belong to a range and others to the next one. */
 typedef struct pfd_thread_now {
     uint32_t struct_size;
     int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
@@ -563,30 +553,30 @@ pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_er
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 
-/* Writes events down from now on, in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: it does so
- * already.  PFD_CANCELLED: the loader is closed.  Any thread, as of the next three. */
+/* Starts a trace of events in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: a trace is on.
+ * PFD_CANCELLED: the loader is closed.  Any thread may call the four trace functions. */
 pfd_status pfd_loader_trace_start(pfd_loader *loader, int64_t bytes, pfd_error *err);
-/* Ends that, if close() has not; *out is of the latest trace.  PFD_END: there is none. */
+/* Stops the trace that is on; *out describes the latest trace.  PFD_END: there is none. */
 pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
 /* Copies the first events of a track of the stopped trace; *count is how many there are.  Track
  * num_tracks has those that had not ended.  PFD_END: there is no such track. */
 pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
                                  int64_t room, int64_t *count);
-/* Frees the memory of the stopped trace; what a thread still writes into or reads, at the next
+/* Frees the memory of stopped traces, but of one that a thread still writes or reads at the next
  * call. */
 void pfd_loader_trace_drop(pfd_loader *loader);
-/* How the loader adjusts itself, also after close().  PFD_END: it does not.  PFD_UNSUPPORTED as
- * above. */
+/* How the loader adjusts itself, also after close().  PFD_END: without PFD_AUTO.  PFD_UNSUPPORTED
+ * as above. */
 pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out);
 /* The i-th of the kept decisions, the earliest first.  PFD_END: there is none.  PFD_UNSUPPORTED as
  * above. */
 pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out);
 
-/* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
- * flight has not ended yet; call again (after looking for signals). */
+/* Makes (epoch, step) the next batch; cheap if it is that already.  PFD_PENDING: work in flight has
+ * not ended yet; call again, after a look for signals. */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
-/* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
+/* Uses `seed` for reader i from the next seek on: restores a drawn seed. */
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
@@ -606,14 +596,13 @@ pfd_status pfd_loader_read(pfd_loader *loader, int64_t epoch, const int64_t *pos
 /* Gives a batch back.  Any thread. */
 void pfd_batch_release(void *memory);
 
-/* A hash of what decided the rows of reader i before batch `step` of `epoch`, where attrs that are
- * not in its spec did: the weights of a mix, which may be others from there on.  0: none did. */
+/* A hash of the attrs outside its spec, such as the weights of a mix, that decided the rows of
+ * reader i before batch `step` of `epoch`.  0: none did. */
 uint64_t pfd_loader_get_past(const pfd_loader *loader, int32_t i, int64_t epoch, int64_t step);
 
-/* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
- * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, of one batch at most 100
- * (PFD_MOST_SKIPPED_ERRORS); the statistics count all.  *out is filled in as any pfd_error, as far
- * as its struct_size says.  PFD_UNSUPPORTED: as of pfd_loader_get_stats(). */
+/* The error of the i-th kept record that on_error="skip" or "pad" left out since open, in order of
+ * delivery; PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, at most 100 of
+ * one batch; the statistics count all.  PFD_UNSUPPORTED as for pfd_loader_get_stats(). */
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
 
 /* ---- Objects of a program as sources --------------------------------------------------------- */
@@ -636,8 +625,7 @@ typedef struct pfd_table {
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
-/* In pfd_op.flags: the op is a view of data sets (csrc/dataset/view.h), whose rows come from its
- * inputs in another order.  Not for plugins. */
+/* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u
 
 /* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out,
@@ -650,8 +638,8 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * it decided; a reader reads the same records. */
 #define PFD_NOT_IN_SPEC 1099511627776u /* 1 << 40 */
 
-/* What the language of the program does for readers whose source is one of its objects.  open() is
- * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
+/* The functions of the program's language for readers whose source is one of its objects.  open()
+ * is given the wanted fields of a sample: keys, and types of rows.  A record is then
  *
  *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
  *     its elements; bytes up to a multiple of 8
@@ -684,9 +672,9 @@ typedef struct pfd_object_source {
     void (*close)(int64_t session);
 } pfd_object_source;
 
-/* Says once, before any such reader is made, who does it.  The struct must stay as long as the
+/* Sets these functions, once, before any such reader is made.  The struct must live as long as the
  * process.  Any thread; a reader that another thread makes at the same time sees the former struct
- * or this one, whole. */
+ * or this one as a whole. */
 void pfd_object_source_set(const pfd_object_source *source);
 
 /* ---- Checksums --------------------------------------------------------------------------------
@@ -719,12 +707,12 @@ typedef struct pfd_compression {
  * end. */
 const pfd_compression *pfd_compression_at(int64_t i);
 
-/* What a file of another program is, by the bytes that it begins with, and how its data get here,
- * as "Parquet (convert it ...)"; NULL: it is none. */
+/* The name of another program's file format, by its first bytes, and how to convert its data, as
+ * "Parquet (convert it ...)"; NULL: not known. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 
-/* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
- * most `room` bytes with its NUL. */
+/* Writes why a path, or a pattern of glob(3), stands for no file, and what is there instead: at
+ * most `room` bytes with the NUL. */
 void pfd_missing_file(const char *pattern, char *out, int64_t room);
 
 /* cdef-end */

@@ -95,7 +95,7 @@ void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *
     }
 }
 
-/* Those attrs of every reader that have one of the flags PFD_ORDER_*. */
+/* Adds the attrs of every reader that have one of the flags PFD_ORDER_*. */
 static void spec_add_reader_attrs(pfd_spec *spec, const pfd_node *node, uint64_t flags)
 {
     for (uint32_t i = 0; i < pfd_reader_attr_count; i++) {
@@ -121,16 +121,14 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
                            pfd_error *err)
 {
     const pfd_data_reader *reader = ctx;
-    const pfd_op *op = reader->node->op->op;
-    const void *attrs = pfd_attrs_struct(reader->node->attrs);
     pfd_error_clear(err);
     pfd_group_args args = {.struct_size = sizeof args,
                            .host = pfd_host_table(),
-                           .attrs = attrs,
+                           .attrs = pfd_attrs_struct(reader->node->attrs),
                            .record = record,
                            .scratch = reader->group_scratch};
     pfd_scratch_reset(reader->group_scratch);
-    pfd_status status = op->group(&args, group, err);
+    pfd_status status = reader->node->op->op->group(&args, group, err);
     status = pfd_check_returned(status, "group", err);
     if (status != PFD_OK) pfd_data_reader_locate(reader, record, err);
     return status;
@@ -311,12 +309,6 @@ static pfd_status make_spec(pfd_data_reader *reader, pfd_error *err)
     return reader->spec ? PFD_OK : pfd_fail_memory(err, 1024, "a reader's attrs in words");
 }
 
-static char *copy_text(const char *text)
-{
-    char *copy = malloc(strlen(text) + 1);
-    return copy ? strcpy(copy, text) : NULL;
-}
-
 static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error *err)
 {
     char numbered[128];
@@ -324,8 +316,8 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
     const char *given = reader->batches->name[0] ? reader->batches->name : reader->node->name;
     const char *name = given[0] ? given : numbered;
     const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
-    reader->name = copy_text(name);
-    reader->order_key = copy_text(key);
+    reader->name = strdup(name);
+    reader->order_key = strdup(key);
     if (!reader->name || !reader->order_key) return pfd_fail_memory(err, 1024, "a reader's names");
     return PFD_OK;
 }
@@ -380,7 +372,7 @@ static void note_index(pfd_data_reader *reader, const pfd_index_request *request
     reader->index_bytes = request->bytes;
     reader->index_ns = request->ns;
     reader->indexes_built = request->num_built;
-    reader->index_path = copy_text(request->path); /* only shown; may be NULL */
+    reader->index_path = strdup(request->path); /* only shown; may be NULL */
 }
 
 static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
@@ -426,7 +418,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-/* Of files that are read by themselves; one of several data sets may be empty. */
+/* Files without records are a mistake, but one of several data sets may be empty. */
 static pfd_status check_records(const pfd_data_reader *reader, pfd_error *err)
 {
     if (reader->num_records != 0) return PFD_OK;
@@ -454,7 +446,6 @@ static pfd_status check_groups(const pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-/* What only some shuffles need. */
 static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
 {
     size_t num_lanes = (size_t)reader->attrs->shuffle_lanes;
@@ -764,15 +755,11 @@ pfd_status pfd_record_locate(const pfd_data_reader *reader, int64_t file, int64_
     return status;
 }
 
-/* ---- Reading ahead --------------------------------------------------------------------------- */
-
-/* In sequence the following bytes, in a window shuffle the blocks of the next window. */
+/* ---- Reading ahead: the following bytes, or the blocks of the next window of a shuffle --------
+ */
 
 enum { blocks_at_once = 64 };
-
-/* How many blocks of a window are checked for whether they are in memory; each is a call of the
- * kernel. */
-enum { blocks_looked_at = 16 };
+enum { blocks_looked_at = 16 }; /* of a window: is_in_memory() makes a system call for each */
 
 /* Reads ahead from the beginning of a block to its last record, and some bytes for that record. */
 static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
@@ -816,9 +803,9 @@ static void need_ranges(const pfd_data_reader *reader, const pfd_record_range *r
     for (int64_t i = 0; i < n; i++) need_range(reader, &places[2 * i], &places[2 * i + 1]);
 }
 
-/* Whether a sample of blocks, spread over the window of a position, is all in memory: then most
- * others are too. This saves requests for each block, which cost a tenth of the time to make the
- * batches. */
+/* Whether a sample of blocks, spread over the window of a position, is in memory: then most other
+ * blocks are too, and no request for each of them is needed, which would take a tenth of the time
+ * of the batches. */
 static int32_t is_in_memory(const ordered *of, int64_t position)
 {
     const pfd_data_reader *reader = of->reader;
@@ -874,7 +861,8 @@ static void read_ahead_of_window(ordered *of, int64_t epoch, int64_t position, i
     if (end < n) need_window(of, end);
 }
 
-/* In each order that the rows are of.  Rows that only fill the last batch have later positions. */
+/* Reads ahead in each order that the rows are of.  Rows that only fill the last batch have later
+ * positions. */
 static void read_ahead_of_windows(pfd_data_reader *reader, int64_t epoch, int64_t position,
                                   int64_t rows)
 {

@@ -26,8 +26,8 @@ typedef struct pfd_spec {
 
 void pfd_spec_add(pfd_spec *spec, const char *prefix, const char *line);
 
-/* The node's own attrs, each name after `prefix`.  Of a table its fingerprint; other objects differ
- * from process to process, and are left out. */
+/* Adds the node's own attrs, each name after `prefix`.  A table is there with its fingerprint;
+ * other objects differ from process to process, and are left out. */
 void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node);
 
 /* ---- The reader ------------------------------------------------------------------------------ */
@@ -54,13 +54,13 @@ typedef struct pfd_data_reader {
     int32_t has_groups;    /* each batch has records of one group, as the op's group() tells */
     int32_t random_access; /* of the whole chain: batches can be read by number */
     int64_t num_files, num_bytes;
-    int64_t outside_bytes; /* of a record, about: that the op reads from other files */
+    int64_t outside_bytes; /* about how many bytes of a record the op reads from other files */
     uint64_t fingerprint;          /* of the files */
     int64_t num_records;           /* -1: a stream */
     int64_t index_bytes, index_ns; /* size of the source's indexes, time to get them */
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* of one of them; "": in memory */
-    _Atomic int64_t *windows_ahead; /* of each lane: the window that was read ahead last, see
+    _Atomic int64_t *windows_ahead; /* for each lane: the window that was entered last, see
                                        read_ahead(); NULL: no window shuffle of files */
     int64_t num_batches;           /* of an epoch; -1: not known before its end */
     _Atomic int64_t left_out;      /* records of an epoch without a batch, by last_batch; -1: not
@@ -69,12 +69,12 @@ typedef struct pfd_data_reader {
     const pfd_bounds *bounds; /* borrowed; when it is cancelled, next() of a stream ends */
 } pfd_data_reader;
 
-/* Draws one seed for all readers of a loader without a seed, so that readers with the same order
- * key stay in step. */
+/* Draws the seed that all readers of a loader without a seed share, so that readers with the same
+ * order key have the same order. */
 int64_t pfd_draw_seed(void);
 
-/* Which seed a reader has: the one that its attrs give, or `drawn`, or the default of ranks.
- * drawn = -1: none is drawn. */
+/* Sets the seed of a reader: the seed of its attrs, or `drawn`, or with several ranks, or without a
+ * drawn seed (-1), 0. */
 void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn);
 
 /* Opens reader `index` of a loader: the source of `node`, in batches by the attrs of `batches`,
@@ -113,16 +113,15 @@ pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *
 /* Bytes that were read, not mapped, from its files since it was opened. */
 int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
 
-/* ---- Places ---------------------------------------------------------------------------------- */
-
-/* Files are numbered as in the blob "id": those of a view's readers one after another. */
+/* ---- Places: files are numbered as in the blob "id", over all readers of a view ---------------
+ */
 
 /* Path of a file; NULL: there is no such file. */
 const char *pfd_record_file(const pfd_data_reader *reader, int64_t file);
 
-/* *ordinal: of the first record in a file or those after it; the number of records where there is
- * none.  For sources whose records are in the order of their files.  ERRORS: those of reading;
- * PFD_INVALID_ARGUMENT: there is no such file. */
+/* *ordinal: that of the first record in a file or after it; the number of records if there is none.
+ * For sources whose records are in the order of their files.  PFD_INVALID_ARGUMENT: there is no
+ * such file. */
 pfd_status pfd_record_first(const pfd_data_reader *reader, int64_t file, int64_t *ordinal,
                             pfd_error *err);
 

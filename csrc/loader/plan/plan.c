@@ -336,7 +336,7 @@ static int32_t count_users(const pfd_plan *plan, int32_t tensor)
     return users;
 }
 
-/* The producer's inputs and node go to the consumer; the others move up. */
+/* Gives the producer's inputs and node to the consumer; the ops after the producer move up. */
 static void join_ops(pfd_plan *plan, int32_t from, int32_t to, const pfd_fusion *fusion)
 {
     pfd_plan_op *producer = &plan->ops[from], *consumer = &plan->ops[to];
@@ -445,7 +445,7 @@ static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_rea
                                                                 : fail_rules(first, other, err);
 }
 
-/* Of ops without inputs, which have the rows of the first reader. */
+/* Ops without inputs have the rows of the first reader. */
 static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
 {
     const pfd_data_reader *first = &plan->readers[0];
@@ -463,7 +463,6 @@ static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
     return PFD_OK;
 }
 
-/* Whose batches differ in size, in a way of its own. */
 static int32_t sizes_differ(const pfd_data_reader *reader)
 {
     return reader->logical->methods->most_rows != NULL;
@@ -546,11 +545,6 @@ void pfd_plan_close(pfd_plan *plan)
 
 /* ---- For programs that show what a loader would run ------------------------------------------ */
 
-static pfd_planned_op describe(const pfd_plan_op *op)
-{
-    return (pfd_planned_op){.node = op->node, .fused = op->producer, .stage = op->stage};
-}
-
 pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
                            int64_t room, int64_t *n, pfd_error *err)
 {
@@ -559,7 +553,9 @@ pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned
     if (status == PFD_OK) {
         fuse(&plan);
         pfd_plan_set_stages(&plan);
-        for (int32_t i = 0; i < plan.num_ops && i < room; i++) out[i] = describe(&plan.ops[i]);
+        for (int32_t i = 0; i < plan.num_ops && i < room; i++)
+            out[i] = (pfd_planned_op){.node = plan.ops[i].node, .fused = plan.ops[i].producer,
+                                      .stage = plan.ops[i].stage};
         *n = plan.num_ops;
     }
     pfd_plan_close(&plan);

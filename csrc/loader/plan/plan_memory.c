@@ -34,8 +34,8 @@ static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
     }
 }
 
-/* What an op takes from another stage, and what an op over the whole batch makes, lies in the slot.
- */
+/* An op's inputs from another stage, and the outputs of an op over the whole batch, are in the
+ * slot. */
 void pfd_plan_set_stages(pfd_plan *plan)
 {
     plan->num_stages = 1;
@@ -78,7 +78,8 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
     return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
-/* Of how many rows one goes through a branch, about: each is of one source of a choice. */
+/* About one row in how many goes through the branch of an op: each row of a choice has one source.
+ */
 static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
 {
     if (op->branch < 0 || !plan->trees[op->data_set]) return 1;

@@ -1,7 +1,5 @@
 /* loader/plan/private_version.h -- a number by which libpyflowdata_kit.so checks that it was built
- * with the libpyflowdata.so that it runs on: the two share the structs below, which are not part
- * of the public interface.
- */
+ * with the libpyflowdata.so that it runs on: the two share the private structs below. */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H
 #include "core/error.h"

@@ -52,8 +52,8 @@ void pfd_view_tree_close(pfd_view_tree *tree); /* accepts NULL */
 /* Adds what decides the records of each row to a spec. */
 void pfd_view_tree_describe(const pfd_view_tree *tree, pfd_spec *spec);
 
-/* A hash of what decided the rows before `position` of `epoch`, where attrs that are not in the
- * spec did; 0: none did.  Of a view below others, whose rows may be anywhere, it is of all rows. */
+/* A hash of the attrs outside the spec that decided the rows before `position` of `epoch`; 0: none
+ * did.  For a view below others, whose rows may be anywhere, the hash is of all rows. */
 uint64_t pfd_view_tree_past(const pfd_view_tree *tree, int64_t epoch, int64_t position);
 
 /* As pfd_data_reader_locate(), of a record whose file is counted among the files of all leaves. */

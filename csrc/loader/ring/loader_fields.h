@@ -1,11 +1,11 @@
 /* loader/ring/loader_fields.h -- the fields of a loader, and which lock guards them.
  *
- * LOCKS  consumer: one next(), seek() or close() at a time. asking: one question to the kernel at
- *        a time; it is not closed meanwhile. lock: everything that says so below.
- *        Order: consumer, asking, lock, the pool's.
+ * LOCKS  consumer: one next(), seek() or close() at a time.  asking: one question to the kernel at
+ *        a time, during which the loader is not closed.  lock: all fields that say so below.
+ *        They are taken in this order: consumer, asking, lock, the pool's.
  *
- *        Those who watch a loader (counters, traces, tuning) have structs of their own, and see no
- *        other field: what they need is handed to them, with the locks that they ask for held.
+ *        Counters, traces and tuning have structs of their own and see no other field: their
+ *        callers hand them what they need, and hold the locks that their headers name.
  *
  * OWNERSHIP  The loader owns all that it points to.  pfd_loader_close() frees pool, workers, ring
  *            and slots, except those that are held; a loader that is released is freed with the
@@ -13,7 +13,6 @@
  */
 #ifndef PFD_LOADER_LOADER_FIELDS_H
 #define PFD_LOADER_LOADER_FIELDS_H
-#include "core/cpu.h"
 #include "loader/rows/kernel_chain.h"
 #include "loader/watch/trace.h"
 #include "loader/watch/tuning.h"

@@ -2,6 +2,7 @@
  * their slots back. */
 #include "loader/ring/ring.h"
 
+#include "core/cpu.h"
 #include "core/error.h"
 #include "dataset/dataset.h"
 #include "loader/ring/slots.h"
@@ -17,8 +18,8 @@
 
 /* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
 
-/* Batches with fewer bytes are joined without a loop; the pieces of the loop have about this
- * many. */
+/* Batches with fewer bytes are joined without a loop; a piece of the loop has about so many bytes.
+ */
 enum { JOIN_BYTES = 256 * 1024 };
 
 static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
@@ -321,8 +322,8 @@ static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, p
                     l->produced->batch.epoch);
 }
 
-/* A batch of each reader: all that the producer's loop does. Also when one reader fails, the others
- * read theirs, and so stay in step. */
+/* Reads a batch of each reader: all that the producer's loop does.  When one reader fails, the
+ * others still read their batches, and so stay in step. */
 static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
 {
     pfd_slot *slot = l->produced;
@@ -578,7 +579,7 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
     return PFD_OK;
 }
 
-/* Data may look corrupt because another process has changed the file; then that is the better
+/* Data may look corrupt because another process has changed the file: the change is the better
  * message. */
 static pfd_status check_files(pfd_loader *l, const pfd_slot *slot, pfd_status status,
                               pfd_error *err)
@@ -602,7 +603,8 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     return report_skipped_rows(l, slot, err);
 }
 
-/* Once, if several loaders share the steps.  Readers are zipped: the first one tells for all. */
+/* Counts once, if several loaders share the steps.  Readers are zipped: the first one stands for
+ * all. */
 static void note_left_out(pfd_loader *l)
 {
     int64_t records = atomic_load(&l->plan.readers[0].left_out);
@@ -714,7 +716,7 @@ void pfd_ring_adjust(pfd_loader *l, int32_t num_threads, int32_t prefetch)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* A period may be over: learns of it, and applies what is then found. */
+/* Ends a period, if it is over, and applies the numbers of threads and batches that were found. */
 static void tune(pfd_loader *l)
 {
     const pfd_autotune *tuner = &l->tuning->tuner;

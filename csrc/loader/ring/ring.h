@@ -37,7 +37,7 @@ pfd_status pfd_ring_read(pfd_loader *loader, int64_t epoch, const int64_t *posit
 /* With `consumer` held, where something is tuned: so many threads, so many batches in flight. */
 void pfd_ring_adjust(pfd_loader *loader, int32_t num_threads, int32_t prefetch);
 
-/* Brings the counters up to date: ask() with `asking` held, then count() with `lock` held, too. */
+/* Update the counters: first ask() with `asking` held, then count() with `lock` held, too. */
 void pfd_ring_ask(pfd_loader *loader);
 void pfd_ring_count(pfd_loader *loader);
 #endif

@@ -148,8 +148,8 @@ static void make_room(pfd_loader *l, pfd_slot *first_free, int64_t more)
     }
 }
 
-/* Counts beforehand what the slot, the first free one, will need; 0: it is too much, and to be
- * waited for. One batch is always made, and so is one beside one that is held. */
+/* Counts the values that the first free slot will need; 0: there is no room yet.  One batch is
+ * always made, and so is one beside a batch that is held. */
 static int32_t expect_values(pfd_loader *l, pfd_slot *slot)
 {
     int64_t in_flight = l->end_in_flight - l->first_in_flight;
@@ -221,7 +221,7 @@ void pfd_slot_pool_count_scratch(pfd_loader *l, pfd_slot *slot)
     slot->scratch_bytes = bytes;
 }
 
-/* Slots beyond the planned number came because many were held; they go when they come back. */
+/* Frees a slot beyond the planned number: it was made because many were held. */
 void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
 {
     if (l->closed || l->num_slots - l->num_held > l->prefetch + 2) {

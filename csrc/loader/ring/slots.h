@@ -14,7 +14,7 @@ pfd_slot *pfd_slot_of(void *memory);         /* of a delivered batch */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader); /* NULL: neither a free slot nor memory for one */
-/* The same of a batch outside the ring, which does not wait for room for its values. */
+/* The same for a batch outside the ring, which does not wait for room for its values. */
 pfd_slot *pfd_slot_pool_take_at_once(pfd_loader *loader);
 void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
 void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after its records came */
@@ -53,11 +53,12 @@ pfd_slot *pfd_ring_add(pfd_loader *loader);
 /* Marks the batch in the slot as complete or failed. */
 void pfd_ring_mark_ready(pfd_loader *loader, pfd_slot *slot);
 
-/* While a trace is on, notes that the slot enters a state PFD_TRACE_SLOT_*. */
 static inline pfd_traced_slot pfd_slot_traced(const pfd_slot *slot)
 {
     return (pfd_traced_slot){slot->number, slot->batch.epoch, slot->batch.step, slot->batch.rows};
 }
+
+/* While a trace is on, notes that the slot enters a state PFD_TRACE_SLOT_*. */
 static inline void pfd_slot_trace(const pfd_loader *loader, const pfd_slot *slot, int32_t state)
 {
     if (loader->traces.on) pfd_trace_slot(loader->traces.on, pfd_slot_traced(slot), state);

@@ -5,7 +5,6 @@
 #include "core/random.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALIGNED_ROWS = 64 }; /* a capacity is a multiple of it, so that tensors are aligned */
 
@@ -132,8 +131,8 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 
 /* ---- The records, and up again --------------------------------------------------------------- */
 
-/* Random numbers depend on the ordinals in `drawn`: without repeats, of the first reader, those of
- * the records.  Else they are 63 bits by the draw, then the reader, then the record. */
+/* Random numbers depend on the ordinals in `drawn`.  For records of the first reader that an epoch
+ * has once they are the records' ordinals, else 63 bits by the draw, the reader and the record. */
 static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t first_file)
 {
     const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);
@@ -181,8 +180,8 @@ static pfd_record drawn_for(pfd_record drawn, int64_t begin)
     return drawn;
 }
 
-/* Gives the rows of a joint their records: of several parts that of the first one, which is also
- * that of rows after it without one. */
+/* Gives the rows of a joint their records: a row of several parts has the record of its first part,
+ * and a row without a part that of the row before it. */
 static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to, int32_t first_file)
 {
     int64_t done = to->n; /* rows from here on have theirs */

@@ -66,11 +66,11 @@ const pfd_row_type *pfd_eager_outputs(const pfd_eager *eager)
     return eager->node->outputs;
 }
 
-/* ---- One call -------------------------------------------------------------------------------- */
-
-/* The rows go through the op range after range: what a range needs stays in the cache, and the
- * scratch small.  Dense outputs are written where the caller wants them; ragged rows are kept until
- * the caller, who then knows their sizes, has them copied. */
+/* ---- One call ----------------------------------------------------------------------------------
+ *
+ * The rows go through the op range after range: a range stays in the cache, and the scratch small.
+ * Dense outputs are written into the caller's memory; ragged rows are kept until the caller, who
+ * then knows their sizes, copies them. */
 
 enum { ALIGNMENT = 64, RANGE_BYTES = 64 * 1024 };
 

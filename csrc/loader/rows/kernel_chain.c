@@ -451,8 +451,9 @@ static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err
 
 /* ---- Stages over ranges, and over the whole batch -------------------------------------------- */
 
-/* Records that cannot be found are rare; those after one are looked for again.  So are those of a
- * part of the range where there are views, whose branches have rows of their own. */
+/* A record that cannot be found is rare: the records after it are looked for again.  Where there
+ * are views, whose branches have rows of their own, a part of the range is looked for again as
+ * well. */
 static pfd_status locate_and_run(const range *at, pfd_error *err)
 {
     PFD_TRY(locate_all(at, err));

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* More bytes than any machine has, but few enough that sums do not overflow. */
+/* No machine has so many bytes, and sums of them do not overflow. */
 static const int64_t MOST_BYTES = (int64_t)1 << 46;
 
 /* ---- Checks ---------------------------------------------------------------------------------- */

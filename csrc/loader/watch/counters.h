@@ -25,16 +25,16 @@ typedef struct pfd_steps {
     struct pfd_steps *kept; /* as it was when the first of them began; NULL: none is open */
 } pfd_steps;
 
-/* The program asks for a batch; called again while it waits, this has no effect. */
+/* The program asks for a batch.  Further calls while it waits have no effect. */
 void pfd_steps_ask(pfd_steps *steps, int64_t now_ns, int32_t is_ready);
-/* It gets that batch, number `step` of an epoch, of so many rows; so many others are complete. */
+/* The program gets that batch, number `step` of an epoch; num_ready others are complete. */
 void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready);
-/* It gets something else: the end of an epoch, an exception. */
+/* The program gets no batch: the epoch has ended, or an exception is raised. */
 void pfd_steps_forget(pfd_steps *steps);
-/* Another batch than the next one is next. */
+/* After a seek: the first batch after it counts as a start. */
 void pfd_steps_restart(pfd_steps *steps);
 
-/* What is counted between the two does not last.  Pauses may be nested.  0: out of memory. */
+/* Counts between pause and resume are dropped.  Pauses may be nested.  0: out of memory. */
 int32_t pfd_steps_pause(pfd_steps *steps);
 void pfd_steps_resume(pfd_steps *steps);
 

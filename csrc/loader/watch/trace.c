@@ -86,7 +86,7 @@ static void free_one(pfd_trace *trace)
     free(trace);
 }
 
-/* Of worker i, the last of which is the thread in next(). */
+/* The track of worker i; the last worker is the thread in next(). */
 static int32_t track_of(const pfd_threads *threads, int32_t i)
 {
     return i < threads->num_workers ? i : threads->most_threads;
@@ -231,7 +231,7 @@ pfd_status pfd_traces_get_info(const pfd_traces *traces, pfd_trace_info *out)
     return PFD_OK;
 }
 
-/* Of a track of a stopped trace, and how many there are. */
+/* The events of a track of a stopped trace, and their number. */
 static const pfd_trace_event *events_of(const pfd_trace *trace, int32_t track, int64_t *count)
 {
     if (track == trace->info.num_tracks) {

@@ -31,8 +31,8 @@ typedef struct pfd_traced_slot {
     int64_t epoch, step, rows; /* of the batch in it */
 } pfd_traced_slot;
 
-/* Of the trace that is on: the thread in next() has waited; it gets a batch that it asked for then;
- * a slot enters a state PFD_TRACE_SLOT_*. */
+/* Write into the trace that is on: that the thread in next() has waited; that it gets the batch
+ * that it asked for at asked_ns; that a slot enters a state PFD_TRACE_SLOT_*. */
 void pfd_trace_wait(pfd_trace *trace, int64_t begin_ns, int64_t end_ns);
 void pfd_trace_delivery(pfd_trace *trace, pfd_traced_slot slot, int64_t asked_ns);
 void pfd_trace_slot(pfd_trace *trace, pfd_traced_slot slot, int32_t state);

@@ -75,10 +75,10 @@ typedef struct pfd_autotune {
 
 void pfd_autotune_open(pfd_autotune *tuner, const pfd_tune_bounds *bounds);
 
-/* Learns of a period.  Returns 1 if num_threads or prefetch is another one now. */
+/* Takes a period into account.  Returns 1 if num_threads or prefetch has changed. */
 int32_t pfd_autotune_step(pfd_autotune *tuner, const pfd_tune_period *period);
 
-/* There are only so many threads: the system gives no more. */
+/* The system has started only `num_threads` threads: the search uses no more. */
 void pfd_autotune_limit(pfd_autotune *tuner, int32_t num_threads);
 
 /* ---- The periods ----------------------------------------------------------------------------- */
@@ -99,18 +99,18 @@ typedef struct pfd_tuning {
 
 pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_error *err);
 
-/* Another place of the order is next: the period does not count. */
+/* The loader has moved to another place of the order: the current period does not count. */
 void pfd_tuning_restart(pfd_tuning *tuning);
 
-/* Time that threads computed, or could have.  Without `lock`: it takes files to open. */
+/* Time that threads computed, or waited for a processor.  Call it without `lock`: it opens files.
+ */
 int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads);
 
-/* A period begins. */
 void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
                       int64_t used_ns);
 
-/* Whether a period may be over with the batch that was just delivered.  If so, end() learns of it;
- * it returns 1 if other numbers are to be applied, after which a period begins. */
+/* Whether a period may be over with the batch that was just delivered.  If so, call end(), which
+ * returns 1 if other numbers are to be applied; then call begin(). */
 static inline int32_t pfd_tuning_is_due(const pfd_tuning *tuning, const pfd_counters *counters)
 {
     return tuning && counters->steps.delivered_ns >= tuning->due_ns;

@@ -1,18 +1,16 @@
-/* loader/watch/work.h -- what a thread works on: counted for each op and stage, and shown
- * meanwhile.
+/* loader/watch/work.h -- what a thread works on: shown while it works, and counted by op and stage.
  *
  * Items of work are numbered: the plan's ops, then finding the records of each reader, then reading
  * each stream, then joining ragged rows.
  *
- * Clocks and counters would cost more than a small row range takes to make. So ranges are measured
- * only as often as that costs a few thousandths of the time.  Long ones are all measured, by two
- * clocks; of others each measured one by one of them: to ask for a thread's CPU time is a call of
- * the kernel, which may then run another thread.  Which clock is drawn, so that it has no pattern
- * in common with the work.  Each stage has its own ranges that are measured: those of one may take
- * a thousand times as long as those of another.
- * A measured range stands for itself and for all others of its stage since the one measured by the
- * same clock.
- * While a trace is on, each range is noted, and written into a buffer of the thread (trace.h).
+ * Clocks and counters would take longer than a small row range. So ranges are measured only so
+ * often that measuring takes a few thousandths of the time.  All long ranges are measured, by two
+ * clocks; a measured short range is measured by one clock: the clock of a thread's CPU time is a
+ * call of the kernel, which may then run another thread.  The clock is drawn at random, so that it
+ * has no pattern in common with the work.  Each stage has measured ranges of its own: those of one
+ * stage may take a thousand times as long as those of another.  A measured range stands for itself
+ * and for all ranges of its stage since the last one that the same clock measured.  While a trace
+ * is on, each range is noted, and written into a buffer of the thread (trace.h).
  *
  * THREADS  One thread at a time writes a pfd_work and its buffer; any thread may read them.
  */
@@ -26,8 +24,8 @@
 
 /* ---- The buffer of a thread, while a trace is on --------------------------------------------- */
 
-/* An event is published by the buffer's count, and stays as it is, so that others may read those
- * that count.  When a buffer is full, later events are dropped and counted. */
+/* The buffer's count publishes an event, which never changes after: other threads may read all
+ * counted events.  When a buffer is full, later events are dropped and counted. */
 typedef struct pfd_trace_buffer {
     pfd_trace_event *events;
     int64_t capacity;
@@ -45,8 +43,8 @@ typedef struct pfd_traced {
 
 void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event);
 
-/* The thread begins to write, and ends: in between its buffer is not freed.  NULL: it is not
- * traced. */
+/* Between these two calls the thread writes, and its buffer is not freed.  NULL: it is not traced.
+ */
 pfd_trace_buffer *pfd_traced_use(pfd_traced *traced);
 void pfd_traced_leave(pfd_traced *traced);
 
@@ -60,8 +58,8 @@ typedef struct pfd_work_count {
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
 enum { PFD_NOTED_MEASURED = 1, PFD_NOTED_TRACED = 2 };
 
-/* As in pfd_thread_now.  Each number is whole, but the thread goes on while they are read: some may
- * be of one range and others of the next. */
+/* The numbers of pfd_thread_now.  Each is whole, but the thread goes on while they are read: some
+ * may belong to one range and others to the next. */
 typedef struct pfd_work_now {
     _Atomic int64_t count, epoch, step, first_row, num_rows, reader, file;
     _Atomic int64_t first_ordinal, last_ordinal;
@@ -119,7 +117,7 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
 /* An event of the current range, whose end is open. */
 pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns);
 
-/* For those below. */
+/* The inline functions below call these three. */
 void pfd_work_begin_noted(pfd_work *work);
 void pfd_work_end_noted(pfd_work *work);
 void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows);

@@ -60,53 +60,29 @@ static void name_shared(const char *name)
                    call->function, name, record);
 }
 
-static int shared_rand(void)
-{
-    name_shared("rand");
-    return rand();
-}
+/* A function that draws. */
+#define SHARED_DRAW(type, function)       \
+    static type shared_##function(void)   \
+    {                                     \
+        name_shared(#function);           \
+        return function();                \
+    }
+SHARED_DRAW(int, rand)
+SHARED_DRAW(long, random)
+SHARED_DRAW(double, drand48)
+SHARED_DRAW(long, lrand48)
+SHARED_DRAW(long, mrand48)
 
-static long shared_random(void)
-{
-    name_shared("random");
-    return random();
-}
-
-static double shared_drand48(void)
-{
-    name_shared("drand48");
-    return drand48();
-}
-
-static long shared_lrand48(void)
-{
-    name_shared("lrand48");
-    return lrand48();
-}
-
-static long shared_mrand48(void)
-{
-    name_shared("mrand48");
-    return mrand48();
-}
-
-static void shared_srand(unsigned seed)
-{
-    name_shared("srand");
-    srand(seed);
-}
-
-static void shared_srandom(unsigned seed)
-{
-    name_shared("srandom");
-    srandom(seed);
-}
-
-static void shared_srand48(long seed)
-{
-    name_shared("srand48");
-    srand48(seed);
-}
+/* A function that sets the state. */
+#define SHARED_SEED(type, function)           \
+    static void shared_##function(type seed)  \
+    {                                         \
+        name_shared(#function);               \
+        function(seed);                       \
+    }
+SHARED_SEED(unsigned, srand)
+SHARED_SEED(unsigned, srandom)
+SHARED_SEED(long, srand48)
 
 /* ---- Of the system --------------------------------------------------------------------------- */
 static ssize_t system_getrandom(void *data, size_t bytes, unsigned flags)

@@ -83,28 +83,12 @@ static dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * e
     dynamic found = {0};
     for (; entry->d_tag != DT_NULL; entry++) {
         const void *at = address(info, entry->d_un.d_ptr);
-        switch (entry->d_tag) {
-        case DT_RELA:
-            found.relocations[0] = at;
-            break;
-        case DT_RELASZ:
-            found.bytes[0] = entry->d_un.d_val;
-            break;
-        case DT_JMPREL:
-            found.relocations[1] = at;
-            break;
-        case DT_PLTRELSZ:
-            found.bytes[1] = entry->d_un.d_val;
-            break;
-        case DT_SYMTAB:
-            found.symbols = at;
-            break;
-        case DT_STRTAB:
-            found.names = at;
-            break;
-        default:
-            break;
-        }
+        if (entry->d_tag == DT_RELA) found.relocations[0] = at;
+        if (entry->d_tag == DT_RELASZ) found.bytes[0] = entry->d_un.d_val;
+        if (entry->d_tag == DT_JMPREL) found.relocations[1] = at;
+        if (entry->d_tag == DT_PLTRELSZ) found.bytes[1] = entry->d_un.d_val;
+        if (entry->d_tag == DT_SYMTAB) found.symbols = at;
+        if (entry->d_tag == DT_STRTAB) found.names = at;
     }
     return found;
 }

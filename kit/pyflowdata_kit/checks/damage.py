@@ -17,7 +17,6 @@ from pyflowdata.errors import Error, InternalError
 
 # ---- One kind of damage, in many places of a file -----------------------------------------------
 
-
 _LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 

@@ -13,12 +13,11 @@ import numpy as np
 from ..file_layout import Layout, Span
 from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import SampleCopy, companion_files, layout_of, overwrite
+from .sample_files import SampleCopy, companion_files, layout_of, overwrite, why_not_grown
 from pyflowdata.errors import Error
 
 
 # ---- Sparse copies, by what the format of a file seems to be ------------------------------------
-
 
 _Order = Literal["little", "big"]
 _KINDS: tuple[tuple[int, _Order], ...] = ((8, "little"), (8, "big"), (4, "little"), (4, "big"))
@@ -181,7 +180,6 @@ def _differ_alike(values: Sequence[int], expected: Sequence[int]) -> bool:
 
 # ---- The check ----------------------------------------------------------------------------------
 
-
 _SMALL = 1 << 16  # bytes by which a file grows to see whether its format is understood
 _AROUND = 1 << 20  # so near to the limit, on both sides of it
 _LIMITS = {31: "2 GB", 32: "4 GB"}
@@ -192,10 +190,8 @@ def large(check: Check) -> str:
     """The last file with records, as if it had more than 2 and 4 GB."""
     _limit_memory()
     base = check.base(silent=True)
-    if base.size < 0:
-        return "not tried: the reader is a stream"
-    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
-        return "not tried: the sample has too many records, or some that fail"
+    if why := why_not_grown(base):
+        return f"not tried: {why}"
     paths = [Path(path) for path in check.kit.files()]
     last = int(base.spans["file"][base.num_records - 1])
     files = [paths[last], *(paths[i] for i in companion_files(paths, base))]

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from ..file_layout import Layout
-from ..kit import FORWARD, MOST_RECORDS, Kit, Run
+from ..kit import FORWARD, Kit, Run
 from .check import Check
-from .sample_files import SampleCopy, companion_files, layout_of, overwrite
+from .sample_files import SampleCopy, companion_files, layout_of, overwrite, why_not_grown
 from pyflowdata.errors import Error
 
 
 # ---- Copies with the records many times, by what the format of a file seems to be ---------------
-
 
 _Order = Literal["little", "big"]
 _KINDS: tuple[tuple[int, _Order], ...] = ((4, "little"), (4, "big"), (8, "little"), (8, "big"))
@@ -77,7 +76,6 @@ def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]
 
 # ---- The check ----------------------------------------------------------------------------------
 
-
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 1000  # which take a tenth of a second
 _FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
@@ -97,10 +95,8 @@ class _Fault:
 def many(check: Check) -> str:
     """The records of the last file repeated in it; where that cannot be, the files repeated."""
     base = check.base(silent=True)
-    if base.size < 0:
-        return "not tried: the reader is a stream"
-    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
-        return "not tried: the sample has too many records, or some that fail"
+    if why := why_not_grown(base):
+        return f"not tried: {why}"
     paths = [Path(path) for path in check.kit.files()]
     companions = companion_files(paths, base)
     said = None if companions else _in_one_file(check, base, paths)

@@ -13,7 +13,6 @@ from .check import Check
 
 # ---- Other generators than host->random_bits() --------------------------------------------------
 
-
 _MOST_RECORDS = 32
 
 
@@ -53,7 +52,6 @@ def _generators(check: Check, size: int) -> None:
 
 
 # ---- Those of host->random_bits() ---------------------------------------------------------------
-
 
 _MOST_DRAWS = 4096
 _MOST_PAIRS = 6  # of draws with the same number, each of which is changed

@@ -75,7 +75,6 @@ class SampleCopy:
 
 # ---- Files that are damaged: the first and the last one of each kind ----------------------------
 
-
 _SHARE = 4  # of the places in a kind's last file, one in so many is tried in its first
 
 
@@ -126,6 +125,15 @@ def companion_files(paths: Sequence[Path], base: Run) -> list[int]:
     kinds = {kind_of(paths[i]) for i in with_records if i < len(paths)}
     first = max(with_records, default=len(paths)) + 1
     return [i for i in range(first, len(paths)) if kind_of(paths[i]) not in kinds]
+
+
+def why_not_grown(base: Run) -> str:
+    """Why no larger copy is made of a sample, by a run over it; "" where one can be tried."""
+    if base.size < 0:
+        return "the reader is a stream"
+    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
+        return "the sample has too many records, or some that fail"
+    return ""
 
 
 def layout_of(base: Run, file: int, share: int = 1) -> Layout:

@@ -19,7 +19,6 @@ from .check import Check
 
 # ---- A function in a fork of this process, whose memory it leaves as it is ----------------------
 
-
 _LAST_WORDS = 1.0  # seconds for a run of the kit to tell what it was doing
 
 
@@ -70,7 +69,6 @@ def _read(pipe: int, parts: list[bytes], limit: float) -> bool:
 
 
 # ---- The check ----------------------------------------------------------------------------------
-
 
 _MOST_RECORDS = 64
 _MOST_ATTRS = 4  # whose other value changes something

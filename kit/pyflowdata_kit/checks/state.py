@@ -21,7 +21,6 @@ from pyflowdata.errors import Error
 
 # ---- A locale with a decimal comma, on machines that have none installed ------------------------
 
-
 _NAME = "pyflowdata_comma"
 _MAGIC = 0x20031115  # of files that glibc reads; for LC_NUMERIC, category 1, one bit is another
 
@@ -65,7 +64,6 @@ def _lc_numeric() -> bytes:
 
 
 # ---- Clock, environment, locale and folder, on which nothing may depend -------------------------
-
 
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
 _SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
@@ -190,7 +188,6 @@ def _difference(run: Run, base: Run) -> str | None:
 
 
 # ---- The check ----------------------------------------------------------------------------------
-
 
 _MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
 _CHANGES, _CUTS = 12, 4  # damaged copies

@@ -32,8 +32,8 @@ docs/reference/bench-op.md explains the table.
 """
 
 
-class _Op(argparse.Action):
-    """--op: a further one takes the outputs of the one before."""
+class _OpOrAttr(argparse.Action):
+    """--op, which takes the outputs of the one before, and --attr, of the --op before it."""
 
     def __call__(
         self,
@@ -42,22 +42,12 @@ class _Op(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        namespace.op = [*namespace.op, (values, [])]
-
-
-class _Attr(argparse.Action):
-    """--attr, of the --op before it."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if not namespace.op:
+        if self.dest == "op":
+            namespace.op = [*namespace.op, (values, [])]
+        elif namespace.op:
+            namespace.op[-1][1].append(values)
+        else:
             parser.error(f"--attr {values}: of which op? it comes after --op NAME")
-        namespace.op[-1][1].append(values)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("library", nargs="?", default=_BUILT_IN, metavar="LIB",
         help="the plugin, or the package that has it")  # fmt: skip
-    add("--op", action=_Op, default=[], metavar="NAME",
+    add("--op", action=_OpOrAttr, default=[], metavar="NAME",
         help="the op to measure; a further one takes the outputs of the one before")  # fmt: skip
-    add("--attr", action=_Attr, metavar="K=V",
+    add("--attr", action=_OpOrAttr, metavar="K=V",
         help="an attr of the --op before it; lists have commas between")  # fmt: skip
     add("--input", action="append", default=[], metavar="'OP[.OUTPUT] K=V ...'",
         help="for an op with inputs: the reader that feeds it, with its attrs")  # fmt: skip

@@ -43,7 +43,6 @@ from pyflowdata.plugins.packages import library_path
 
 # ---- --watch: checks again whenever a file is saved ---------------------------------------------
 
-
 _POLL = 0.2  # seconds between two looks at the files
 _MOST_FILES = 2000  # of the sample, that are looked at
 _CLEAR = "\033[H\033[2J\033[3J"
@@ -159,7 +158,6 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 # ---- The command --------------------------------------------------------------------------------
-
 
 _EPILOG = """\
 LIB is a plugin, or C and C++ files of one (then it is compiled first); without it the op is a

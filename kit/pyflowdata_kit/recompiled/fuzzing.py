@@ -24,7 +24,6 @@ from pyflowdata.words.plain_text import counted
 
 # ---- An input that shows a fault gets smaller, and more like the sample -------------------------
 
-
 _Fails = Callable[[bytes], bool]
 
 
@@ -95,7 +94,6 @@ def _describe_change(data: bytes, sample: bytes, name: str) -> str:
 
 
 # ---- The fuzzers --------------------------------------------------------------------------------
-
 
 FUZZERS = ("own", "clang")
 _ASAN = "-fsanitize=address"

@@ -26,7 +26,6 @@ from pyflowdata.errors import shown
 
 # ---- Samples: folders with the files, and with damaged copies of one ----------------------------
 
-
 _DAMAGED = 16  # of each kind of damage, over all kinds of files
 _KEPT = 64  # inputs of a corpus
 _WHOLE = "the sample"

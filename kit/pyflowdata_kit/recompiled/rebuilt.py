@@ -16,7 +16,6 @@ from .compiling import CPP_SUFFIXES, Compiler
 
 # ---- Programs that threads of this process wait for, and that end with it -----------------------
 
-
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
 _is_stopped = False
@@ -79,7 +78,6 @@ def _stop(is_stopped: bool) -> None:
 
 
 # ---- Plugins and programs -----------------------------------------------------------------------
-
 
 _TRAPS = "-fno-sanitize-recover=all"
 

@@ -16,7 +16,6 @@ from .rebuilt import Graph, build
 
 # ---- What programs of drivers/ and the sanitizers in them print ---------------------------------
 
-
 _MOST_FRAMES = 3
 _RUNS = "runs"  # the word before their number; no id of a finding
 _FRAME = re.compile(r"^\s*#(\d+) (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
@@ -113,7 +112,6 @@ def _place_in(output: str, folders: Sequence[str]) -> str:
 
 
 # ---- The runs -----------------------------------------------------------------------------------
-
 
 _SECONDS = 300
 

@@ -1,1 +1,1 @@
-"""What `pyflowdata convert` does: shards of a target, made by several processes, resumable."""
+"""The work of `pyflowdata convert`: shards of a target, made by several processes, resumable."""

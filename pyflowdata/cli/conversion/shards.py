@@ -36,7 +36,7 @@ from .target import Target
 
 _LeftOut = Callable[[int, list[Error]], None]
 
-_ENCODED = "__encoded__"  # the name of a blob of what the file has of each record
+_ENCODED = "__encoded__"  # the name of the blob of encoded records
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +96,6 @@ def _write_shards(
     """Writes the shards of a task, whole or not at all; returns how many records each has.
 
     Args:
-        task: What to do.
         count: Called with the records of each batch that is written.
         done: Called with the number of each shard and its records.
         left_out: Called at the end of the source with how many damaged records were left out, and
@@ -160,7 +159,7 @@ def _write_from(
 # ---- The plan -----------------------------------------------------------------------------------
 
 _VERSION = 1
-_NAMED = 5  # of the damaged records
+_NAMED = 5  # damaged records that are named
 _MANIFEST, _LOCK = "manifest.json", "lock"
 _CHECKED = "checked"
 
@@ -171,7 +170,7 @@ def _folder(target: Target) -> Path:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """What is finished in a folder; nothing where none of it can be read."""
+    """The manifest of a folder; empty if it cannot be read."""
     try:
         found = json.loads((folder / _MANIFEST).read_text())
     except (OSError, ValueError):
@@ -190,8 +189,8 @@ class Conversion:
     Attributes:
         bounds: The first record of each shard, and the end of the last one; -1 where that is not
             known.
-        done: Number of shard -> records, of those that are finished.
-        says: What is to be told the user about where it begins.
+        done: Number of a finished shard -> its records.
+        says: A message for the user about its start; "" for none.
         left_out: How many damaged records were left out.
         left_out_first: Errors that name some of them, the first where they are not too many.
     """
@@ -199,15 +198,12 @@ class Conversion:
     def __init__(
         self, source: Source, target: Target, bounds: list[int], data: str, is_checked: bool = False
     ) -> None:
-        """Looks for what is there already.
+        """Looks for files of the target.
 
         Args:
-            source: What is read.
-            target: What is written.
-            bounds: As the attribute.
             data: Fingerprint of the source's content.
             is_checked: Whether the reader refuses records that the types of fields do not hold:
-                they may be those of the first records only.
+                the types may fit the first records only.
 
         Raises:
             FileError: The target is there, or another process is at work on it.
@@ -291,7 +287,7 @@ class Conversion:
         return [f"{number:05d}{suffix}" for suffix in self._suffixes]
 
     def note(self, number: int, records: int) -> None:
-        """Takes down that a shard is finished."""
+        """Notes in the manifest that a shard is finished."""
         self.done[number] = records
         done = {
             str(one): {
@@ -309,11 +305,11 @@ class Conversion:
             writer.write(text)
 
     def note_left_out(self, records: int, errors: list[Error]) -> None:
-        """Takes down how many damaged records were left out, and some of them."""
+        """Notes how many damaged records were left out, and the errors of some."""
         self.left_out, self.left_out_first = records, errors[:_NAMED]
 
     def tasks(self, is_stream: bool, batch_size: int, jobs: int) -> list[_Task]:
-        """What is left to do; of a stream one process reads all.
+        """The tasks that are left; one process reads all of a stream.
 
         Args:
             is_stream: Whether the source is one.
@@ -361,7 +357,7 @@ class Conversion:
 
 # ---- The processes ------------------------------------------------------------------------------
 
-_LOOK_MS = 200  # how often the progress is told
+_LOOK_MS = 200  # between two looks at the progress
 
 
 def run_tasks(
@@ -370,10 +366,10 @@ def run_tasks(
     """Runs tasks in this process, or in several.
 
     Args:
-        conversion: Is told what is finished.
-        tasks: What to do.
-        jobs: How many processes at most.
-        progress: Called now and then with the records that are written.
+        conversion: Notes the finished shards.
+        tasks: The tasks.
+        jobs: The most processes.
+        progress: Called now and then with the number of written records.
     """
     if jobs == 1 or len(tasks) <= 1:
         add = _counter(progress)
@@ -392,7 +388,7 @@ def run_tasks(
 
 
 def _counter(told: Callable[[int], None]) -> Callable[[int], None]:
-    """What adds up, and tells the sum."""
+    """A function that adds records up, and tells the sum."""
     total = 0
 
     def count(records: int) -> None:
@@ -444,11 +440,11 @@ def _death(one: Worker) -> UserFunctionError:
 
 
 def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
-    """What answers pickled tasks, for pyflowdata.workers.
+    """The function of a worker that answers pickled tasks.
 
     Args:
         content: The files of plugins, pickled.
-        memory: Its number is that of the records that this worker has written.
+        memory: Its number counts the records that this worker has written.
     """
     for library in pickle.loads(content):
         load_library(library)

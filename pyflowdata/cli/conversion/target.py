@@ -1,4 +1,4 @@
-"""What a conversion writes: a format, and whether it can hold the fields of a source."""
+"""The target of a conversion: a format, and whether it can hold the fields of a source."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Images:
     Attributes:
         found: Their names in the source.
         names: Their names in the target.
-        change: What becomes of the images; None: files keep their bytes.
+        change: The change of the images; None: files keep their bytes.
         is_checked: Whether files without the header of an image are damaged records.
         classes: The names of the classes, which become a field; none where they are not known.
     """
@@ -82,8 +82,7 @@ class _Images:
 def _names_in(
     found: ImageFields, usual: ImageFields | None, fields: Iterable[Field]
 ) -> ImageFields:
-    """What the fields are called in the target: the names that are usual there, where no other
-    field has one of them."""
+    """The names of the fields in the target: the usual ones there, unless another field has one."""
     if usual is None:
         return found
     names = ImageFields(
@@ -101,16 +100,16 @@ def _names_in(
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What is to be written.
+    """The files to write.
 
     Attributes:
-        path: As the user gave it.
+        path: The path as the user gave it.
         format: A key of FORMATS.
         compression: The compression of the files.
         float32: Whether float64 is stored as float32.
         skip: Whether damaged records are left out.
         overwrite: Whether files that are there are replaced.
-        change: What becomes of images; None: they keep their bytes.
+        change: The change of images; None: they keep their bytes.
     """
 
     path: str
@@ -141,7 +140,7 @@ class Target:
         return self.change is not None or self.kind.needs_images or is_other
 
     def images(self, source: Source) -> _Images | None:
-        """What becomes of the images and labels of a source; None: they are fields like others."""
+        """The change of a source's images and labels; None: they are fields like others."""
         found = image_fields(source.fields) if self.takes_images(source) else None
         if found is None:
             return None
@@ -168,7 +167,7 @@ class Target:
         return tuple(FORMATS[source.format.name].class_names(source))
 
     def notes(self, source: Source) -> list[str]:
-        """What is to be told the user of how records change."""
+        """Messages for the user about changes of records."""
         images = self.images(source) if self.kind.needs_images else None
         if images is None or not images.found.class_name or not images.found.label:
             return []
@@ -261,7 +260,7 @@ class Target:
         )
 
     def options(self, source: Source) -> dict[str, Any]:
-        """What the writer needs to know of the rows, so that empty files are of their type too."""
+        """The writer's options about rows, so that empty files have their type, too."""
         if not source.fields:
             return {}
         options = self.kind.writer_options(self.fields(source))
@@ -298,7 +297,7 @@ def _narrow(name: str, column: Any) -> Any:
 
 
 def _as_float32(name: str, values: Any) -> Any:
-    """The same numbers; one that is too large is an error."""
+    """Numbers as float32; one that is too large is an error."""
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float32)
     lost = np.isinf(narrow) & np.isfinite(values)

@@ -1,14 +1,14 @@
 """Columns of a batch, and rows of arrays, as writers take them.
 
-Nothing that the user gave is lost on the way, or the writer refuses it: NumPy itself drops masks,
-turns numbers that are too large into infinities, and integers beside floats into floats.
+A writer refuses values that it would change.  NumPy itself drops masks, turns numbers that are too
+large into infinities, and integers beside floats into floats.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +18,15 @@ from ...nodes import find_op, widened
 from ...nodes.eager import encode
 from ...ragged import Ragged
 
-
 Array = npt.NDArray[Any]
+RowT = TypeVar("RowT")
 
 
 # ---- Masks --------------------------------------------------------------------------------------
 
 
 def _has_mask(given: Any) -> bool:
-    """Whether it is a masked array, or there is one in lists or in a Ragged."""
+    """Whether it is a masked array, or lists or a Ragged have one."""
     if isinstance(given, Ragged):
         given = given.values
     if isinstance(given, np.ma.MaskedArray):
@@ -47,25 +47,21 @@ def _any_masked(given: Any) -> bool:
         return False
 
 
-def _lacks_value(row: Any) -> bool:
-    return bool(np.ma.is_masked(row))
-
-
 def refuse_masked(name: str, given: Any, *, is_batch: bool = False) -> None:
     """Refuses masked arrays, with masked values or without.
 
     Args:
-        name: Of the field, for the message.
-        given: An array, or lists; anything else passes.
+        name: The name of the field, for the message.
+        given: An array, or lists; any other value passes.
         is_batch: Whether it has a row for each record.
 
     Raises:
-        InvalidArgumentError: It is one; `ordinal` is the first row that lacks a value.
+        InvalidArgumentError: It is masked; `ordinal` is the first row that lacks a value.
     """
     if not _has_mask(given):
         return
     rows = given if is_batch else ()
-    row = _first(_lacks_value, rows)
+    row = _first(np.ma.is_masked, rows)
     if row is None:
         row = _first(_has_mask, rows)
     raise InvalidArgumentError(
@@ -83,7 +79,7 @@ def _first(test: Callable[[Any], bool], rows: Any) -> int | None:
 
 
 def integers(given: Any) -> Iterator[int]:
-    """Those in nested lists."""
+    """All integers in nested lists."""
     if isinstance(given, (list, tuple)):
         if not set(map(type, given)) <= {float}:
             for one in given:
@@ -96,11 +92,9 @@ def integers(given: Any) -> Iterator[int]:
 
 def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bool) -> None:
     """Refuses integers that a float dtype cannot hold exactly."""
-
     exact = 2 ** (np.finfo(dtype).nmant + 1)  # a float holds all integers up to this one
 
     def changed(value: Any) -> int | None:
-        """The first integer of a value that the dtype cannot hold exactly, or None."""
         with np.errstate(over="ignore"):
             for one in integers(value):
                 if not -exact <= one <= exact and float(dtype.type(one)) != one:
@@ -117,15 +111,15 @@ def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bo
 
 
 def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
-    """What NumPy makes of it, with all its values; of bfloat16 float32, which files hold.
+    """The NumPy array of a value, with all its numbers; float32, which files hold, for bfloat16.
 
     Args:
-        name: Of the field, for messages.
-        given: An array, a number, or lists of them.
+        name: The name of the field, for messages.
+        given: An array, a number, or lists of numbers.
         is_batch: Whether it has a row for each record.
 
     Raises:
-        InvalidArgumentError: It is masked, no array, or has integers that become other ones.
+        InvalidArgumentError: It is masked, is no array, or has integers that would change.
     """
     refuse_masked(name, given, is_batch=is_batch)
     try:
@@ -143,11 +137,8 @@ def to_float(
     """Numbers of Python, which have no width of their own, rounded to a float type.
 
     Args:
-        name: Of the field, for messages.
-        given: A number, or nested lists.
-        found: What `as_array` made of it.
-        dtype: A float type.
-        is_batch: Whether it has a row for each record.
+        given: The number, or nested lists.
+        found: The array that `as_array` made of it.
 
     Raises:
         InvalidArgumentError: A finite number becomes infinite, or an integer another number.
@@ -167,13 +158,22 @@ def to_float(
 
 # ---- Columns of a batch -------------------------------------------------------------------------
 
-# Batches as writers take them: a column a field, a row a record.
-
 BYTES_LIKE = (bytes, bytearray, memoryview, str)
 
 
+def each_row(make: Callable[[Any], RowT], rows: Iterable[Any]) -> list[RowT]:
+    """The results of a function for rows; an InvalidArgumentError gets the row as `ordinal`."""
+    made = []
+    for row, one in enumerate(rows):
+        try:
+            made.append(make(one))
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, ordinal=row) from None
+    return made
+
+
 def as_bytes(value: Any, name: str = "the record") -> bytes:
-    """Of bytes, text, or an array of uint8.
+    """The bytes of bytes, text, or an array of uint8.
 
     Raises:
         InvalidArgumentError: The text has half a surrogate pair, or the array is masked; the
@@ -194,25 +194,26 @@ def as_bytes(value: Any, name: str = "the record") -> bytes:
 
 
 def check_name(name: Any) -> None:
-    """Refuses names of fields that are no text, before they get into messages."""
+    """Refuses a name of a field that is not text, before it gets into messages."""
     if not isinstance(name, str):
         raise InvalidArgumentError(f"the name of a field is {shown(name)}; it must be text")
     as_bytes(name, "the name of a field")
 
 
 def is_bytes_like(value: Any) -> bool:
-    """Whether it is one run of bytes: text and arrays of uint8 are."""
-    return isinstance(value, BYTES_LIKE) or (isinstance(value, np.ndarray) and value.dtype == np.uint8)
+    """Whether it is one run of bytes, as text and arrays of uint8 are."""
+    is_array = isinstance(value, np.ndarray) and value.dtype == np.uint8
+    return is_array or isinstance(value, BYTES_LIKE)
 
 
 def slices(data: bytes, sizes: npt.NDArray[np.int64]) -> list[bytes]:
-    """The rows that stand back to back in data."""
+    """The rows that are back to back in data."""
     ends = np.cumsum(sizes).tolist()
     return [data[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def little(array: Array) -> Array:
-    """C-contiguous and little-endian."""
+    """The array C-contiguous and little-endian."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
 
@@ -239,11 +240,11 @@ def column(name: str, given: Any) -> Array | Ragged | list[Any]:
 
 
 def columns(batch: Mapping[str, Any]) -> tuple[dict[str, Array | Ragged | list[Any]], int]:
-    """All columns of a batch, and how many rows they have.
+    """All columns of a batch, and their number of rows.
 
     Raises:
-        InvalidArgumentError: They differ in their number of rows, there is none, or a name is not
-            text.
+        InvalidArgumentError: Columns differ in their number of rows, there is none, or a name is
+            not text.
     """
     if not isinstance(batch, Mapping) or not batch:
         raise InvalidArgumentError(
@@ -263,7 +264,7 @@ def bytes_rows(name: str, given: Any) -> list[bytes]:
     """The rows of a column of bytes.
 
     Raises:
-        InvalidArgumentError: They are something else; `ordinal` is the first such row.
+        InvalidArgumentError: A row is something else; `ordinal` is the first such row.
     """
     rows = column(name, given)
     if isinstance(rows, Ragged):
@@ -281,23 +282,16 @@ def bytes_rows(name: str, given: Any) -> list[bytes]:
                 f"{name} = {shown(value)}; it must be bytes, text or an array of uint8",
                 ordinal=row,
             )
-    made = []
-    for row, value in enumerate(rows):
-        try:
-            made.append(as_bytes(value, name))
-        except InvalidArgumentError as failure:
-            raise InvalidArgumentError(failure.message, ordinal=row) from None
-    return made
+    return each_row(lambda value: as_bytes(value, name), rows)
 
 
 def _row_stride(rows: Ragged) -> int:
-    """Elements of what row_splits count: 1 where values are flat."""
+    """The elements that row_splits count as one: 1 where values are flat."""
     return int(np.prod(rows.values.shape[1:], dtype=np.int64))
 
 
 # ---- Columns of bytes, and encoders -------------------------------------------------------------
 
-# Batches as the bytes of a file, which ops of the C library make of whole columns.
 
 def joined(rows: Sequence[bytes]) -> Ragged:
     """Byte strings as the rows of one array."""
@@ -307,7 +301,7 @@ def joined(rows: Sequence[bytes]) -> Ragged:
 
 
 def byte_column(name: str, given: Any) -> Ragged:
-    """A column of bytes or text; as `bytes_rows`, which refuses what is something else."""
+    """A column of bytes or text as rows of uint8; raises as `bytes_rows`."""
     rows = column(name, given)
     if not isinstance(rows, (Ragged, np.ndarray)) or rows.dtype != np.uint8:
         return joined(bytes_rows(name, rows))
@@ -318,10 +312,10 @@ def byte_column(name: str, given: Any) -> Ragged:
 
 
 def encoded(op: str, columns: Mapping[str, Array | Ragged], **attrs: object) -> Ragged:
-    """What an op makes of each row of these columns: rows of bytes.
+    """The rows of bytes that an op makes of the rows of these columns.
 
     Raises:
-        InvalidArgumentError: The op refuses a row, which `ordinal` is.
+        InvalidArgumentError: The op refuses a row; `ordinal` is the row.
     """
     try:
         values, sizes = encode(find_op(op), attrs, columns)
@@ -339,6 +333,7 @@ def are_bytes(rows: Sequence[Any]) -> bool:
 
 # ---- Rows of arrays -----------------------------------------------------------------------------
 
+
 def only_field(given: Any) -> Any:
     """The value itself, or the only one of a dict."""
     if not isinstance(given, Mapping):
@@ -352,7 +347,7 @@ def only_field(given: Any) -> Any:
 
 
 class RowShape:
-    """The dtype and shape that all rows of a file have: given, or those of the first row."""
+    """The dtype and shape of all rows of a file: given, or taken from the first row."""
 
     def __init__(self, dtype: Any, shape: Sequence[int] | None) -> None:
         try:
@@ -369,7 +364,7 @@ class RowShape:
             ) from None
 
     def rows(self, given: Any, *, is_batch: bool) -> Array:
-        """The rows as one array; a single one is the only row of it.
+        """The rows as one array; a single row is its only row.
 
         Raises:
             InvalidArgumentError: It is not an array of numbers, or differs from the rows before.
@@ -408,7 +403,7 @@ class RowShape:
         return given.values.reshape(len(given), *tail)
 
     def _cast(self, name: str, array: Array, given: Any, is_batch: bool) -> Array:
-        """To the dtype of the file, where no value is changed by that."""
+        """The array in the dtype of the file; a value that would change is an error."""
         if self.dtype is None:
             self.dtype = array.dtype.newbyteorder("=")
         if array.dtype == self.dtype:
@@ -429,7 +424,7 @@ class RowShape:
 
 
 def buffer_of(array: Array, order: Literal["<", ">"]) -> memoryview:
-    """The bytes of an array in that byte order, without a copy where it is so already."""
+    """The bytes of an array in a byte order, without a copy if they already are."""
     found = np.ascontiguousarray(array, array.dtype.newbyteorder(order))
     return found.reshape(-1).view(np.uint8).data
 

@@ -1,4 +1,4 @@
-"""Finds the damage of a file, by its reader, which omits damaged records and names them."""
+"""Damage of files: a reader omits damaged records and names them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Walk = Callable[[str, mmap.mmap, "Scan"], "Iterator[Damage]"]
 Opener = Callable[..., DataLoader[Any]]  # a loader of the records, with further attrs of the reader
 
 _BATCH = 64  # a loader keeps at most 100 skipped records of a batch (PFD_MOST_SKIPPED_ERRORS)
-_LARGE_BATCH = 1024  # of records that are most likely whole
+_LARGE_BATCH = 1024  # records, most likely all whole
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Damage:
     """A place in a file where something is wrong.
 
     Attributes:
-        file: Its path.
-        record: Number of the record in the file, from 0; None where it is not known.
-        byte: Offset in the file; None where it is not known.
-        message: What was found there, and what was expected.
-        line: Of a text file, from 1.
+        file: The path of the file.
+        record: The number of the record in the file, from 0; None: not known.
+        byte: The offset in the file; None: not known.
+        message: The value that is wrong, and the expected one.
+        line: The line in a text file, from 1.
     """
 
     file: str
@@ -49,10 +49,10 @@ class Scan:
     """The results of a scan.
 
     Attributes:
-        good: How many records are whole.
+        good: The number of whole records.
         is_unchecked: Whether there are checksums, and none of them could be computed.
         notes: What could not be checked, and what looks odd.
-        progress: Is called now and then with how many records were whole so far.
+        progress: Called now and then with the number of whole records so far.
     """
 
     good: int = 0
@@ -62,23 +62,22 @@ class Scan:
 
 
 def damage_of(path: str, failure: Error) -> Damage:
-    """The place that an error names; the path where it names no file."""
+    """The place that an error names, in `path` if it names no file."""
     return Damage(
         failure.file or path, failure.ordinal, failure.byte, failure.message, failure.line
     )
 
 
 def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Damage]:
-    """Reads all records of a file, and finds those that its reader refuses.
+    """Reads all records of a file, and finds the records that its reader refuses.
 
     Args:
-        path: The file.
-        opener: Opens a loader over it.
-        is_stream: Whether it is compressed: nothing after its first damage can be read.
+        opener: Opens a loader over the file.
+        is_stream: Whether the file is compressed: nothing after its first damage can be read.
         scan: Counts the whole records.
 
     Raises:
-        OutOfMemoryError: One record is more than the memory budget of the loader allows.
+        OutOfMemoryError: One record is larger than the memory budget of the loader.
     """
     if _is_whole(opener, scan):
         return []
@@ -94,7 +93,7 @@ def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Dam
 
 
 def _is_whole(opener: Opener, scan: Scan) -> bool:
-    """Reads the records in large batches up to the first damage, which this does not name."""
+    """Whether all records are whole: reads them in large batches, up to the first damage."""
     try:
         with opener(batch_size=_LARGE_BATCH, on_error="skip") as loader:
             for batch in loader:
@@ -111,7 +110,7 @@ def _read(
     path: str, opener: Opener, is_stream: bool, scan: Scan, batch_size: int
 ) -> Iterator[Damage]:
     try:
-        # One thread delivers, so that what was skipped is asked for batch by batch.
+        # One thread delivers, so that stats() after a batch has the records skipped in it.
         with opener(batch_size=batch_size, on_error="skip") as loader:
             reported = 0
             batches = iter(loader)
@@ -134,12 +133,12 @@ def _read(
         if failure.reason == "no-records":
             return
         if scan.good == 0 and failure.records is not None:
-            scan.good = failure.records  # the reader found so many, and reads none of them
+            scan.good = failure.records  # the reader counted these, and reads none of them
         yield damage_of(path, failure)
 
 
 def _whole_before(opener: Opener, begin: int) -> int:
-    """How many records of a stream come before its damage, after whole batches of them."""
+    """The number of records between whole batches of a stream and its damage."""
     records = 0
     try:
         with opener(batch_size=1, on_error="skip") as loader:
@@ -152,7 +151,7 @@ def _whole_before(opener: Opener, begin: int) -> int:
 
 
 def walk_file(path: str, scan: Scan, walk: Walk) -> Iterator[Damage]:
-    """Walks over the frames of a plain file; the walk may go on after damage.
+    """Walks over the frames of a plain file; the walk may continue after damage.
 
     Raises:
         FileError: The file cannot be read.

@@ -12,10 +12,7 @@ from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 
-
 # ---- Files of a path ----------------------------------------------------------------------------
-
-# The files that a path, a pattern or a folder stands for.
 
 _WORDS = 1000  # bytes of a message about a missing file
 
@@ -25,10 +22,10 @@ def expanded(path: str, format: str | None = None) -> list[str]:
 
     Args:
         path: As the user gives it; in a pattern, ** stands for any folders.
-        format: The name of their format, where the user says it.
+        format: The name of their format, if the user gives it.
 
     Raises:
-        FileError: There are none; the text says what is there instead.
+        FileError: There are none; the message names what was found instead.
     """
     if not os.path.exists(path):
         found = sorted(filter(os.path.exists, glob.glob(path, recursive=True)))
@@ -57,7 +54,7 @@ def _why_missing(path: str) -> str:
 
 
 def _why_empty(path: str, names: list[str]) -> str:
-    """What is in a folder without files."""
+    """Why a folder stands for no files."""
     folders = [name for name in names if os.path.isdir(os.path.join(path, name))]
     if not names:
         return "the folder is empty"
@@ -76,21 +73,20 @@ def _why_empty(path: str, names: list[str]) -> str:
 
 # ---- Formats ------------------------------------------------------------------------------------
 
-
 HEAD: int = lib.PFD_PROBE_BYTES  # bytes that detection reads, after decompression
 
 
 @dataclass(frozen=True)
 class Detected:
-    """What a file is.
+    """A file and its format.
 
     Attributes:
-        path: The file, or the folder that is a data set; of a folder with an index, that file.
-        format: The name of its format.
+        path: The file, or the folder that is a data set; for a folder with an index, the index.
+        format: The name of the format.
         compression: "gzip", "zlib", "zstd" or None.
         head: The first bytes, decompressed.
-        size: Of the file as it lies there.
-        is_empty: Whether there are no bytes in it, decompressed.
+        size: The bytes of the file, before decompression.
+        is_empty: Whether the decompressed file has no bytes.
     """
 
     path: str
@@ -102,13 +98,13 @@ class Detected:
 
 
 class Head(NamedTuple):
-    """What a file begins with.
+    """The first bytes of a file.
 
     Attributes:
         data: HEAD bytes, decompressed; fewer where the file ends or is damaged.
-        size: Of the file as it lies there.
+        size: The bytes of the file, before decompression.
         compression: "gzip", "zlib", "zstd" or None.
-        damage: Of a compressed file, what ends the data.
+        damage: The error that ends the data of a compressed file.
     """
 
     data: bytes
@@ -118,11 +114,11 @@ class Head(NamedTuple):
 
 
 def head_of(path: str | os.PathLike[str]) -> Head:
-    """What a file begins with.
+    """The first bytes of a file.
 
     Raises:
         FileError: The file cannot be read.
-        UnsupportedError: It is compressed by what this build has no library for.
+        UnsupportedError: This build has no library for the compression.
     """
     room = ffi.new("uint8_t[]", HEAD)
     sizes, name = ffi.new("int64_t[2]"), ffi.new("const char **")
@@ -136,18 +132,17 @@ def head_of(path: str | os.PathLike[str]) -> Head:
 
 
 def data_file(path: str | os.PathLike[str]) -> str | None:
-    """The file that makes a folder a data set of some format; None: there is no such file."""
+    """The file, such as an index, that makes a folder a data set; None: there is no such file."""
     folder = Path(path)
     names = {one.folder_file for one in registered_formats()} - {""}
     return next((str(folder / name) for name in sorted(names) if (folder / name).is_file()), None)
 
 
 def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool:
-    """Whether a folder is one data set, not a place of files: it has an index, or files in folders.
+    """Whether a folder is one data set, not a set of files: it has an index, or files in folders.
 
     Args:
-        path: A folder.
-        format: The name of its format, where the caller knows it.
+        format: The name of its format, if the caller knows it.
     """
     if any(one.reads_folders for one in registered_formats() if one.name == format):
         return True
@@ -155,7 +150,7 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
 
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
-    """A folder that is read as a whole; None: this one is not."""
+    """A folder that is read as a whole; None: this folder is not."""
     if not os.path.isdir(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
@@ -164,7 +159,7 @@ def _detect_folder(path: str, format: str | None) -> Detected | None:
 
 
 def _refuse_foreign(path: str, head: bytes, format: str) -> None:
-    """Refuses Parquet, a zip archive and the like, which are of no format here."""
+    """Refuses files of formats that have no reader, such as Parquet or a zip archive."""
     words = text(lib.pfd_foreign_container(head, len(head)))
     if words:
         raise InvalidArgumentError(f"it looks like {words}, which is not {format}", file=path)
@@ -174,16 +169,17 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     """The format of a file, by its content, and by its name if the content is not enough.
 
     Args:
-        path: A file, or a folder that is a data set, as one with an index.json or with a folder
-            of images for each class.
-        format: The name of a format, where the caller knows it; then only compression is looked
-            for.
+        path: A file, or a folder that is a data set, as one with an index.json or with a folder of
+            images for each class.
+        format: The name of the format, if the caller knows it; then only the compression is
+            detected.
 
     Raises:
         FileError: The file cannot be read.
-        UnsupportedError: It is compressed by what this build has no library for.
-        InvalidArgumentError: Its format is not known.
-        CorruptDataError: It begins like compressed data, but the rest of that header is damaged.
+        UnsupportedError: This build has no library for the compression.
+        InvalidArgumentError: The format is not known.
+        CorruptDataError: The file begins like compressed data, but the rest of that header is
+            damaged.
     """
     known = [one.name for one in registered_formats()]
     if format is not None and format not in known:

@@ -20,13 +20,13 @@ class Field:
     """A field of the records of a file.
 
     Attributes:
-        name: Of the output.
-        dtype: Of its elements, or "bytes".
-        shape: Of a row, with None for what varies; () for bytes.
-        key: What it is called in the file.
-        default: What stands for it where a record has none; None: that is an error.
-        is_guessed: Whether later records may be of another type.
-        note: Why it is of bytes, where nearly all that was seen of it are numbers; else "".
+        name: The name of the output.
+        dtype: The dtype of its elements, or "bytes".
+        shape: The shape of a row, with None for a size that varies; () for bytes.
+        key: The name of the field in the file.
+        default: The value for records without the field; None: such a record is an error.
+        is_guessed: Whether later records may have another type.
+        note: Why the field is bytes although nearly all values that were seen are numbers; else "".
     """
 
     name: str
@@ -39,12 +39,12 @@ class Field:
 
     @property
     def type(self) -> str:
-        """As an attr spells it: float32[2,?]."""
+        """The type as an attr spells it: float32[2,?]."""
         sizes = ",".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}[{sizes}]" if self.shape else self.dtype
 
     def spec(self, output: str) -> str:
-        """As an attr that lists fields takes it, for an output of that name."""
+        """The field as an attr that lists fields takes it, for an output with this name."""
         key = self.key or self.name
         name = "" if key == output else f"{output}="
         default = "" if self.default is None else f"={self.default}"
@@ -54,7 +54,7 @@ class Field:
         """The field with another type and default, as float32, float32[3] or float32=nan.
 
         Raises:
-            InvalidArgumentError: The shape in it is not one.
+            InvalidArgumentError: The shape in the type is invalid.
         """
         kind, equals, said = kind.partition("=")
         default: str | None = said
@@ -77,14 +77,14 @@ class Field:
 
 
 def specs(fields: Iterable[Field]) -> list[str]:
-    """As an attr that lists fields takes them."""
+    """The fields as an attr that lists fields takes them."""
     listed = list(fields)
     outputs = output_names(field.name for field in listed)
     return [field.spec(output) for field, output in zip(listed, outputs, strict=True)]
 
 
 def notes_of(fields: Iterable[Field]) -> dict[str, str]:
-    """Of the outputs whose fields have a note."""
+    """The notes of fields, by the names of their outputs."""
     listed = list(fields)
     outputs = output_names(field.name for field in listed)
     named = zip(outputs, listed, strict=True)
@@ -92,8 +92,8 @@ def notes_of(fields: Iterable[Field]) -> dict[str, str]:
 
 
 def output_names(fields: Iterable[str]) -> list[str]:
-    """Names of outputs for fields: names that an output cannot have, as `id`, which every reader
-    has an output of, are changed a little."""
+    """Names of outputs for fields. A name that an output cannot have, such as `id`, an output of
+    every reader, gets underscores."""
     found: dict[str, None] = {}
     for name in fields:
         output = name.replace("=", "_").replace(":", "_") or "_"
@@ -104,7 +104,7 @@ def output_names(fields: Iterable[str]) -> list[str]:
 
 
 def port_name(blob: Blob) -> str:
-    """Of the output of its op that a blob is."""
+    """The name of the output of its op that a blob is."""
     return blob.name.rpartition("/")[2]
 
 
@@ -121,21 +121,26 @@ def output_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
     return tuple(map(field_of, names, blobs))
 
 
-def listed_field(element: str, blob: Blob) -> Field:
-    """The field that [NAME=]KEY:TYPE[=DEFAULT] of an attr stands for, called as in the file."""
+def split_spec(element: str) -> tuple[str, str, str, str | None]:
+    """Name, key, type and default of [NAME=]KEY:TYPE[=DEFAULT]; "" and None: it has none."""
     left, equals, default = element.rpartition("=")
-    if not equals or ":" not in left:  # what is before the mark is a name
-        left, default, equals = element, "", ""
-    key, _, kind = left.rpartition("=")[2].rpartition(":")
-    said = default if equals else None
+    if not equals or ":" not in left:  # the text before this "=" is a name
+        left, equals = element, ""
+    name, _, rest = left.rpartition("=")
+    key, _, kind = rest.rpartition(":")
+    return name, key, kind, default if equals else None
+
+
+def listed_field(element: str, blob: Blob) -> Field:
+    """The field for an element of an attr that lists fields, named as in the file."""
+    _, key, kind, default = split_spec(element)
     if kind == BYTES:
-        return Field(key, BYTES, default=said)
-    return Field(key, dtype_name(blob.dtype), blob.shape[1:], default=said)
+        return Field(key, BYTES, default=default)
+    return Field(key, dtype_name(blob.dtype), blob.shape[1:], default=default)
 
 
 def lengths_of(blob: Blob) -> Blob:
-    """The length of each row of a field, which is found without reading the elements where rows are
-    parts of a file.
+    """The length of each row of a field; where rows are parts of a file, elements are not read.
 
     Raises:
         InvalidArgumentError: The rows are single numbers.
@@ -144,5 +149,5 @@ def lengths_of(blob: Blob) -> Blob:
 
 
 def as_float32(blob: Blob) -> Blob:
-    """The same numbers as float32; one that is too large for it is an error."""
+    """The numbers as float32; a number that is too large for it is an error."""
     return Node(find_op("Cast"), None, [blob], {"dtype": "float32"}).outputs[0]

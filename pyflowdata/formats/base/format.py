@@ -1,8 +1,7 @@
-"""The base class of file formats: what commands ask a format.
+"""The base class of file formats, as commands use them.
 
-A format with its own module derives a class from `Format`, for what the C library does not have.
-All others, such as those of plugins, are this class: their fields are the outputs of a node of the
-reader, or of its decoder.
+A format with its own module derives a class from `Format`.  All others, such as formats of plugins,
+are instances of this class: their fields are the outputs of the reader, or of its decoder.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ class Format(RecordFormat):
 
     Attributes:
         writer: The class that writes it; None: there is none.
-        holds_one_field: Whether a file holds one field, and no name of it.
+        holds_one_field: Whether a file holds one field, and not its name.
         holds_records: Whether its writer takes the whole records that its reader gives.
-        image_names: What the fields of records of images are usually called in it; None: nothing is
-            usual.
+        image_names: The usual names of fields in records of images; None: no names are usual.
         needs_images: Whether its records are images with labels, and nothing else.
-        file_field: The field that is the content of a file of each record, where records are files
-            in a folder; "": they are not.
+        file_field: The field with the content of each record's file, where records are files in a
+            folder; "": they are not.
     """
 
     writer: ClassVar[type[Writer] | None] = None
@@ -63,14 +61,14 @@ class Format(RecordFormat):
         """The source with the fields of its first file that has records.
 
         Args:
-            source: Without fields.
+            source: The source without fields.
             found: Its files.
-            as_stored: Whether fields stay as they lie in the file, where the format says less of
-                them than their contents do.
+            as_stored: Whether fields keep the form that they have in the file, even if their
+                contents have a narrower type.
 
         Raises:
             CorruptDataError: A file is damaged where its fields are looked for.
-            UnsupportedError: The reader does not read them.
+            UnsupportedError: The reader does not support the files.
         """
         empty = None
         for one in found:
@@ -86,7 +84,7 @@ class Format(RecordFormat):
         return empty or source
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with what one of its files says of fields and attrs; as `open`.
+        """The source with the fields and attrs that one of its files shows; arguments as of `open`.
 
         Raises:
             CorruptDataError: The file is damaged there, or has no records: the reason says so.
@@ -111,13 +109,13 @@ class Format(RecordFormat):
         return dataclasses.replace(source, fields=fields)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """What the first records say of attrs of the reader that were left out.
+        """The attrs of the reader that were left out, as the first records have them.
 
         Args:
             values: The attrs that were given.
 
         Raises:
-            InvalidArgumentError: They say nothing, and the reader needs it.
+            InvalidArgumentError: The records do not show an attr that the reader needs.
             FileError: There are no files.
         """
         return {}
@@ -125,10 +123,10 @@ class Format(RecordFormat):
     def found_by_decoder(
         self, op: Op, record: Blob, values: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """The same of a decoder whose input `record` is.
+        """As `found_by_reader`, for a decoder whose input is `record`.
 
         Raises:
-            InvalidArgumentError: Also where attrs that were given do not fit the first records.
+            InvalidArgumentError: Also if given attrs do not fit the first records.
         """
         return {}
 
@@ -141,25 +139,25 @@ class Format(RecordFormat):
         return tuple(field_of(port_name(blob), blob) for blob in made)
 
     def with_images(self, source: Source) -> Source:
-        """The source with one field of images, where files of each kind are a field of theirs."""
+        """The source with one field of images, where each kind of file has a field of its own."""
         return source
 
     def is_image_name(self, name: str) -> bool:
-        """Whether a field of images is usually called so."""
+        """Whether a field of images usually has this name."""
         return self.image_names is not None and name == self.image_names.image
 
     def class_names(self, source: Source) -> Sequence[str]:
-        """The names of the classes, by the numbers that labels are; none where only labels are
-        known.  The attrs of a reader that numbers classes have them."""
+        """The names of the classes, by their numbers, as a reader that numbers classes has them;
+        none where only labels are known."""
         attrs: dict[str, Any] = dict(source.attrs)
         return () if attrs.get("class_numbers") else attrs.get("classes", ())
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """All damage of the source's only file that can be detected.
+        """All damage in the only file of the source that can be detected.
 
         Args:
-            source: With the fields that are to be read, or none for whole records.
-            scan: Counts the whole records, and takes notes of what cannot be checked.
+            source: With the fields to read, or none for whole records.
+            scan: Counts the whole records, and gets notes of what cannot be checked.
 
         Raises:
             FileError: The file cannot be read.
@@ -186,18 +184,16 @@ class Format(RecordFormat):
         return None
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """Options of the writer for these rows, so that empty files have their type, too."""
+        """Options of the writer for these fields, so that also empty files have their type."""
         return {}
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
-        """The bytes that a file has of each record, for `Writer.write_encoded`.
+        """The bytes that the file has of each record, for `Writer.write_encoded`; None: no op makes
+        them, and the writer encodes.
 
         Args:
-            fields: What is written; none where whole records are.
-            blobs: Of each field; of whole records the only one.
-
-        Returns:
-            None where no op makes them, so that the writer does.
+            fields: The fields to write; none for whole records.
+            blobs: A blob for each field; for whole records one.
         """
         return None
 
@@ -206,6 +202,5 @@ class Format(RecordFormat):
         return batch
 
     def image_columns(self, name: str, images: Any) -> dict[str, Any]:
-        """The columns of files of images, as the writer takes them, where they are a field of that
-        name."""
+        """The columns that the writer takes for a field of files of images."""
         return {name: images}

@@ -13,26 +13,24 @@ from ...errors import Error, InvalidArgumentError, shown
 from ...nodes.image_files import IMAGE_NAMES, LABEL_NAMES
 from ...nodes import Blob, find_op, numpy_dtype
 from ...nodes.eager import call
-from .columns import column, is_bytes_like, refuse_masked
+from .columns import column, each_row, is_bytes_like, refuse_masked
 from .fields import BYTES, Field
 from .source import make_node
 from .writer import Writer
 
-
 # ---- Fields of images ---------------------------------------------------------------------------
-
 
 _CLASS_NAMES = ("image/class/text", "class/text", "class_name")
 
 
 @dataclasses.dataclass(frozen=True)
 class ImageFields:
-    """What the fields of records of images are called.
+    """The names of the fields in records of images.
 
     Attributes:
-        image: The bytes of a file, or pixels.
-        label: The number of the class, sometimes its name; "": there is none.
-        class_name: The name of the class beside its number; "": there is none.
+        image: The field of files or pixels.
+        label: The field of class numbers, in some formats of class names; "": there is none.
+        class_name: The field of class names beside the numbers; "": there is none.
     """
 
     image: str
@@ -40,7 +38,7 @@ class ImageFields:
     class_name: str = ""
 
     def to(self, names: ImageFields) -> dict[str, str]:
-        """What the fields are called when these are the names of others: old name -> new name."""
+        """The names to change for records with other names: old name -> new name."""
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(names), strict=True)
         return {old: new for old, new in pairs if old and new}
 
@@ -62,8 +60,8 @@ def _is_label(field: Field) -> bool:
 
 
 def image_fields(fields: Sequence[Field]) -> ImageFields | None:
-    """Which fields of records are images and labels, by their names and types; None: there is no
-    image, or it has no usual name and there are several fields that may be it."""
+    """The images and labels among fields, by name and type; None: there is no image, or several
+    unusual names may be it."""
     images = [field.name for field in fields if _is_image(field)]
     labels = [field.name for field in fields if _is_label(field)]
     texts = [field.name for field in fields if field.dtype == BYTES]
@@ -78,14 +76,14 @@ def image_fields(fields: Sequence[Field]) -> ImageFields | None:
 
 @dataclasses.dataclass(frozen=True)
 class ImageChange:
-    """How images are decoded, made another size and encoded again.
+    """How images are decoded, resized and encoded again.
 
     Attributes:
-        size: (height, width), or none.
-        shorter: Length of the shorter side; 0: it is not said.
-        longer: Length of the longer side; 0: it is not said.
-        format: Of the files.
-        quality: Of JPEG.
+        size: (height, width), or ().
+        shorter: Length of the shorter side; 0: not given.
+        longer: Length of the longer side; 0: not given.
+        format: The format of the new files.
+        quality: The quality of JPEG.
     """
 
     size: tuple[int, ...] = ()
@@ -95,11 +93,11 @@ class ImageChange:
     quality: int = 90
 
     def applied(self, blob: Blob) -> Blob:
-        """The files of other images, as ops of the loader make them.
+        """The files of the changed images, as ops of the loader make them.
 
         Args:
-            blob: Files, which are turned as their EXIF orientation says, which new ones do not
-                have; or pixels.
+            blob: Pixels; or files, which are turned as their EXIF orientation says, since the new
+                files have none.
         """
         if len(blob.shape) == 2:
             blob = make_node("ImageDecoder", [blob], apply_orientation=True).outputs[0]
@@ -113,7 +111,7 @@ class ImageChange:
 
 
 def pixel_fields(fields: Iterable[Field]) -> set[str]:
-    """The names of those that are images, but no files."""
+    """The names of the fields that are pixels of images."""
     return {field.name for field in fields if _is_pixels(field)}
 
 
@@ -129,42 +127,33 @@ def decoded_image(blob: Blob) -> Blob:
 
 # ---- Images that are written --------------------------------------------------------------------
 
-# Images in records: arrays that writers encode.
-
 _ENCODER = "ImageEncoder"
-_FORMAT = "format"  # the encoder's attrs
-_QUALITY = "quality"
 
 
 def image_formats() -> tuple[str, ...]:
     """The formats in which arrays are encoded, the default one first."""
-    declared = find_op(_ENCODER).attr(_FORMAT)
+    declared = find_op(_ENCODER).attr("format")
     return declared.choices if declared else ()
 
 
 class ImageEncoding:
-    """How arrays become files of images."""
+    """Encodes arrays as files of images."""
 
     def __init__(self, format: Any = "jpeg", quality: Any = 90) -> None:
-        """Checks the attrs of the encoder.
-
-        Raises:
-            InvalidArgumentError: One of them is wrong.
-        """
         if not isinstance(format, str) or format not in image_formats():
             known = ", ".join(map(repr, image_formats()))
             raise InvalidArgumentError(f"{shown(format)} must be one of {known}")
-        self._attrs = {_FORMAT: format, _QUALITY: quality}
+        self._attrs = {"format": format, "quality": quality}
 
     def __call__(self, name: str, image: Any) -> Any:
         """The file of an image; bytes and flat arrays of uint8 are files already.
 
         Args:
-            name: Of the field, for messages.
+            name: The name of the field, for messages.
             image: An array of uint8, (height, width) or (height, width, channels), or a file.
 
         Raises:
-            InvalidArgumentError: It is neither.
+            InvalidArgumentError: The image is neither.
         """
         refuse_masked(name, image)
         is_file = is_bytes_like(image) and not isinstance(image, str)
@@ -183,7 +172,7 @@ class ImageEncoding:
 
 
 class ImageWriter(Writer):
-    """A writer of records with fields; those of images may be given as arrays."""
+    """A writer of records with fields, of which images may be given as arrays."""
 
     def __init__(
         self,
@@ -197,15 +186,15 @@ class ImageWriter(Writer):
 
         Args:
             path: The file.
-            images: Name of a field -> "jpeg", "png", "ppm" or "bmp": its arrays, which are uint8 of
-                shape (height, width) or (height, width, channels), are encoded so.  Bytes in it are
-                files already, and stay as they are.
-            quality: Of JPEG, 1 to 100.
+            images: Name of a field -> "jpeg", "png", "ppm" or "bmp", in which its arrays are
+                encoded: uint8 of shape (height, width) or (height, width, channels). Bytes in the
+                field are files already, and stay as they are.
+            quality: The quality of JPEG, 1 to 100.
             **options: As for every `Writer`.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
             UnsupportedError: The compression needs a package that is not installed.
         """
         whole = self._whole("quality", quality, 1, 100)
@@ -238,7 +227,7 @@ class ImageWriter(Writer):
         return fields[name]
 
     def _encoded_sample(self, sample: Any) -> Any:
-        """A sample with its images as bytes; what is no dict stays as it is."""
+        """A sample with its images as bytes; a value that is not a dict stays as it is."""
         if not self._encodings or not isinstance(sample, Mapping):
             return sample
         return {**sample} | {
@@ -247,7 +236,7 @@ class ImageWriter(Writer):
         }
 
     def _encoded_batch(self, batch: Any) -> Any:
-        """A batch with its images as lists of bytes; what is no dict stays as it is."""
+        """A batch with its images as lists of bytes; a value that is not a dict stays as it is."""
         if not self._encodings or not isinstance(batch, Mapping):
             return batch
         return {**batch} | {
@@ -260,12 +249,6 @@ def encoded_rows(name: str, given: Any, encode: Callable[[str, Any], Any]) -> li
     """The rows of a column as files of images.
 
     Raises:
-        InvalidArgumentError: One is none; `ordinal` is its row.
+        InvalidArgumentError: A row is not an image; `ordinal` is the row.
     """
-    rows: list[Any] = []
-    for row, one in enumerate(column(name, given)):
-        try:
-            rows.append(None if one is None else encode(name, one))
-        except InvalidArgumentError as failure:
-            raise InvalidArgumentError(failure.message, ordinal=row) from None
-    return rows
+    return each_row(lambda one: None if one is None else encode(name, one), column(name, given))

@@ -25,6 +25,7 @@ from .columns import (
     as_bytes,
     byte_column,
     columns,
+    each_row,
     encoded,
     integers,
     is_bytes_like,
@@ -34,24 +35,21 @@ from .columns import (
     to_float,
 )
 from .detection import Detected, head_of
-from .fields import BYTES, Field, specs
+from .fields import BYTES, Field, specs, split_spec
 from .format import Format
 from .images import ImageWriter
 from .open_source import open_source
 from .reader_values import reader_of, reading_in
 from .source import RECORD, Source, make_node
 
-
 # ---- A message, read ----------------------------------------------------------------------------
-
-# Protobuf messages of features as Python reads them: which features a record has.
 
 _WIDTHS = {"float32": 4, "float64": 8}
 
 
 @dataclass(frozen=True)
 class Feature:
-    """What a feature has: its dtype, or "bytes", and how many values."""
+    """A feature of a record: its dtype, or "bytes", and its number of values."""
 
     dtype: str
     count: int
@@ -118,7 +116,7 @@ def decode_features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | N
         kinds: Number of a list in a feature -> dtype, or "bytes".
 
     Raises:
-        ValueError: It is not a message, or another one.
+        ValueError: The bytes are not such a message.
     """
     found: dict[str, Feature | None] = {}
     for number, kind, entry in fields(data):
@@ -134,22 +132,21 @@ def decode_features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | N
     return found
 
 
-# ---- Fields that the user lists -----------------------------------------------------------------
+# ---- Features that the user lists ---------------------------------------------------------------
 
-# Features that a decoder is told to read, compared with those of the first records.
-
-_ENOUGH = 2  # records that say what the others are like
+_ENOUGH = 2  # records from which a missing feature is an error
 Records = Sequence[Mapping[str, Feature | None]]
 
+
 class Wanted(NamedTuple):
-    """A feature that is asked for.
+    """A feature that the user lists.
 
     Attributes:
         key: Its name in the records.
-        kind: "bytes", "float" or "int": of which a list is read; "": any.
-        is_needed: Whether a record without it is an error.
-        said: How it is asked for.
-        attr: Which says it.
+        kind: The kind of list that is read, "bytes", "float" or "int"; "": any.
+        is_needed: Whether a record without the feature is an error.
+        said: The text that lists it.
+        attr: The attr with the text.
     """
 
     key: str
@@ -160,34 +157,29 @@ class Wanted(NamedTuple):
 
 
 def _kind_of(dtype: str) -> str:
-    """Of the list that has values of a dtype."""
+    """The kind of the list that holds values of a dtype."""
     return BYTES if dtype == BYTES else "float" if dtype.startswith("float") else "int"
 
 
 def wanted_of(element: str, raw: Container[str], attr: str) -> Wanted:
-    """What [NAME=]KEY:TYPE[=DEFAULT] asks for.
+    """The feature for an element [NAME=]KEY:TYPE[=DEFAULT].
 
     Args:
-        element: Of the attr that lists the features.
-        raw: Names of the fields whose feature is bytes of numbers.
-        attr: Of which it is an element.
+        element: An element of the attr that lists the features.
+        raw: Names of the fields whose feature is the bytes of numbers.
+        attr: The name of that attr.
     """
-    left, equals, _ = element.rpartition("=")
-    if not equals or ":" not in left:  # what is before the mark is a name
-        left, equals = element, ""
-    name, _, rest = left.rpartition("=")
-    key, _, dtype = rest.rpartition(":")
+    name, key, dtype, default = split_spec(element)
     kind = BYTES if (name or key) in raw else _kind_of(dtype.partition("[")[0])
-    return Wanted(key, kind, not equals and "?" not in dtype, element, attr)
+    return Wanted(key, kind, default is None and "?" not in dtype, element, attr)
 
 
 def _refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) -> None:
-    """Refuses features that none of the first records has, or that all have as another kind of
-    list.
+    """Refuses features that no first record has, or that all have as another kind of list.
 
     Args:
-        wanted: What is asked for.
-        looked_at: The features of the first records, which are looked at if anything is asked for.
+        wanted: The features that the user lists.
+        looked_at: Gives the features of the first records; called only if the user lists features.
     """
     asked = list(wanted)
     records = looked_at() if asked else []
@@ -209,10 +201,7 @@ def _refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) 
 
 
 # ---- A message, written -------------------------------------------------------------------------
-
-# Protobuf messages of features as writers make them: Examples and OFRecords.
-#
-# What becomes of a value is the same in all of them:
+# Examples and OFRecords are made of values by the same rules:
 #
 #     bytes, str, arrays of uint8         one bytes value; a list of bytes or str: several
 #     bool and integers                   int64 (OFRecord: int32 where the type fits into it)
@@ -222,22 +211,22 @@ def _refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) 
 #
 # Shapes are not stored: the values of an array stand in C order.
 #
-# Whole columns are encoded by an op in C; one sample, and rows that are lists of values, here.
-# For one sample Python is faster: an Example takes it 90 us, and the op 154 us, most of it for
-# the call.
+# An op in C encodes whole columns; Python encodes one sample, and rows that are lists of values.
+# For one sample Python is faster: an Example takes 90 us, and 154 us by the op, most of it for the
+# call.
 
 _LONGEST = 10  # bytes of a 64-bit number as a varint
 _BYTES = 1  # the list of bytes, in every kind of feature
 
 
 class Kinds(NamedTuple):
-    """What a feature of a format's messages can hold.
+    """The values that a feature of a format's messages can hold.
 
     Attributes:
         encoder: The op that encodes whole columns.
-        name: Of the message, with its article.
-        numbers: dtype -> number of the list in a feature; that of bytes is 1.
-        stored_as: dtype -> the one as which it is stored.
+        name: The name of the message, with its article.
+        numbers: dtype -> number of the list in a feature; the list of bytes has the number 1.
+        stored_as: dtype -> the dtype in which it is stored.
         is_wrapped: Whether the features are a message of their own inside the record.
     """
 
@@ -257,7 +246,7 @@ class Kinds(NamedTuple):
 
 
 def _check_dtype(kinds: Kinds, name: str, dtype: str) -> str:
-    """The dtype as which numbers are stored."""
+    """The dtype in which numbers are stored."""
     wanted = kinds.stored_as.get(dtype, dtype)
     if wanted not in kinds.numbers:
         hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
@@ -283,7 +272,7 @@ def _numbers(values: Array) -> bytes:
 
 
 def _from_python(name: str, value: Any) -> Array:
-    """Numbers of Python, in nested lists or alone; floats are float32 unless NumPy says more."""
+    """Numbers of Python, alone or in lists; floats are float32 unless NumPy gives a dtype."""
     found = as_array(name, value)
     if not isinstance(value, (np.ndarray, np.generic)):
         if found.size == 0:
@@ -336,7 +325,7 @@ def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
 def _key(name: Any) -> bytes:
     if not isinstance(name, str):
         raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must be text")
-    if "\0" in name:  # no decoder could be given it
+    if "\0" in name:  # a decoder cannot be given this name
         raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must have no NUL")
     try:
         return _sized(1, name.encode("utf-8"))
@@ -345,7 +334,6 @@ def _key(name: Any) -> bytes:
 
 
 def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
-    """The entries of the map; a feature that is None is left out."""
     if not isinstance(features, Mapping):
         raise InvalidArgumentError(
             f"features are a dict of names and values; this is {shown(features)}"
@@ -358,7 +346,7 @@ def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
 
 
 def encode_message(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
-    """The message of some features; one that is None is left out."""
+    """The message of some features; a feature that is None is left out."""
     entries = _features(kinds, features)
     return _sized(1, entries) if kinds.is_wrapped else entries
 
@@ -381,22 +369,21 @@ def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
 def _whole(
     kinds: Kinds, found: Mapping[str, Array | Ragged | list[Any]]
 ) -> dict[str, Array | Ragged] | None:
-    """The columns as C takes them; None where a row is something that only Python knows."""
+    """The columns as C takes them; None if only Python can encode a row."""
     whole: dict[str, Array | Ragged] = {}
     for name, rows in found.items():
         if isinstance(rows, list):
             if not are_bytes(rows):
                 return None
             rows = byte_column(name, rows)
-        dtype = rows.dtype
-        if dtype != np.uint8:
-            _check_dtype(kinds, name, dtype.name)
+        if rows.dtype != np.uint8:
+            _check_dtype(kinds, name, rows.dtype.name)
         whole[name] = rows
     return whole
 
 
 def _row(rows: Array | Ragged | list[Any], row: int) -> Any:
-    """A row of a column; of an array always an array, which keeps its dtype."""
+    """A row of a column; for an array always an array, which keeps its dtype."""
     if isinstance(rows, np.ndarray):
         return rows[row : row + 1].reshape(rows.shape[1:])
     return rows[row]
@@ -406,18 +393,15 @@ def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
     """A message for each row of a batch."""
     found, count = columns(batch)
     for name in found:
-        _key(name)  # refuses what is no name of a feature
+        _key(name)  # refuses invalid names
     whole = _whole(kinds, found)
     if whole is not None:
         return encoded(kinds.encoder, whole, names=list(whole))
-    made = []
-    for row in range(count):
-        try:
-            sample = {name: _row(one, row) for name, one in found.items()}
-            made.append(encode_message(kinds, sample))
-        except InvalidArgumentError as failure:
-            raise InvalidArgumentError(failure.message, ordinal=row) from None
-    return joined(made)
+
+    def message(row: int) -> bytes:
+        return encode_message(kinds, {name: _row(one, row) for name, one in found.items()})
+
+    return joined(each_row(message, range(count)))
 
 
 # ---- Variable-length integers --------------------------------------------------------------------
@@ -435,7 +419,7 @@ def _varint(value: int) -> bytes:
 
 
 def _varints(values: npt.NDArray[np.int64]) -> bytes:
-    """All numbers of a flat array back to back."""
+    """All numbers of a flat array, back to back."""
     numbers = values.view(np.uint64)
     sizes = np.ones(len(numbers), np.int64)
     for place in range(1, _LONGEST):
@@ -455,10 +439,10 @@ def _varints(values: npt.NDArray[np.int64]) -> bytes:
 
 # ---- The writer ---------------------------------------------------------------------------------
 
-# What writers of messages in frames have in common.
 
 class MessageWriter(ImageWriter):
-    """Takes dicts of features, which become messages, or the bytes of messages as they are."""
+    """A writer of messages in frames, which takes dicts of features, or the bytes of messages as
+    they are."""
 
     frame: ClassVar[str]  # the op that makes a record of the file of a message
 
@@ -466,9 +450,9 @@ class MessageWriter(ImageWriter):
         """Writes one record.
 
         Raises:
-            InvalidArgumentError: It is neither a dict of features nor bytes, or the format has no
-                such record.
-            FileError: It cannot be written.
+            InvalidArgumentError: The sample is neither a dict of features nor bytes, or the format
+                cannot hold it.
+            FileError: The file cannot be written.
         """
         with self._naming():
             is_bytes = is_bytes_like(sample)
@@ -481,15 +465,13 @@ class MessageWriter(ImageWriter):
 
         Raises:
             InvalidArgumentError: The batch is neither a dict of columns nor a column of bytes.
-            FileError: It cannot be written.
+            FileError: The file cannot be written.
         """
         with self._naming():
-            is_columns = isinstance(batch, Mapping)
-            records = (
-                self._encode_batch(self._encoded_batch(batch))
-                if is_columns
-                else byte_column("records", batch)
-            )
+            if isinstance(batch, Mapping):
+                records = self._encode_batch(self._encoded_batch(batch))
+            else:
+                records = byte_column("records", batch)
             rows = encoded(self.frame, {"records": records})
         self.write_encoded(rows)
 
@@ -503,25 +485,24 @@ class MessageWriter(ImageWriter):
 
     @abstractmethod
     def _framed(self, record: bytes) -> bytes:
-        """A record with what stands around it in the file."""
+        """A record in its frame, as in the file."""
 
 
 # ---- The format ---------------------------------------------------------------------------------
 
-_LOOKED_AT = 256  # records, to find the fields
-_CHECKED = 16  # records, in which features that are asked for must be
-_MOST_BYTES = 1 << 20  # of a file, for the first one of these
-_MISSING = -1  # a count, where a record has no such feature
+_LOOKED_AT = 256  # records that are read to find the fields
+_CHECKED = 16  # records that are read to check the features that the user lists
+_MOST_BYTES = 1 << 20  # of a file that are read to find a first record
+_MISSING = -1  # in place of a count: a record has no such feature
 
 
 class MessageFormat(Format):
-    """Records are messages of features, or bytes of something else, which stay whole."""
+    """Records are messages of features, or other bytes, which stay whole."""
 
     holds_records: ClassVar[bool] = True
     encoder: ClassVar[str]  # the op that encodes fields as a message
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
-        """The records as the file has them."""
         assert self.writer is not None and issubclass(self.writer, MessageWriter)
         (message, *others), names = blobs, [field.name for field in fields]
         if any("\0" in name for name in names):
@@ -536,7 +517,7 @@ class MessageFormat(Format):
         """The features of a record.
 
         Raises:
-            ValueError: It is not a message of features.
+            ValueError: The record is not a message of features.
         """
 
     @staticmethod
@@ -551,8 +532,8 @@ class MessageFormat(Format):
     def found_by_decoder(
         self, op: Op, record: Blob, values: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """All features of the first records, in the order of their names; where features were
-        given, the first records must have them."""
+        """All features of the first records, sorted by name; if features were given, the first
+        records must have them."""
         reader = reader_of(record)
         listed = op.outputs_attr
         if reader is None or reader.op.name != self.reader:
@@ -583,7 +564,8 @@ class MessageFormat(Format):
         return {listed: found}
 
     def _first_features(self, reader: Node) -> list[dict[str, Feature | None]]:
-        """Of the first records of the first file, where they can be seen without a loader."""
+        """The features of the first records of the first file, if they can be read without a
+        loader."""
         try:
             path = files_of(reader)[0]
             head = head_of(path)
@@ -592,7 +574,7 @@ class MessageFormat(Format):
                 with open(path, "rb") as file:
                     data = file.read(_MOST_BYTES)
             return list(map(self.features, islice(self.frames(data), _CHECKED)))
-        except (Error, OSError, ValueError):  # the loader says so
+        except (Error, OSError, ValueError):  # the loader raises it
             return []
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
@@ -606,12 +588,12 @@ class MessageFormat(Format):
         except ValueError as failure:
             if isinstance(failure, Error):
                 raise
-            return source  # records of something else: they stay whole
+            return source  # other bytes, which stay whole
         return dataclasses.replace(source, fields=tuple(fields), left_out=tuple(left_out))
 
 
 def _feature_fields(records: Sequence[dict[str, Feature | None]]) -> tuple[list[Field], list[str]]:
-    """The fields of messages, sorted by name, and what is said of features that are not fields."""
+    """The fields of messages, sorted by name, and descriptions of features that are not fields."""
     found, left_out = [], []
     for name in sorted({name for record in records for name in record}):
         features = [one for record in records if (one := record.get(name)) is not None]

@@ -18,10 +18,8 @@ from .format import Format
 from .reader_values import reader_of
 from .source import Source
 
-
 # ---- All formats, by name -----------------------------------------------------------------------
-
-# The formats that are known: those of the C library, each with what its Python module adds.
+# The formats of the C library, each with the additions of its Python module.
 
 _PACKAGE = __name__.rsplit(".", 2)[0]
 _OWN = "built in"  # the origin of formats whose modules are in this package
@@ -38,7 +36,8 @@ def _made(facts: FileFormat) -> Format:
 
 
 class _Formats(Mapping[str, Format]):
-    """By name, in the order of the C library's list; formats of loaded plugins come last."""
+    """The formats by name, in the order of the C library's list; formats of loaded plugins come
+    last."""
 
     def __getitem__(self, name: str) -> Format:
         for facts in registered_formats():
@@ -58,13 +57,12 @@ FORMATS: Mapping[str, Format] = _Formats()
 
 # ---- Files of one format ------------------------------------------------------------------------
 
-
-# What Python raises of bytes that are of another kind than they look.
+# What Python raises for bytes that only look like those of a format.
 _MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, SyntaxError)
 
 
 def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
-    """What a file is; damage of a compressed one comes before what its bytes look like."""
+    """The format of a file; an error for damaged compression comes before one for unknown bytes."""
     try:
         found = detect(path, format)
     except InvalidArgumentError as failure:
@@ -77,7 +75,7 @@ def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
 
 
 def _refuse_damaged(path: str) -> None:
-    """Raises where a file is compressed, and its first bytes cannot be decompressed."""
+    """Raises if the first bytes of a compressed file cannot be decompressed."""
     damage = head_of(path).damage
     if damage is not None:
         raise damage
@@ -104,24 +102,24 @@ def open_source(
     values: Mapping[str, Any] | None = None,
     memory_budget: int = 0,
 ) -> Source:
-    """Looks at files, which must be of one format, and finds the fields of their records.
+    """Finds the fields of the records of files, which must have one format.
 
     Args:
         paths: The files; `.bin` and `.idx` of Megatron name each other.
         format: A key of FORMATS; None: found by content.
-        only_records: Whether records stay as they are: fields are not looked for where the reader
-            gives whole records, and fields are as they lie in the file.
-        attrs: Of the reader, as a command line spells them.
+        only_records: Whether records stay as they are: where the reader gives whole records no
+            fields are looked for, and other fields keep the form that they have in the file.
+        attrs: Attrs of the reader, as a command line spells them.
         values: Attrs of the reader as Python values.
         memory_budget: Bytes that each loader over the files may take; 0: half of what the process
             may use.
 
     Raises:
-        InvalidArgumentError: They are of no known format, or of several.
-        FileError: One cannot be read.
-        UnsupportedError: They are of a kind that its reader does not read.
-        CorruptDataError: One is damaged where its fields are looked for.
-        OutOfMemoryError: One of its first records is larger than the memory budget allows.
+        InvalidArgumentError: The format of a file is not known, or files differ in format.
+        FileError: A file cannot be read.
+        UnsupportedError: The reader does not support this kind of file.
+        CorruptDataError: A file is damaged where its fields are looked for.
+        OutOfMemoryError: One of the first records is larger than the memory budget.
     """
     found = [_detect(path, format) for path in paths]
     _refuse_several(found)
@@ -147,21 +145,20 @@ def open_source(
 
 # ---- Attrs that are found in files --------------------------------------------------------------
 
-# Looks at the first records for ops that were left without a list of fields, or were given one.
 
 def values_in_files(
     name: str, op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """What the files say of attrs that were left out.
+    """The attrs that were left out, with their values in the files.
 
     Args:
-        name: Of the format whose reader or decoder the op is.
+        name: The format whose reader or decoder the op is.
         op: The op of a node that is being made.
-        inputs: Its inputs; none of a reader.
+        inputs: Its inputs; a reader has none.
         values: Its attrs.
 
     Raises:
-        InvalidArgumentError: Attrs that were given do not fit the files.
+        InvalidArgumentError: The given attrs do not fit the files.
     """
     if not inputs:
         return FORMATS[name].found_by_reader(values)

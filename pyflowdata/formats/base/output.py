@@ -1,4 +1,4 @@
-"""What a writer leaves: the names of its files, a file that appears when it is whole, and a folder."""
+"""The files of a writer: their names, a file that is renamed when it is complete, and a folder."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from typing import Any, TypeVar
 from ...errors import Error, FileError, InvalidArgumentError, UnsupportedError, shown
 from ...nodes.registry import COMPRESSIONS
 
-
 # ---- Names of files -----------------------------------------------------------------------------
-
-# The names of the files of a writer: one, or one for each shard.
 
 _OWN_SHARD = r"-[0-9]{5,}-of-[0-9]{5,}"
 # Suffixes that say how the file is compressed; the number goes before the format's own suffix.
@@ -32,10 +29,10 @@ _SPEC = re.compile(r"(?:0[0-9]{0,2})?d?")
 
 
 def _pieces(name: str) -> list[tuple[str, str, str]]:
-    """A pattern as (text before, "shard", "shards" or nothing, how the number is written).
+    """A pattern as (text before, "shard", "shards" or "", format of the number).
 
     Raises:
-        ValueError: It is not a pattern.
+        ValueError: The name is not a pattern.
     """
     pieces = []
     for text, field, spec, conversion in string.Formatter().parse(name):
@@ -49,19 +46,18 @@ def _pieces(name: str) -> list[tuple[str, str, str]]:
 
 
 class Names:
-    """The names of the files of a writer.
+    """The names of the files of a writer: one file, or one for each shard.
 
     A path with `{shard}` in its last part, as `part-{shard:05d}`, is filled in with the number of
-    the shard, and `{shards}` with how many there are, both in decimal.  Any other path is the name
-    of the only file, or, with shards, has `-00000-of-00003` put before its suffix.
+    the shard, and `{shards}` with the number of shards, both in decimal.  Any other path is the
+    name of the only file, or, with shards, gets `-00000-of-00003` before its suffix.
     """
 
     def __init__(self, path: Path, is_sharded: bool, suffixes: tuple[str, ...]) -> None:
-        """Takes a path.
+        """Takes the path as the user gave it.
 
         Args:
-            path: As the user gave it.
-            is_sharded: Whether there may be several.
+            is_sharded: Whether there may be several shards.
             suffixes: Appended to the name, one for each file of a shard; ("",) for one file.
 
         Raises:
@@ -108,7 +104,7 @@ class Names:
         return f"{stem}-{shard:05d}-of-{shards:05d}{suffix}"
 
     def compression(self) -> str | None:
-        """The compression that the path's suffix names, if the path is the name of a file."""
+        """The compression that the suffix names, if the path is the name of one file."""
         suffix = Path(self.name).suffix.lower()
         return COMPRESSION_SUFFIXES.get(suffix) if self._suffixes == ("",) else None
 
@@ -130,7 +126,7 @@ class Names:
         return re.compile(f"{body}(?:{'|'.join(map(re.escape, self._suffixes))})")
 
     def present(self) -> list[Path]:
-        """Files that are there under such names, from an earlier run."""
+        """Existing files with such names, from an earlier run."""
         if not self._is_sharded:
             return [path for path in self.of(0, 1) if os.path.lexists(path)]
         matcher = self._matcher()
@@ -142,9 +138,7 @@ class Names:
 
 # ---- A file that is written ---------------------------------------------------------------------
 
-# A file that is written under a temporary name, and the streams that compress it.
-
-_STEM = 200  # bytes of the target's name in that of its temporary file
+_STEM = 200  # bytes of the target's name in the temporary name
 _BLOCK = 1 << 20  # bytes that are written at once
 _WINDOW_BITS = {"gzip": 31, "zlib": 15}  # zlib's gzip header names neither file nor time
 
@@ -155,7 +149,7 @@ def _compressor(name: str, level: int | None) -> Any:
     """An object with compress(data) and flush().
 
     Raises:
-        UnsupportedError: It is zstd, and there is no package that has it.
+        UnsupportedError: No installed package has zstd.
     """
     if name in _WINDOW_BITS:
         method = zlib.Z_DEFAULT_COMPRESSION if level is None else level
@@ -174,7 +168,7 @@ def _compressor(name: str, level: int | None) -> Any:
 
 
 def failed(failure: OSError, path: Path, doing: str) -> Error:
-    """What the system said, as an error of this package that names the file."""
+    """The error for a failure of the system, which names the file."""
     said = failure.strerror or str(failure)
     is_there = os.path.lexists(path)
     left = "the file that was there is as it was" if is_there else "nothing is left under this name"
@@ -182,7 +176,7 @@ def failed(failure: OSError, path: Path, doing: str) -> Error:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes names in a folder last; file systems that cannot are left alone."""
+    """Syncs the names in a folder; a file system that cannot is left alone."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -196,14 +190,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def _temporary(target: Path) -> Path:
-    """A name beside the target for what is not finished; another one in each call."""
+    """A name beside the target for an unfinished file; another name in each call."""
     # Names have a limit in bytes; a character that is cut there is left out.
     stem = os.fsencode(target.name)[:_STEM].decode("utf-8", "ignore")
     return target.parent / f".{stem}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
 
 
 def _check_length(target: Path) -> None:
-    """A name that is too long fails now, not when all is written."""
+    """Refuses a name that is too long at once, not after all is written."""
     try:
         os.lstat(target)
     except OSError as failure:
@@ -212,19 +206,25 @@ def _check_length(target: Path) -> None:
 
 
 def _not_made(failure: OSError, target: Path, what: str) -> Error:
-    """The error of a folder in which nothing can be made."""
+    """The error for a folder in which no file can be made."""
     said = failure.strerror or str(failure)
     return FileError(
         f"no {what} can be made in the folder {target.parent}: {said}", file=os.fspath(target)
     )
 
 
+def _write_all(file: FileIO, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    while len(rest):
+        rest = rest[file.write(rest) :]
+
+
 class OutputFile:
-    """A new file beside the place it is meant for.
+    """A new file beside its target, written under a temporary name.
 
     Attributes:
-        target: What it is to be called, for messages; the name itself is given later.
-        path: What it is called until then.
+        target: The name that it is meant for; put_in_place() gives it later.
+        path: The temporary name.
         size: Bytes that were written, before compression.
     """
 
@@ -241,11 +241,11 @@ class OutputFile:
         Args:
             target: As the attribute.
             compression: One of COMPRESSIONS, or None.
-            level: Of the compression; None for its default.
-            is_patched: Whether patch() is called, so that compression waits until all is there.
+            level: The level of compression; None for its default.
+            is_patched: Whether patch() is called: then the file is compressed when all is written.
 
         Raises:
-            FileError: The folder is not there, or nothing can be written into it.
+            FileError: The folder does not exist, or is not writable.
         """
         self.target = target
         _check_length(target)
@@ -273,13 +273,8 @@ class OutputFile:
         except OSError as failure:
             raise failed(failure, self.target, doing) from failure
 
-    def _write_all(self, data: bytes | memoryview) -> None:
-        rest = memoryview(data)
-        while len(rest):
-            rest = rest[self._file.write(rest) :]
-
     def _keep(self, data: bytes | memoryview) -> None:
-        """Small pieces are put together into blocks."""
+        """Collects small pieces into blocks."""
         if len(data) < _BLOCK:
             self._kept.append(bytes(data))
             self._kept_size += len(data)
@@ -287,13 +282,13 @@ class OutputFile:
                 self._flush()
             return
         self._flush()
-        self._do(lambda: self._write_all(data), f"writing {len(data)} bytes")
+        self._do(lambda: _write_all(self._file, data), f"writing {len(data)} bytes")
 
     def _flush(self) -> None:
         block = b"".join(self._kept)
         self._kept.clear()
         self._kept_size = 0
-        self._do(lambda: self._write_all(block), f"writing {len(block)} bytes")
+        self._do(lambda: _write_all(self._file, block), f"writing {len(block)} bytes")
 
     def write(self, data: bytes | memoryview) -> None:
         """Appends bytes."""
@@ -310,7 +305,7 @@ class OutputFile:
         )
 
     def _compress_all(self) -> None:
-        """Puts a compressed file in the place of the plain one."""
+        """Replaces the plain file by a compressed one."""
         self._flush()
         plain, plain_path = self._file, self.path
         try:
@@ -323,7 +318,7 @@ class OutputFile:
             plain_path.unlink(missing_ok=True)
 
     def seal(self) -> None:
-        """Writes all that is left, makes it last, and closes the file."""
+        """Writes the rest, syncs, and closes the file."""
         if self._is_late:
             self._compress_all()
         if self._packer:
@@ -333,7 +328,7 @@ class OutputFile:
         self._do(self._file.close, "closing")
 
     def discard(self) -> None:
-        """Closes and removes it; nothing is raised.  A forked child leaves the file alone."""
+        """Closes and removes the file, without an error. A forked child leaves the file alone."""
         with contextlib.suppress(OSError):
             self._file.close()
         if os.getpid() == self._process:
@@ -343,7 +338,7 @@ class OutputFile:
 
 # ---- A folder that is written -------------------------------------------------------------------
 
-_SYNCING = 8  # files that are synced at a time: a file system does several together
+_SYNCING = 8  # files that are synced at a time, which a file system does together
 
 
 def _sync(path: str) -> None:
@@ -355,19 +350,13 @@ def _sync(path: str) -> None:
 
 
 class OutputFolder:
-    """A new folder, with folders of files in it, beside the place it is meant for.
+    """A new folder of folders of files, beside its target.
 
     Attributes:
-        target: What it is to be called, for messages; the name itself is given later.
-        path: What it is called until then.
+        target, path: As of OutputFile.
     """
 
     def __init__(self, target: Path) -> None:
-        """Makes the folder.
-
-        Raises:
-            FileError: The folder around it is not there, or nothing can be written into it.
-        """
         self.target = target
         _check_length(target)
         self._process = os.getpid()
@@ -402,14 +391,12 @@ class OutputFolder:
         """Writes a file in one of its folders."""
         try:
             with open(f"{self.path}/{folder}/{name}", "xb", buffering=0) as file:
-                rest = memoryview(data)
-                while len(rest):
-                    rest = rest[file.write(rest) :]
+                _write_all(file, data)
         except OSError as failure:
             raise failed(failure, self.target, f"writing {folder}/{name}") from failure
 
     def seal(self) -> None:
-        """Makes all files last."""
+        """Syncs all files."""
         from concurrent.futures import ThreadPoolExecutor
 
         try:
@@ -422,7 +409,7 @@ class OutputFolder:
             raise failed(failure, self.target, "syncing") from failure
 
     def discard(self) -> None:
-        """Removes it; nothing is raised.  A forked child leaves it alone."""
+        """Removes the folder, without an error. A forked child leaves it alone."""
         import shutil
 
         if os.getpid() == self._process:
@@ -440,12 +427,12 @@ def remove(path: Path) -> None:
 
 
 def put_in_place(made: Path, path: Path) -> None:
-    """Renames a file or a folder; what has the name already goes.
+    """Renames a file or a folder, in place of one that has the name.
 
-    A folder with files is not replaced in one step: for a moment none has the name.
+    A folder with files is not replaced in one step: for a moment no folder has the name.
 
     Raises:
-        OSError: It cannot be renamed; what had the name has it still.
+        OSError: It cannot be renamed; the name is still that of the former file.
     """
     if not made.is_dir() or not os.path.lexists(path):
         os.replace(made, path)

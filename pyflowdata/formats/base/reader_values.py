@@ -1,4 +1,4 @@
-"""The attrs of a reader's node: where its files are, and how they are read."""
+"""The attrs of a reader: where its files are, and how it reads them."""
 
 from __future__ import annotations
 
@@ -7,40 +7,39 @@ from collections.abc import Mapping
 from ...nodes import Blob, Node, find_op
 from ...nodes.node import files_of
 
-_OF_PLACES = {
+_PLACES = {
     "data_dir", "files", "data_part_num", "part_name_prefix", "part_name_suffix_length"
 }  # fmt: skip
 
 
 def places_in(values: Mapping[str, object]) -> dict[str, object]:
-    """Those that say where the files are."""
-    return {name: value for name, value in values.items() if name in _OF_PLACES}
+    """The attrs that say where the files are."""
+    return {name: value for name, value in values.items() if name in _PLACES}
 
 
 def reading_in(values: Mapping[str, object]) -> dict[str, object]:
-    """Those that say how the files are read, without those of batches."""
-    others = {attr.name for attr in find_op("BatchDataset").attrs} | _OF_PLACES
+    """The attrs that say how the files are read, without those of batches."""
+    others = {attr.name for attr in find_op("BatchDataset").attrs} | _PLACES
     return {name: value for name, value in values.items() if name not in others}
 
 
 def files_in(op: str, values: Mapping[str, object], **needed: object) -> list[str]:
-    """The files that such attrs name.
+    """The files that the attrs of a reader name.
 
     Args:
-        op: The reader.
-        values: Its attrs.
-        needed: Values of attrs that it needs, and that were left out; they do not matter here.
+        op: The name of the reader.
+        needed: Attrs that the reader needs and the program left out; their values do not matter.
 
     Raises:
-        FileError: There are none.
+        FileError: There are no files.
     """
     given = {**places_in(values), **needed, "rank": 0, "world_size": 1}
     return files_of(Node(find_op(op), None, (), given))
 
 
 def reader_of(record: Blob) -> Node | None:
-    """The reader whose first output a blob is, also by way of views and batches; of several the
-    first one.  None: other ops are between them."""
+    """The reader whose first output a blob is, also through views and batches; of several readers
+    the first. None: other ops are between them."""
     while record.node.op.is_view and record.index < len(record.node.inputs):
         record = record.node.inputs[record.index]
     node = record.node

@@ -41,13 +41,14 @@ class RowWriter(Writer):
 
         Args:
             path: The file.
-            dtype: Of the rows; None: of the first one.  Values that it cannot hold are an error.
-            shape: Of a row; None: of the first one.
+            dtype: The dtype of the rows; None: that of the first row. Values that it cannot hold
+                are an error.
+            shape: The shape of a row; None: that of the first row.
             **options: As for every `Writer`.
 
         Raises:
             InvalidArgumentError: An argument is wrong, or the format has no such dtype.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         self._rows = RowShape(dtype, shape)
         super().__init__(path, **options)
@@ -56,13 +57,13 @@ class RowWriter(Writer):
         """Writes one row.
 
         Raises:
-            InvalidArgumentError: It is of another dtype or shape than the rows before.
-            FileError: It cannot be written.
+            InvalidArgumentError: The row differs in dtype or shape from the rows before.
+            FileError: The file cannot be written.
         """
         self._write(sample, is_batch=False)
 
     def write_batch(self, batch: Any) -> None:
-        """Writes all rows of an array; as `write`."""
+        """Writes all rows of an array; raises as `write`."""
         self._write(batch, is_batch=True)
 
     def _write(self, given: Any, *, is_batch: bool) -> None:
@@ -77,4 +78,4 @@ class RowWriter(Writer):
         self._emit(buffer_of(rows, self.byte_order), sizes_of(rows))
 
     def _check(self, rows: Array) -> None:
-        """Refuses rows that the format cannot hold; all that fits into `RowShape` by default."""
+        """Refuses rows that the format cannot hold; by default none that `RowShape` allows."""

@@ -14,13 +14,11 @@ from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
 from .fields import Field, notes_of, output_fields, port_name, specs
 
+# ---- Arrays of the program ----------------------------------------------------------------------
 
-# ---- in memory -----------------------------------------------------------------------------------
-
-# Arrays of the program, read like files of rows.
 
 def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blob:
-    """The rows of a `Table`, on one rank; the arguments are the attrs of the reader."""
+    """The rows of a `Table`, all on one rank; the arguments are the attrs of the reader."""
     node = make_node(
         "ArrayReader", (), array=array, splits=splits, dtype=dtype, shape=shape,
         rank=0, world_size=1, seed=0,
@@ -28,26 +26,24 @@ def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blo
     return node.outputs[0]
 
 
-# ---- source --------------------------------------------------------------------------------------
-
+# ---- Files --------------------------------------------------------------------------------------
 
 RECORD = "__record__"  # the name of the blob of whole records
 
-
-Progress = Callable[[int], None]  # is given how many records are done, now and then
+Progress = Callable[[int], None]  # called now and then with the number of records that are done
 Change = Callable[[dict[str, Blob]], dict[str, Blob]]
 
-_USUAL_ROWS = 1024  # of a batch of records whose size is not known
+_USUAL_ROWS = 1024  # in a batch of records whose size is not known
 _BATCH_BYTES, _MOST_ROWS = 4 << 20, 1 << 16
 
 
 def rows_of_batch(records: int, size: int, compression: str | None) -> int:
-    """How many records a batch of about 4 MB has.
+    """The number of records in a batch of about 4 MB.
 
     Args:
-        records: In the files; -1: not known.
-        size: Bytes of the files; 0: not known.
-        compression: Of the files.
+        records: The records of the files; -1: not known.
+        size: The bytes of the files; 0: not known.
+        compression: The compression of the files.
     """
     if compression is not None or records <= 0 or size <= 0:
         return _USUAL_ROWS
@@ -59,20 +55,20 @@ def make_node(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
 
 
 class RecordFormat(FileFormat):
-    """What a source asks of its format: how its fields come from what the reader gives.
+    """A format as its sources use it: how fields are made of the outputs of the reader.
 
-    The methods are what a format may do otherwise.
+    A format may override the methods.
 
     Attributes:
-        decompresses_whole: Whether its reader decompresses files into memory, so that they can be
-            read in any order.
+        decompresses_whole: Whether its reader decompresses files into memory, so that records can
+            be read in any order.
     """
 
     decompresses_whole: ClassVar[bool] = False
 
     @property
     def list_attrs(self) -> frozenset[str]:
-        """The attrs of its reader and decoders that list fields: a source makes them."""
+        """The attrs of the reader and decoders that list fields: a source gives them."""
         return frozenset(find_op(op).outputs_attr for op in (self.reader, *self.decoders)) - {""}
 
     def as_read(self, field: Field) -> Field:
@@ -80,7 +76,7 @@ class RecordFormat(FileFormat):
         return field
 
     def converted(self, field: Field, blob: Blob) -> Blob:
-        """The field, of what the reader gives for it."""
+        """The field, made of the output of the reader for it."""
         return blob
 
     def decoded(self, fields: Sequence[Field], record: Blob) -> dict[str, Blob]:
@@ -93,15 +89,15 @@ class RecordFormat(FileFormat):
         return {field.name: blob for field, blob in zip(fields, made, strict=True)}
 
     def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
-        """The source with types that hold the values of all records; see `Source.with_types`."""
+        """As `Source.with_types`, for a source with guessed fields."""
         return source
 
     def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
-        """See `Source.with_first_types`."""
+        """As `Source.with_first_types`."""
         return source, True
 
     def checked(self, source: Source) -> Source | None:
-        """See `Source.checked`; None: the reader cannot do it."""
+        """As `Source.checked`; None: the reader cannot check."""
         return None
 
 
@@ -110,15 +106,16 @@ class Source:
     """Files of one format, and the fields of their records.
 
     Attributes:
-        format: Of all files.
-        compression: Of all files.
-        files: As the reader takes them.
-        fields: Of a record; empty where only whole records are known.
-        attrs: Of the reader, besides `files`.
-        left_out: What is said of parts of a record that are not fields.
+        format: The format of all files.
+        compression: The compression of all files.
+        files: The files as the reader takes them.
+        fields: The fields of a record; empty where only whole records are known.
+        attrs: The attrs of the reader, besides `files`.
+        left_out: Descriptions of the parts of a record that are not fields.
         has_records: Whether the reader gives whole records, with their bytes.
-        is_empty: Whether the reader said, when it was asked for fields, that there are no records.
-        memory_budget: Of the loaders, in bytes; 0: half of what the process may use.
+        is_empty: Whether the reader found no records when fields were looked for.
+        memory_budget: The memory budget of the loaders, in bytes; 0: half of what the process may
+            use.
     """
 
     format: RecordFormat
@@ -132,10 +129,10 @@ class Source:
     memory_budget: int = 0
 
     def choose(self, wanted: Sequence[str] | None) -> Source:
-        """The same with some of its fields: names, or specs with a type of their own.
+        """The source with some of its fields: names, or specs with a type of their own.
 
         Raises:
-            InvalidArgumentError: There is no such field, and no type is said either.
+            InvalidArgumentError: There is no such field, and the spec has no type.
         """
         if not wanted:
             return self
@@ -151,11 +148,11 @@ class Source:
         return dataclasses.replace(self, fields=tuple(chosen), left_out=())
 
     def with_attrs(self, texts: Mapping[str, str]) -> Source:
-        """The same with attrs of the reader, as a command line spells them.
+        """The source with attrs of the reader, as a command line spells them.
 
         Raises:
-            InvalidArgumentError: There is no such attr, its value is wrong, or it is the source
-                that makes it, of its files and fields.
+            InvalidArgumentError: There is no such attr, its value is wrong, or the source itself
+                makes it of its files and fields.
         """
         op = find_op(self.format.reader)
         for name in texts:
@@ -170,11 +167,11 @@ class Source:
     def with_types(
         self, *, exact: bool = False, progress: Progress = lambda records: None
     ) -> Source:
-        """The same where types that are guessed hold all records.
+        """The source with guessed types widened to hold all records.
 
         Args:
-            exact: Whether numbers that the guessed type does not hold exactly are an error.
-            progress: Called now and then with how many records were looked at.
+            exact: Whether a number that the guessed type does not hold exactly is an error.
+            progress: Called now and then with the number of records that were read.
 
         Raises:
             InvalidArgumentError: There is such a number.
@@ -185,31 +182,27 @@ class Source:
     def with_first_types(
         self, *, exact: bool = False, progress: Progress = lambda records: None
     ) -> tuple[Source, bool]:
-        """The same where types that are guessed hold the first records, and whether these are all;
-        of records that `checked` reads without an error, `with_types` finds the same types.
+        """The source with guessed types widened to hold the first records, and whether there are no
+        others. If `checked` reads all records without an error, these are the types of
+        `with_types`.
 
-        Args:
-            exact: As of `with_types`, which this is where the first records are all.
-            progress: As of `with_types`.
-
-        Raises:
-            InvalidArgumentError: As `with_types`.
-            CorruptDataError: A file is damaged.
+        Arguments and errors are those of `with_types`; exact counts where there are no other
+        records.
         """
         if not self._has_guessed() or self.format.checked(self) is None:
             return self.with_types(exact=exact, progress=progress), True
         return self.format.sampled(self, exact, progress)
 
     def checked(self) -> Source:
-        """The same with a reader that refuses records which the types of the first ones do not
-        hold, or not exactly."""
+        """The source with a reader that refuses records which the types do not hold, or not
+        exactly."""
         return self.format.checked(self) or self
 
     def _has_guessed(self) -> bool:
         return not self.is_empty and any(field.is_guessed for field in self.fields)
 
     def reader(self, **attrs: Any) -> Node:
-        """The node that reads the files, on one rank, with these attrs of every reader."""
+        """The node that reads the files, on one rank, with these attrs."""
         given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
         listed = find_op(self.format.reader).outputs_attr
         if listed and self.fields:
@@ -234,12 +227,12 @@ class Source:
     def loader(
         self, wanted: Iterable[str] | None = None, *, change: Change | None = None, **attrs: Any
     ) -> DataLoader[Any]:
-        """A loader of dicts: of these fields, or all of them without RECORD.
+        """A loader of dicts: of these fields, or of all fields without RECORD.
 
         Args:
             wanted: Names of fields.
-            change: Makes the blobs that are read of these.
-            **attrs: Of the reader.
+            change: Makes the blobs to read of the blobs of the fields.
+            **attrs: Attrs of the reader.
         """
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
@@ -248,8 +241,8 @@ class Source:
         return DataLoader(wanted_blobs, memory_budget=self.memory_budget, share=(0, 1))
 
     def batch_rows(self) -> int:
-        """How many records a batch has that is large enough for its own cost not to matter, and
-        small enough for a few of them to fit into a cache.
+        """The number of records in a batch: large enough that the cost of a batch does not matter,
+        and small enough for a few batches in a cache.
 
         Raises:
             CorruptDataError: A file is damaged where records are looked for.
@@ -269,9 +262,9 @@ class Source:
         self, wanted: Iterable[str] | None = None, *, batch_size: int,
         change: Change | None = None, **attrs: Any,
     ) -> Iterator[dict[str, Any]]:
-        """All records in the order of the files; none where there are none, by the reader's word.
+        """All records in the order of the files; none where the reader finds none.
 
-        Batches are smaller where the memory budget asks for that.  Arguments as of `loader`.
+        Batches become smaller if the memory budget is too small.  Arguments as of `loader`.
         """
         names = None if wanted is None else list(wanted)
         done = 0  # batches of this size
@@ -295,14 +288,14 @@ class Source:
 
 
 def _parsed(op: Op, name: str, text: str) -> Any:
-    """The value of an attr; of a flag also as Python spells it."""
+    """The value of an attr; a flag may also be spelled as in Python."""
     attr = op.attr(name)
     is_flag = attr is not None and attr.type.word == "bool"
     return parse_attr(op, name, text.lower() if is_flag and text in ("True", "False") else text)
 
 
 def _chosen(fields: Sequence[Field], blobs: Mapping[str, Blob]) -> dict[str, Blob]:
-    """The blobs of the fields, by name."""
+    """The blobs of the fields, by name; a field without a blob is refused."""
     for field in fields:
         if (field.key or field.name) not in blobs:
             raise InvalidArgumentError(no_field(field.name, blobs))

@@ -40,8 +40,8 @@ class Shard:
     """The files of one shard, while they are written.
 
     Attributes:
-        files: One, or as many as the format has for one dataset; or the folder that is one.
-        records: How many it holds.
+        files: As many as the format has for one dataset; or the one folder.
+        records: The number of its records.
         bytes: Their size in the first file, before compression.
         is_started: Whether the part before the first record is written.
     """
@@ -52,11 +52,10 @@ class Shard:
 
     @property
     def main(self) -> OutputFile:
-        """The file of the records."""
         return self.file(0)
 
     def file(self, place: int) -> OutputFile:
-        """One of the files, where it is not a folder."""
+        """One of the files of a shard that is not a folder."""
         found = self.files[place]
         assert isinstance(found, OutputFile)
         return found
@@ -65,23 +64,23 @@ class Shard:
 class Writer(ABC):
     """Writes records into one file, or into shards.
 
-    Nothing has its final name before `close()`, which syncs all files, renames them, and syncs the
-    folder.  An exception in a `with` block, `discard()`, or the end of the process before that
-    leaves none of them; a process that is killed leaves files that begin with a dot and end in
-    `.tmp`.  Several writers of one name do not disturb each other: the final files are complete,
-    and of one of them.  One thread may use a writer at a time.
+    Files get their final names in `close()`, which syncs all files, renames them, and syncs the
+    folder.  After an exception in a `with` block, `discard()`, or the end of the process, no file
+    is left; a process that is killed leaves files that begin with a dot and end in `.tmp`.  Several
+    writers of one name do not disturb each other: the final files are complete, all from one
+    writer.  One thread may use a writer at a time.
 
     A sample that cannot be written raises, and no part of it is written; the writer can go on.
 
     Attributes:
-        records: How many were written.
-        paths: The files, once it is closed.
+        records: The number of written records.
+        paths: The files, once the writer is closed.
     """
 
     compressions: ClassVar[tuple[str, ...]] = tuple(COMPRESSIONS)
     suffixes: ClassVar[tuple[str, ...]] = ("",)
     is_sharded: ClassVar[bool] = True  # whether there may be several shards
-    is_patched: ClassVar[bool] = False  # whether the head of a file is known at its end only
+    is_patched: ClassVar[bool] = False  # whether the head of a file is known only at the end
 
     def __init__(
         self,
@@ -96,20 +95,20 @@ class Writer(ABC):
         """Opens the file.
 
         Args:
-            path: The file.  With shards `train.x` becomes `train-00000-of-00003.x`, and
+            path: The file. With shards `train.x` becomes `train-00000-of-00003.x`, and
                 `part-{shard:05d}` becomes `part-00000`.
-            shard_records: Begin a new shard after as many records.
-            shard_bytes: Begin a new shard before a record that would make one larger than this,
-                before compression.  A record that is larger by itself gets a shard of its own.
+            shard_records: Starts a new shard after this many records.
+            shard_bytes: Starts a new shard before a record that would make the shard larger than
+                this, before compression. A larger record gets a shard of its own.
             compression: "gzip", "zlib" or "zstd", where the format allows it, or "none"; None: by
                 the name, which may end in `.gz`, `.zlib`, `.zst` or `.zstd`, and none otherwise.
-            level: Of the compression: 0 to 9, for zstd to 22; None for its default.
+            level: The level of compression: 0 to 9, for zstd to 22; None for its default.
             overwrite: Whether files of these names, and shards of an earlier run, are replaced;
                 otherwise they are an error, here and at the end.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
-            FileError: The folder is not there or not writable, or the file is there already.
+            FileError: The folder does not exist or is not writable, or the file exists already.
             UnsupportedError: The compression needs a package that is not installed.
         """
         self._state = _CLOSED
@@ -146,31 +145,31 @@ class Writer(ABC):
         return path
 
     def _begin(self, shard: Shard) -> None:
-        """Writes what stands before the first record; called when that is there, or none comes."""
+        """Writes the part before the first record; called before that record, or in close()."""
 
     def _wrote(self, shard: Shard, begin: int, end: int) -> None:
-        """Takes note that rows begin..end of what was given to _emit are in the shard now."""
+        """Called when rows begin..end of the argument of _emit() are in the shard."""
 
     def _finish(self, shard: Shard) -> None:
         """Writes the part after the last record, and values that were not known before."""
 
     def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Takes note of the fields of encoded rows, for files that name them.
+        """Called with the fields of encoded rows, for files that name them.
 
         Args:
             shapes: Name of a field -> shape of its rows; () where the shape varies.
         """
 
     def write_encoded(self, rows: Ragged) -> None:
-        """Writes records that are encoded already: rows of the bytes that the file has of each, as
-        `Format.encoded` makes them."""
+        """Writes encoded records: rows of the bytes that the file has of each, as of
+        `Format.encoded`."""
         data = np.ascontiguousarray(rows.values)
         self._emit(data.data, rows.lengths)
 
     # ---- For the formats ----------------------------------------------------------------------
 
     def _fail(self, message: str, row: int | None = None) -> InvalidArgumentError:
-        """The error of a sample; row is its place in the batch."""
+        """The error for a sample, whose place in the batch is row."""
         return InvalidArgumentError(
             message,
             op=type(self).__name__,
@@ -180,7 +179,7 @@ class Writer(ABC):
 
     @contextlib.contextmanager
     def _naming(self) -> Iterator[None]:
-        """Adds this writer, its file and the record to the errors of what makes bytes."""
+        """Adds the writer, its file and the record to errors of functions that make bytes."""
         try:
             yield
         except InvalidArgumentError as failure:
@@ -189,13 +188,13 @@ class Writer(ABC):
             raise self._fail(failure.message, failure.ordinal) from failure.__cause__
 
     def _emit(self, data: bytes | memoryview, sizes: Sizes) -> None:
-        """Appends records that stand back to back in a buffer, each as a whole in one shard."""
+        """Appends records that are back to back in a buffer, each as a whole in one shard."""
         with self._writing():
             self._fill(memoryview(data).cast("B") if len(data) else data, np.cumsum(sizes))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """A failure to write makes the writer useless: what it has is removed."""
+        """A failure to write ends the writer: its files are removed."""
         self._check_open()
         try:
             yield
@@ -230,7 +229,7 @@ class Writer(ABC):
         self.records += end - begin
 
     def _room(self, ends: Sizes) -> int:
-        """How many of the next records, given by their ends, go into the current shard."""
+        """The number of the next records, given by their ends, that go into the current shard."""
         shard, count = self._shards[-1], len(ends)
         if self._shard_records is not None:
             count = min(count, self._shard_records - shard.records)
@@ -243,7 +242,7 @@ class Writer(ABC):
     # ---- Shards -------------------------------------------------------------------------------
 
     def _whole(self, what: str, value: Any, least: int, most: int | None = None) -> int | None:
-        """A whole number of the arguments."""
+        """An argument that is a whole number, checked."""
         if value is None:
             return None
         wanted = f"{least} or more" if most is None else f"{least} to {most}"
@@ -259,7 +258,7 @@ class Writer(ABC):
         return number
 
     def _checked(self, path: Any) -> Path:
-        """The path, if it may be one."""
+        """The path, if it can be the name of a file."""
         try:
             found = Path(os.fspath(path))
             is_name = b"\0" not in os.fsencode(found)
@@ -290,7 +289,7 @@ class Writer(ABC):
 
     @classmethod
     def obstacle(cls, path: Path) -> str | None:
-        """Why what is there under a name cannot be replaced; None: it can."""
+        """Why the file of a name cannot be replaced; None: it can."""
         if path.is_dir() or (path.exists() and not path.is_file()):
             return "it is not a regular file; choose another name"
         return None
@@ -332,10 +331,10 @@ class Writer(ABC):
     # ---- The end ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Finishes all files and gives them their names; what is closed stays so.
+        """Finishes all files and gives them their names; does nothing if it is closed already.
 
         Raises:
-            FileError: They cannot be written or renamed; none of them is there then.
+            FileError: The files cannot be written or renamed; none of them is left.
             InvalidArgumentError: The writer failed before; its files are gone.
         """
         if self._state == _CLOSED:
@@ -401,7 +400,7 @@ class Writer(ABC):
         self._shards.clear()
 
     def discard(self) -> None:
-        """Removes all that was written; nothing is left."""
+        """Removes all files of the writer."""
         self._drop()
         self._state = _CLOSED
 

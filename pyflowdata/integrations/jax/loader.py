@@ -35,7 +35,7 @@ __all__ = ["JaxLoader", "rank_and_world_size"]
 
 
 def _device_dtype(blob: Blob, narrow: bool) -> np.dtype[Any]:
-    """What jax makes of a blob's dtype with its present settings."""
+    """The dtype that jax gives a blob with its current settings."""
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(blob.dtype))
     if dtype != blob.dtype and not narrow:
         raise InvalidArgumentError(
@@ -47,7 +47,7 @@ def _device_dtype(blob: Blob, narrow: bool) -> np.dtype[Any]:
 
 
 def _narrowed(blob: Blob, array: Array, dtype: np.dtype[Any]) -> Array:
-    """The array with this dtype; itself, if it has it."""
+    """The array in this dtype; a number that does not fit is an error."""
     if array.dtype == dtype:
         return array
     if dtype.kind == "f":
@@ -70,7 +70,7 @@ def _narrowed(blob: Blob, array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def rank_and_world_size(sharding: jax.sharding.Sharding, batch_size: int) -> tuple[int, int]:
-    """Which part of every batch the devices of this process need, for a reader's attrs.
+    """The part of every batch that the devices of this process need, as attrs for a reader.
 
     Processes whose devices need the same rows, as with a model that is spread over processes, get
     the same rank.
@@ -80,8 +80,8 @@ def rank_and_world_size(sharding: jax.sharding.Sharding, batch_size: int) -> tup
         batch_size: Rows of the whole batch.
 
     Raises:
-        InvalidArgumentError: The rows of this process are not contiguous, the rows do not
-            divide, or the run is not one of equal parts: order the mesh by process.
+        InvalidArgumentError: The rows of this process are not contiguous, the rows do not divide,
+            or their run is not one of equal parts: order the mesh by process.
     """
     begin, end = _rows_of_process(sharding, batch_size)
     size = end - begin
@@ -103,7 +103,7 @@ def _of_rows(sharding: jax.sharding.Sharding) -> jax.sharding.Sharding:
 
 
 def _can_spread(sharding: jax.sharding.Sharding, num_rows: int) -> bool:
-    """Whether so many rows can be divided evenly over the devices of a sharding."""
+    """Whether this number of rows can be divided evenly over the devices of a sharding."""
     try:
         _of_rows(sharding).shard_shape((num_rows,))
     except ValueError:
@@ -133,7 +133,7 @@ def _rows_of_process(sharding: jax.sharding.Sharding, num_rows: int) -> tuple[in
 
 
 def _check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> None:
-    """Raises where the rows of this process, or of a short batch, do not fit a sharding."""
+    """Refuses a sharding that the rows of this process, or of a short batch, do not fit."""
     skips = skips_rows(loader)
     for reader in loader.readers:
         size = reader.batch_size // reader.world_size
@@ -158,7 +158,7 @@ def _check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) ->
 
 
 def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
-    """Says at once what would come up at the end of the epoch."""
+    """Refuses at once a last batch that would fail at the end of the epoch."""
     rest = reader.steps.last_rows
     if not reader.steps.is_filled and not _can_spread(sharding, rest):
         raise InvalidArgumentError(
@@ -179,12 +179,12 @@ class JaxLoader(LoaderWrapper[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
-    Nothing is copied in host memory: on the CPU backend a jax array is the loader's own memory,
-    where XLA can use it as it lies, and keeps it as long as the array, or one that shares its
-    memory, is held.  For other devices the memory is kept until the transfer is done.
+    Nothing is copied in host memory: on the CPU backend a jax array is the loader's own memory, if
+    XLA can use it as it is, and keeps the memory while the array, or one that shares its memory, is
+    held.  For other devices the memory is kept until the transfer is done.
 
-    The DataLoader is taken over: take batches, states and epochs from here only, and close this.
-    Several threads may use it; they take turns.
+    The DataLoader is taken over: take batches, states and epochs only from the JaxLoader, and close
+    the JaxLoader.  Several threads may use it; they take turns.
 
     Attributes:
         loader: The DataLoader, for blobs, readers and more.
@@ -233,9 +233,10 @@ class JaxLoader(LoaderWrapper[BatchT]):
                 all processes, if it has devices of several.  The arrays then have the rows of the
                 whole batch.  A device, or None for jax's default device: the arrays have the rows
                 of this process, on that device.
-            narrow: What happens to 64-bit numbers while jax_enable_x64 is off.  jax would make
-                them float32, int32 and uint32, and drop the upper bits of integers.  False: that
-                is an error here.  True: they are converted, and what does not fit is an error.
+            narrow: The treatment of 64-bit numbers while jax_enable_x64 is off.  jax would make
+                them float32, int32 and uint32, and drop the upper bits of integers.  False: a blob
+                of 64 bits is an error.  True: numbers are converted, and one that does not fit is
+                an error.
 
         Raises:
             InvalidArgumentError: Rank and world size of a reader do not fit the sharding; not
@@ -269,7 +270,8 @@ class JaxLoader(LoaderWrapper[BatchT]):
     # ---- Epochs -------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Starts the epoch after the last started one; after load_state_dict() continues there."""
+        """Starts the epoch after the last started one; after load_state_dict() it continues
+        there."""
         with self._turn():
             if self.loader.epoch != self._epoch:  # started by a batch that was only taken ahead
                 self.loader.seek(0, epoch=self._epoch + 1)
@@ -331,7 +333,19 @@ class JaxLoader(LoaderWrapper[BatchT]):
     # ---- Facts and life -----------------------------------------------------------------------
 
     def _gathered(self, report: Report) -> RankReport:
-        return _gathered(report)
+        """The report of the first process of every rank; all processes call it."""
+        if jax.process_count() == 1:
+            return RankReport([report])
+        own = np.frombuffer(pickle.dumps(report), np.uint8)
+        sizes = multihost_utils.process_allgather(np.int32(own.size))
+        padded = np.zeros(int(sizes.max()), np.uint8)
+        padded[: own.size] = own
+        rows = multihost_utils.process_allgather(padded)
+        of_rank: dict[int, Report] = {}
+        for row, size in zip(rows, sizes, strict=True):
+            one: Report = pickle.loads(np.asarray(row[:size]).tobytes())
+            of_rank.setdefault(one.counters.rank, one)
+        return RankReport([*of_rank.values()])
 
     def __len__(self) -> int:
         """As len() of the DataLoader."""
@@ -342,7 +356,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the last delivered batch; before it, the one that was or will be started."""
+        """The epoch of the last delivered batch; before any, the epoch of the first batch."""
         return self._epoch
 
     def __repr__(self) -> str:
@@ -420,7 +434,7 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class _Taken:
-    """A batch on the devices, and what the loader says when it has been delivered."""
+    """A batch on the devices, with the state and epoch of the loader after its delivery."""
 
     batch: Any
     state: dict[str, Any]
@@ -440,7 +454,7 @@ class _JaxBatches(Iterator[Any]):
         with owner._turn():
             if owner._batches is not self:
                 self._ahead.clear()
-                return next(self._host)  # raises: it is closed, at its end, or gave way
+                return next(self._host)  # raises: it is closed, at its end, or replaced
             while self._is_last(_Waiting) or (
                 len(self._ahead) <= _AHEAD and not self._is_last(Exception)
             ):
@@ -459,7 +473,8 @@ class _JaxBatches(Iterator[Any]):
         return bool(self._ahead) and isinstance(self._ahead[-1], kind)
 
     def _take(self) -> None:
-        """Takes one more batch, or what came in its place; an interrupt may come at any time."""
+        """Takes one more batch, or the exception in its place; an interrupt may come at any
+        time."""
         loader = self._owner.loader
         try:
             if not self._is_last(_Waiting):
@@ -474,19 +489,3 @@ class _JaxBatches(Iterator[Any]):
         except Exception as failure:  # noqa: BLE001
             taken = failure
         self._ahead[-1] = taken
-
-
-def _gathered(report: Report) -> RankReport:
-    """The report of the first process of every rank; all processes call it."""
-    if jax.process_count() == 1:
-        return RankReport([report])
-    own = np.frombuffer(pickle.dumps(report), np.uint8)
-    sizes = multihost_utils.process_allgather(np.int32(own.size))
-    padded = np.zeros(int(sizes.max()), np.uint8)
-    padded[: own.size] = own
-    rows = multihost_utils.process_allgather(padded)
-    of_rank: dict[int, Report] = {}
-    for row, size in zip(rows, sizes, strict=True):
-        one: Report = pickle.loads(np.asarray(row[:size]).tobytes())
-        of_rank.setdefault(one.counters.rank, one)
-    return RankReport([*of_rank.values()])

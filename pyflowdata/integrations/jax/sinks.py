@@ -45,10 +45,10 @@ class _Stacks(Iterator[Any]):
 
 
 class Scan:
-    """What scan() makes.
+    """The steps of scan().
 
     Attributes:
-        carry: After the last call.
+        carry: The carry after the last call.
         sink: Has stats() and report(); a batch of it is a stack of `sink_size` batches.
     """
 
@@ -78,7 +78,7 @@ class Scan:
         return results
 
     def __call__(self) -> Any:
-        """Runs the next `sink_size` steps; returns what they returned, stacked."""
+        """Runs the next `sink_size` steps; returns their results, stacked."""
         return self.sink()[0]
 
     def __iter__(self) -> Iterator[Any]:
@@ -111,7 +111,7 @@ ResultT = TypeVar("ResultT")
 
 
 class _DeviceArrays:
-    """What a sink does with batches: their transfers begin in its thread."""
+    """The hand-over of a sink: transfers of batches begin in its thread."""
 
     def __init__(self, owner: JaxLoader[Any]) -> None:
         self._owner = owner
@@ -149,19 +149,19 @@ def sink(
     """Runs `step(batch)` many times per call, with arrays that a thread puts on devices ahead.
 
     Args:
-        loader: A DataLoader, whose position is where this goes on.  Of a JaxLoader its DataLoader
-            and its sharding are taken.
-        step: Trains with a batch, most often by a jitted function.  What it returns need not be
-            ready: `float(loss)` waits for it.
-        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+        loader: A DataLoader, from whose position the sink continues. From a JaxLoader its
+            DataLoader and its sharding are taken.
+        step: Trains with a batch, most often by a jitted function. Its result need not be ready:
+            `float(loss)` waits for it.
+        sink_size: Steps of a call; calls go on over the ends of epochs. -1: a call ends where its
             epoch does.
         sharding, narrow: As of JaxLoader.
         queue: Batches that wait for steps at most.
 
     Returns:
-        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
-        close().
+        `run`: run() makes a call and returns the results of its steps; `for results in run` makes
+            calls without end. It has state_dict(), load_state_dict(), report(), stats() and
+            close().
 
     Raises:
         InvalidArgumentError: A number is out of range; or as of JaxLoader.

@@ -1,6 +1,6 @@
-"""Tells accelerate where in its epoch a loader is, as the loaders that accelerate makes do.
+"""Tells accelerate where a loader is in its epoch, as the loaders that accelerate makes do.
 
-At the last batch of an epoch accelerate steps the optimizer, however few batches were accumulated,
+At the last batch of an epoch accelerate steps the optimizer, even if few batches were accumulated,
 and `gather_for_metrics` leaves out the rows that only fill this batch.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...errors import UnsupportedError
 
 
 class Batches(Iterator[Any], Protocol):
-    """An iterator of one epoch; `at_end` says that the last batch was handed out."""
+    """An iterator of one epoch; `at_end`: the last batch was delivered."""
 
     @property
     def at_end(self) -> bool: ...
@@ -31,7 +32,7 @@ class PreparedLoader:
 
 
 def announced(batches: Batches, remainder: int) -> Iterator[Any]:
-    """The same batches; where an Accelerator was made, it is told of their end.
+    """The same batches; if an Accelerator was made, accelerate is told of their end.
 
     Args:
         remainder: Rows of the last batch, of all ranks together; 0: it is full; -1: not known.
@@ -40,14 +41,14 @@ def announced(batches: Batches, remainder: int) -> Iterator[Any]:
 
 
 def gradient_state() -> Any:
-    """accelerate's GradientState, or None where no Accelerator was made."""
+    """accelerate's GradientState; None: no Accelerator was made."""
     module = sys.modules.get("accelerate.state")
     is_initialized = getattr(module, "is_initialized", None)  # not yet there while it is imported
     return module.GradientState() if module and is_initialized and is_initialized() else None
 
 
 def _tell(method: str, end: _EndOfLoader) -> None:
-    """Calls a method of accelerate's GradientState, where an Accelerator was made.
+    """Calls a method of accelerate's GradientState, if an Accelerator was made.
 
     Raises:
         UnsupportedError: This accelerate has no such method.
@@ -65,21 +66,22 @@ def _tell(method: str, end: _EndOfLoader) -> None:
     call(end)
 
 
+@dataclass(eq=False)
 class _EndOfLoader:
-    """What accelerate asks of the loader that it takes for the active one.
+    """The attributes that accelerate reads of its active loader.
 
     Attributes:
-        end_of_dataloader: The last batch of the epoch was handed out.
-        remainder: Rows in that batch, of all ranks together; 0: it is full; -1: not known.
+        end_of_dataloader: Whether the last batch of the epoch was delivered.
+        remainder: As of announced().
     """
 
-    def __init__(self, remainder: int) -> None:
-        self.end_of_dataloader = False
-        self.remainder = remainder
+    remainder: int
+    end_of_dataloader: bool = False
 
 
 class ActiveLoader(Iterator[Any]):
-    """The batches of an iterator; from its first batch to its end it is accelerate's active one."""
+    """The batches of an iterator, which is accelerate's active loader from its first batch to its
+    end."""
 
     def __init__(self, batches: Batches, remainder: int) -> None:
         self._batches = batches

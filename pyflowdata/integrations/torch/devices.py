@@ -1,4 +1,4 @@
-"""Devices that torch has here, and copies of batches to them."""
+"""The devices of torch on this machine, and copies of batches to them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ import torch
 from ... import DataLoader, InvalidArgumentError, UnsupportedError
 from .tensors import each_tensor, tensors_of
 
-
 # ---- Devices ------------------------------------------------------------------------------------
 
 _OF_STREAMS = ("Stream", "Event", "stream", "current_stream")
 
 
 def find_device(device: Any) -> torch.device:
-    """The device of None or "cpu", or one with its number of a type that torch has here.
+    """The device for None or "cpu", or a device with its number, of a type that torch supports.
 
     Raises:
-        InvalidArgumentError: It does not exist.
-        UnsupportedError: torch has no such devices here, or none that hold tensors' numbers.
+        InvalidArgumentError: The device does not exist.
+        UnsupportedError: torch has no such devices on this machine, or none that hold tensors.
     """
     try:
         chosen = torch.device("cpu" if device is None else device)
@@ -61,7 +60,7 @@ def find_device(device: Any) -> torch.device:
 
 
 def _module_of(kind: str) -> Any:
-    """torch.cuda for "cuda", and so on; None where there is none that says what is available."""
+    """torch.cuda for "cuda", and so on; None: torch has no module with is_available()."""
     module = getattr(torch, kind, None)
     return module if module is not None and _availability(kind, module) is not None else None
 
@@ -73,25 +72,26 @@ def _is_available(kind: str) -> bool:
 
 
 def _availability(kind: str, module: Any) -> Any:
-    """What tells whether there are such devices; torch.backends has that of some types alone."""
+    """The function that returns whether there are such devices; for some types only torch.backends
+    has it."""
     backend = getattr(torch.backends, kind, None)
     return getattr(module, "is_available", None) or getattr(backend, "is_available", None)
 
 
 def _has_streams(device: torch.device) -> bool:
-    """Whether copies can run beside computations, and be waited for: CUDA, XPU, not MPS."""
+    """Whether copies can run beside computations, and be waited for: CUDA and XPU, not MPS."""
     module = _module_of(device.type)
     return module is not None and all(hasattr(module, name) for name in _OF_STREAMS)
 
 
 def _make_event(device: torch.device) -> Any:
-    """An event; where torch knows how, one that waits without taking a processor."""
+    """An event; on CUDA one that waits without using a processor."""
     event = _module_of(device.type).Event
     return event(blocking=True) if device.type == "cuda" else event()
 
 
 def current_device(device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """Makes it the current one of this thread: each thread has one of its own."""
+    """Makes it the current device of this thread: each thread has its own."""
     chosen = getattr(_module_of(device.type), "device", None)
     found: contextlib.AbstractContextManager[Any]
     found = contextlib.nullcontext() if chosen is None else chosen(device)
@@ -100,7 +100,7 @@ def current_device(device: torch.device) -> contextlib.AbstractContextManager[An
 
 @functools.cache
 def can_pin() -> bool:
-    """Whether torch gives pinned memory here."""
+    """Whether torch has pinned memory on this machine."""
     try:
         return bool(torch.empty(1, pin_memory=True).is_pinned())
     except RuntimeError:
@@ -108,14 +108,14 @@ def can_pin() -> bool:
 
 
 # ---- Copies -------------------------------------------------------------------------------------
-# To pinned memory, and from there to a device, asynchronously where that is possible.  A batch is a
-# list of leaves here, as tensors.py takes it apart.
+# Batches are copied to pinned memory, and from there to a device, asynchronously where possible.  A
+# batch is a list of the leaves into which tensors.py splits it.
 
 _Leaves = list[Any]
 
 
 def pinned(leaves: _Leaves) -> _Leaves:
-    """The same in pinned memory."""
+    """The same leaves in pinned memory."""
     return each_tensor(leaves, torch.Tensor.pin_memory)
 
 
@@ -123,7 +123,7 @@ def counted(
     loader: DataLoader[Any], leaves: _Leaves, device: str, copy_batch: Callable[[_Leaves], Any], *,
     overlaps: bool = False,
 ) -> Any:  # fmt: skip
-    """What a function that copies a batch of a loader returns; counted for reports."""
+    """The result of a function that copies a batch of a loader; the copy is counted for reports."""
     begin = time.perf_counter()
     copied = copy_batch(leaves)
     seconds = time.perf_counter() - begin
@@ -133,14 +133,14 @@ def counted(
 
 
 def copies_to(device: torch.device) -> DeviceCopies | PlainCopies | None:
-    """What brings batches to a device; None: they stay on the host."""
+    """The copies of batches to a device; None: they stay on the host."""
     if device.type == "cpu":
         return None
     return DeviceCopies(device) if _has_streams(device) else PlainCopies(device)
 
 
 class _PinnedBuffers:
-    """Pinned memory for one batch; `copied` is the event after the last copies out of it."""
+    """Pinned memory for one batch; `copied` is the event after the last copies from it."""
 
     __slots__ = ("_buffers", "copied")
 
@@ -149,7 +149,7 @@ class _PinnedBuffers:
         self.copied: Any = None
 
     def fill(self, index: int, source: torch.Tensor) -> torch.Tensor:
-        """Puts a tensor into the buffer of this index, which is replaced if it is too small."""
+        """Copies a tensor into the buffer with this index, which is replaced if it is too small."""
         size = source.nbytes
         if index == len(self._buffers) or len(self._buffers[index]) < size:
             made = torch.empty(size, dtype=torch.uint8, pin_memory=can_pin())
@@ -161,15 +161,15 @@ class _PinnedBuffers:
 class DeviceCopies:
     """Copies batches to a device, on a stream of its own, through two sets of pinned buffers.
 
-    A buffer is written again only when the copy out of it is done.  The loader's own memory is
-    free as soon as send() returns.
+    A buffer is written again after the copy from it is done.  The loader's own memory is free when
+    send() returns.
     """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._streams = _module_of(device.type)
         self._stream = self._streams.Stream(device)
-        self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
+        self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the oldest first
 
     def send(self, leaves: _Leaves) -> tuple[_Leaves, Any]:
         """Starts the copies; returns the leaves, and the event after which they are complete."""
@@ -192,7 +192,8 @@ class DeviceCopies:
         return pinned.to(self._device, non_blocking=True)
 
     def receive(self, leaves: _Leaves, copied: Any) -> None:
-        """Makes the current stream wait for the copies, and tells the allocator of its use."""
+        """Makes the current stream wait for the copies, and tells the allocator that it uses
+        them."""
         stream = self._streams.current_stream(self._device)
         stream.wait_event(copied)
         for tensor in tensors_of(leaves):
@@ -203,17 +204,17 @@ class DeviceCopies:
 
 
 class PlainCopies:
-    """Copies batches to a device without streams of torch, as MPS: a copy ends before send()."""
+    """Copies batches to a device without streams of torch, as MPS: send() returns after the
+    copy."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
 
     def send(self, leaves: _Leaves) -> tuple[_Leaves, None]:
-        """The leaves on the device, and None."""
         return each_tensor(leaves, lambda tensor: tensor.to(self._device)), None
 
     def receive(self, leaves: _Leaves, copied: None) -> None:
-        """Nothing is left to wait for."""
+        """Does nothing: no copy is left to wait for."""
 
     def __str__(self) -> str:
         return "copied ahead; the device has no streams of torch to copy beside the step"

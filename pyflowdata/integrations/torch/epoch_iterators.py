@@ -1,4 +1,4 @@
-"""The iterators of a TorchLoader, and where its user is in an epoch."""
+"""The iterators of a TorchLoader, and the place of its user in an epoch."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from ...loader.loader_wrapper import WrappedLoader
 from .hand_over import HandOver
 from .lookahead import Lookahead
 
-
 # ---- The place in an epoch ----------------------------------------------------------------------
-# Where the user of a TorchLoader is, and where its next iterator begins.
+
+
+_LoaderPlace = tuple[tuple[int, int], int]  # epoch and step of the next batch; started epoch
 
 
 class EpochPlace:
-    """Where the user of a TorchLoader is.
+    """The place of the user of a TorchLoader, and of its next iterator.
 
-    A batch that was taken ahead does not count; what set_epoch() says counts when the next iterator
-    begins.
+    A batch that was taken ahead does not count; set_epoch() counts when the next iterator begins.
 
     Attributes:
-        ahead: The iterator that is ahead of the user; None: the user is where the DataLoader is.
+        ahead: The iterator that is ahead of the user; None: the user is at the place of the
+            DataLoader.
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -37,8 +38,9 @@ class EpochPlace:
     def next(self) -> tuple[int, int]:
         """Epoch and step of the batch after the last one that the user has.
 
-        After the last one of an epoch it is the start of the next epoch; of a stream, once that
-        batch is known to be the last.  Where other loaders have steps of the epoch it is not over.
+        After the last batch of an epoch it is the start of the next epoch; in a stream, when that
+        batch is known to be the last.  If other loaders have steps of the epoch, the epoch is not
+        over.
         """
         ahead = self.ahead
         if ahead is None:
@@ -47,7 +49,7 @@ class EpochPlace:
 
     @property
     def epoch(self) -> int:
-        """The last started epoch; before any, the one that the first iterator starts."""
+        """The last started epoch; before any, the epoch of the first iterator."""
         return self._loader.epoch if self.ahead is None else self.ahead.epoch
 
     def state_dict(self) -> dict[str, Any]:
@@ -77,7 +79,8 @@ class EpochPlace:
             self._wrapped.stay_in_epoch()
 
     def go_to_step(self, step: int) -> None:
-        """A step of the next epoch; after load_state_dict() or set_epoch(), of that epoch."""
+        """Goes to a step of the next epoch; after load_state_dict() or set_epoch(), of that
+        epoch."""
         epoch = self.next()[0]
         if self._chosen is not None:
             epoch = self._chosen
@@ -86,13 +89,14 @@ class EpochPlace:
         self._go(epoch, step)
 
     def go_to_epoch(self) -> None:
-        """To where iter() of the DataLoader begins the next epoch, or continues a loaded one."""
+        """Goes to the place where iter() of the DataLoader begins the next epoch, or continues a
+        loaded one."""
         started_ahead = self.ahead is not None and self.ahead.epoch != self._loader.epoch
         if started_ahead or self._chosen is not None:
             self.go_to_user()
 
     def go_to_user(self) -> None:
-        """To the batch after the last one that the user has, or to the epoch that was chosen."""
+        """Goes to the batch after the last one that the user has, or to the chosen epoch."""
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self.ahead is not None:
@@ -115,12 +119,12 @@ class EpochPlace:
 
     # ---- For iterators ------------------------------------------------------------------------
 
-    def of_loader(self) -> tuple[tuple[int, int], int]:
-        """Where the DataLoader is, and its last started epoch."""
+    def of_loader(self) -> _LoaderPlace:
+        """The place of the DataLoader, and its last started epoch."""
         return self._wrapped.place, self._loader.epoch
 
     def move_loader_back(self, place: tuple[int, int]) -> bool:
-        """Moves the DataLoader to where it was, if it is elsewhere; its iterators end then."""
+        """Moves the DataLoader to a place, unless it is there; its iterators end then."""
         if self._wrapped.place == place:
             return False
         self._loader.seek(place[1], epoch=place[0])
@@ -128,7 +132,6 @@ class EpochPlace:
 
 
 # ---- Iterators ----------------------------------------------------------------------------------
-# As batches come, and one batch ahead.
 
 
 class _Iterator(Iterator[Any]):
@@ -144,9 +147,9 @@ class _Iterator(Iterator[Any]):
         """Moves nothing before the first batch is asked for.
 
         Args:
-            place: Where the user of the loader is.
-            hand_over: Makes tensors of its batches.
-            move: Moves the DataLoader to where the batches begin.
+            place: The place of the user.
+            hand_over: Makes tensors of the batches.
+            move: Moves the DataLoader to the first batch.
             iterate: Makes the iterator over the DataLoader.
         """
         self._place, self._hand_over = place, hand_over
@@ -168,16 +171,16 @@ class OnHost(_Iterator):
 
     @property
     def at_end(self) -> bool:
-        """The last batch was handed out; only of an epoch with a known number of batches."""
+        """Whether the last batch was delivered; only for an epoch with a known number of
+        batches."""
         return self._place.next()[1] == 0
 
 
 class Ahead(_Iterator):
-    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
-    only takes the next one, and so knows the last batch of a stream.
-    """
+    """Starts the copy of the next batch before it delivers one. On the host, without copies, it
+    takes the next batch only to know the last batch of a stream."""
 
-    _lookahead: Lookahead | None = None
+    _lookahead: Lookahead[_LoaderPlace] | None = None
     _has_ended = False
 
     def __next__(self) -> Any:
@@ -186,7 +189,7 @@ class Ahead(_Iterator):
         elif self._place.ahead is not self:
             if self._lookahead.at_end and not self._has_ended:
                 raise CancelledError(OVER)
-            return next(self._batches)  # which says why this iterator is over
+            return next(self._batches)  # which raises why this iterator is over
         try:
             leaves, copied = next(self._lookahead)
         except StopIteration:
@@ -196,31 +199,28 @@ class Ahead(_Iterator):
 
     @property
     def at_end(self) -> bool:
-        """The last batch was handed out."""
+        """Whether the last batch was delivered."""
         return self._lookahead is not None and self._lookahead.at_end
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where the DataLoader was after the last batch that was handed out."""
+        """The place of the DataLoader after the last delivered batch."""
         assert self._lookahead is not None
-        place: tuple[int, int] = self._lookahead.place[0]
-        return place
+        return self._lookahead.place[0]
 
     @property
     def end(self) -> tuple[int, int]:
-        """Where it was after the end; where at_end is true."""
+        """The place after the end; only if at_end is true."""
         assert self._lookahead is not None
-        end: tuple[int, int] = self._lookahead.end[0]
-        return end
+        return self._lookahead.end[0]
 
     @property
     def epoch(self) -> int:
-        """The epoch that it was in after the last batch that was handed out."""
+        """The started epoch after the last delivered batch."""
         assert self._lookahead is not None
-        epoch: int = self._lookahead.place[1]
-        return epoch
+        return self._lookahead.place[1]
 
-    def _start(self) -> Lookahead:
+    def _start(self) -> Lookahead[_LoaderPlace]:
         self._move()
         self._batches = self._iterate()
         lookahead = Lookahead(self._send, self._place.of_loader, self._go_back, (Error,))
@@ -230,6 +230,6 @@ class Ahead(_Iterator):
     def _send(self) -> tuple[list[Any], Any]:
         return self._hand_over.send(next(self._batches))
 
-    def _go_back(self, snapshot: tuple[tuple[int, int], int]) -> None:
+    def _go_back(self, snapshot: _LoaderPlace) -> None:
         if self._place.move_loader_back(snapshot[0]):
             self._batches = self._iterate()

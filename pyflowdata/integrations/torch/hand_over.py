@@ -1,4 +1,4 @@
-"""What a TorchLoader makes of a DataLoader's batches: tensors, cut, pinned, copied and placed."""
+"""Makes tensors of a DataLoader's batches for a TorchLoader: cut, pinned, copied and placed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from .meshes import MeshPlacement
 from .options import LoaderOptions
 from .tensors import HostTensors
 
-
 # ---- Static tensors -----------------------------------------------------------------------------
-# Batches in the same tensors again and again, for CUDA graphs and torch.compile.
+# CUDA graphs and torch.compile need all batches in the same tensors.
 
 
 class _StaticBuffers:
-    """Copies each batch into one set of tensors: their shapes, strides and addresses stay.
+    """Copies each batch into one set of tensors, with the same shapes, strides and addresses.
 
-    On a device the copy is in the order of the current stream, so that work on the batch before,
-    which was launched there, is done with it.
+    On a device the copy is in the order of the current stream: work on the batch before, launched
+    on that stream, is done first.
     """
 
     def __init__(self, loader: DataLoader[Any], pin_memory: bool) -> None:
@@ -52,7 +51,7 @@ class _StaticBuffers:
         self._buffers: list[torch.Tensor] | None = None
 
     def hold(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The buffers, with these numbers in them until the next call."""
+        """The buffers, with these numbers until the next call."""
         if self._buffers is None:
             with torch.inference_mode(False):  # an inference tensor could not be written later
                 self._buffers = [torch.empty_like(tensor) for tensor in tensors]
@@ -66,18 +65,17 @@ class _StaticBuffers:
 
 
 class HandOver:
-    """Takes batches apart into leaves, one for each blob, and forms batches of them where they are
-    wanted.
+    """Splits batches into leaves, one for each blob, and forms the batches for the user from them.
 
     Attributes:
-        pins: Tensors on the host are copied to pinned memory.
-        copies: What copies to the device; None: tensors stay on the host.
+        pins: Whether tensors on the host are copied to pinned memory.
+        copies: Copies to the device; None: tensors stay on the host.
     """
 
     def __init__(
         self, placement: MeshPlacement, device: torch.device, options: LoaderOptions
     ) -> None:
-        """Args, and what is raised: as of TorchLoader; the device is one that exists."""
+        """Takes the options of TorchLoader, whose errors it raises, and an existing device."""
         pin_memory = bool(options.get("pin_memory"))
         self._loader = placement.loader
         self._shows = WrappedLoader(self._loader).shows
@@ -103,7 +101,7 @@ class HandOver:
         return self._tensors.unflatten(self._leaves(batch)) if self.pins else self._convert(batch)
 
     def send(self, batch: Any) -> tuple[list[Any], Any]:
-        """Starts the copies of a batch; returns its leaves, and what tells that they are done."""
+        """Starts the copies of a batch; returns its leaves, and the event after the copies."""
         batch = self._placement.cut(batch)
         if self.copies is None:
             return self._leaves(batch), None
@@ -112,13 +110,13 @@ class HandOver:
         return sent
 
     def receive(self, leaves: list[Any], copied: Any) -> Any:
-        """The batch for the user, of what send() returned."""
+        """The batch for the user, from the results of send()."""
         if self.copies is not None:
             self.copies.receive(leaves, copied)
         return self.handed_out(leaves)
 
     def handed_out(self, leaves: list[Any]) -> Any:
-        """The batch of leaves that are where they are wanted."""
+        """The batch for the user, of leaves that are on their device."""
         if self._static is not None:
             leaves = self._static.hold(leaves)
         return self._placement.to_dtensors(self._tensors.unflatten(leaves))
@@ -128,6 +126,6 @@ class HandOver:
         return self._copied(leaves, "pinned memory", pinned) if self.pins else leaves
 
     def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
-        """What a function that copies a batch returns; counted for report()."""
+        """The result of a function that copies a batch; counted for report()."""
         with self._shows(f"copy to {device}"):
             return counted(self._loader, leaves, device, copy_batch)

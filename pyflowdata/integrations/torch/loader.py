@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import torch
 import torch.distributed as dist
@@ -26,13 +26,13 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.sinks import Sink
-from ...nodes.argument_hints import takes_own_arguments
+from ...nodes.argument_hints import refuse_arguments, takes_own_arguments
 from .accelerate_signal import PreparedLoader, announced, gradient_state
 from .devices import DeviceCopies, PlainCopies, copies_to, counted, current_device, find_device
 from .epoch_iterators import Ahead, EpochPlace, OnHost
 from .hand_over import HandOver
 from .meshes import MeshPlacement, check_ranks
-from .options import LoaderOptions, check_options, names_ranks
+from .options import LoaderOptions
 from .rows import TrainerAttributes, TrainerEpochs, saved_arguments, steps_of, take_batch_sampler
 from .tensors import HostTensors
 
@@ -52,23 +52,23 @@ class TorchLoader(
 ):
     """A DataLoader whose batches are torch tensors.
 
-    What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
-    with "cpu", a tensor views the memory of the loader; that is not used again before the tensor
-    and all views of it are collected.  With a CUDA device the tensors are there; while one batch
-    is used, the copy of the next one runs on a stream of its own, through pinned memory.
+    A batch keeps its form: one tensor, a tuple or a dict of tensors.  Without a device, or with
+    "cpu", a tensor views the memory of the loader, which is used again after the tensor and all
+    views of it are collected.  With a CUDA device the tensors are on the device; while one batch is
+    used, the copy of the next one runs on a stream of its own, through pinned memory.
 
     Threads make the batches, there are no workers, and batches, shuffling and ranks are attrs of
-    the readers.  Trainers find what they look for in a torch.utils.data.DataLoader: `dataset` has
-    the rows of the epoch in the loader's order, `sampler` and `batch_sampler` the positions of
-    those that this rank gets.  State follows torchdata's Stateful contract, and knows nothing of
-    rank or device.
+    the readers.  Trainers find the attributes of a torch.utils.data.DataLoader: `dataset` has the
+    rows of the epoch in the loader's order, `sampler` and `batch_sampler` the positions of the rows
+    that this rank gets.  State follows torchdata's Stateful contract, and does not depend on rank
+    or device.
 
-    Used by one thread at a time.  It takes the DataLoader over: iterate over this one, take the
-    state from it, and close it.
+    Used by one thread at a time.  It takes the DataLoader over: iterate over the TorchLoader, take
+    its state, and close it.
 
     Attributes:
         loader: The DataLoader, for `blobs`, `readers` and more.
-        device: Where the tensors are.
+        device: The device of the tensors.
         ragged, static: As given.
     """
 
@@ -105,15 +105,15 @@ class TorchLoader(
 
     def __init__(self, loader: Any, *blobs: Any, **options: Unpack[LoaderOptions]) -> None:
         """Args:
-            loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
-                takes them, which is then opened for this process's rank there.
+            loader: The DataLoader.  With mesh or process_group also blobs, for which a DataLoader
+                is opened with this process's rank there.
             device: None or "cpu": tensors that view the loader's memory.  Another device that
                 torch has here: tensors there, copied ahead; without blocking on CUDA and XPU.
-            pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
+            pin_memory: Copies host tensors to pinned memory of torch, for programs that copy to a
                 device themselves; torch keeps that memory until such copies are done.  Where
                 torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
                 batches go through pinned memory anyway.
-            ragged: What a ragged blob becomes.  None: a tensor, if an op such as PadBatch has made
+            ragged: The form of a ragged blob.  None: a tensor, if an op such as PadBatch has made
                 the rows of each batch equal in shape.  "dense": a tensor, if the rows of the batch
                 have one shape, which is checked.  "jagged": otherwise a nested tensor of layout
                 torch.jagged over the loader's memory, and rows of bytes a list of `bytes`; columns
@@ -135,14 +135,17 @@ class TorchLoader(
         """
         given: dict[str, Any] = {**options}
         self._steps = take_batch_sampler(given)  # in place of all steps
-        if not isinstance(loader, DataLoader) and not names_ranks(given):
+        has_ranks = given.get("mesh") is not None or given.get("process_group") is not None
+        if not isinstance(loader, DataLoader) and not has_ranks:
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
         if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
-        options = check_options(given)
+        names = tuple(LoaderOptions.__annotations__)
+        refuse_arguments({k: v for k, v in given.items() if k not in names}, "TorchLoader", names)
+        options = cast(LoaderOptions, given)
         self.device = find_device(options.get("device"))
         placement = MeshPlacement((loader, *blobs), options)
         self.loader = placement.loader
@@ -158,8 +161,8 @@ class TorchLoader(
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
 
-        The iterator begins when its first batch is taken: trainers make one to see whether it can
-        be made, and another one to use, and call set_epoch() before or after that.
+        The iterator begins when its first batch is taken: trainers make one iterator to see whether
+        it can be made, and another one to use, and call set_epoch() before or after that.
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
@@ -199,10 +202,10 @@ class TorchLoader(
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iterator one of this epoch, also one that exists and has not started.
 
-        A place that load_state_dict() chose in this epoch stays; after the last batch of a stream
+        A place in this epoch that load_state_dict() chose stays; after the last batch of a stream
         the next iterator has no batch, and the one after it is of the next epoch.  A started
-        iterator continues, as one of torch does, and so does state_dict(), until the next one
-        starts.
+        iterator continues, as an iterator of torch does, and so does state_dict(), until the next
+        one starts.
 
         Args:
             epoch: Counted from 0; trainers call this before each of their epochs.
@@ -221,18 +224,24 @@ class TorchLoader(
         return self._place.kept()
 
     def _to_tensors(self, batch: Any) -> Any:
-        """A batch of the DataLoader as this one gives it on the host."""
+        """A batch of the DataLoader as tensors on the host."""
         return self._hand_over.tensors_of(batch)
 
     def _gathered(self, report: Report) -> RankReport:
-        return _gathered(report)
+        """The reports of all ranks, by all_gather_object(); without a process group this one."""
+        if not (dist.is_available() and dist.is_initialized()):
+            return RankReport([report])
+        reports: list[Any] = [None] * dist.get_world_size()
+        dist.all_gather_object(reports, report)
+        return RankReport(reports)
 
     def state_dict(self) -> dict[str, Any]:
-        """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
+        """As DataLoader.state_dict(): delivered batches count, batches that are made ahead do
+        not."""
         return self._place.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
+        """As DataLoader.load_state_dict(): the next iter() continues at the place of the state."""
         self._place.load_state_dict(state_dict)
         self._trainer_epochs.forget()
 
@@ -249,7 +258,7 @@ class TorchLoader(
 
     @property
     def epoch(self) -> int:
-        """The last started epoch; before any, the one that the first iter() starts."""
+        """The last started epoch; before any, the epoch of the first iter()."""
         return self._place.epoch
 
     def close(self) -> None:
@@ -268,32 +277,21 @@ class TorchLoader(
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{more})"
 
 
-def _gathered(report: Report) -> RankReport:
-    """The reports of all ranks, by all_gather_object(); without a process group this one."""
-    if not (dist.is_available() and dist.is_initialized()):
-        return RankReport([report])
-    reports: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(reports, report)
-    return RankReport(reports)
-
-
 # ---- Sink mode ----------------------------------------------------------------------------------
 
 ResultT = TypeVar("ResultT")
 
 
 class _OnHost:
-    """What a sink does with batches on the host."""
+    """The hand-over of a sink for batches on the host."""
 
     def __init__(self, tensors: HostTensors) -> None:
         self._tensors = tensors
 
     def send(self, batch: Any) -> Any:
-        """Tensors that view the batch."""
         return self._tensors.convert(batch)
 
     def receive(self, made: Any) -> Any:
-        """As it was sent."""
         return made
 
     def __str__(self) -> str:
@@ -301,7 +299,7 @@ class _OnHost:
 
 
 class _OnDevice:
-    """What a sink does with batches for a device."""
+    """The hand-over of a sink for batches on a device."""
 
     def __init__(
         self,
@@ -314,7 +312,7 @@ class _OnDevice:
         self._copies = copies
 
     def send(self, batch: Any) -> Any:
-        """Starts the copy, in the sink's thread: the leaves, and what tells that it is done."""
+        """Starts the copy, in the sink's thread: the leaves, and the event after the copy."""
         leaves = self._tensors.flatten(batch)
         with current_device(self._device):
             return counted(
@@ -322,7 +320,7 @@ class _OnDevice:
             )
 
     def receive(self, made: Any) -> Any:
-        """The tensors, for the stream of the training thread, which waits for their copy."""
+        """The tensors, after the stream of the training thread waits for their copy."""
         leaves, copied = made
         self._copies.receive(leaves, copied)
         return self._tensors.unflatten(leaves)
@@ -345,29 +343,30 @@ def sink(
 
     On a CUDA or XPU device the thread copies each batch to pinned memory, and from there on a
     stream of its own; the stream of the step waits for the copies, and no thread does.  The device
-    has up to `queue` batches besides the one in use.  Without one the same thread and queue are
-    used, and a tensor views the loader's memory.
+    has up to `queue` batches besides the one in use.  Without a device the same thread and queue
+    are used, and a tensor views the loader's memory.
 
     Args:
-        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
-            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
-        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
-            nothing wait, `loss.item()` does.
-        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+        loader: A DataLoader, from whose position the sink continues; its batches have the form of
+            TorchLoader's. From a TorchLoader its DataLoader and device are taken.
+        step: Trains with a batch. Its result stays on the device: `loss.detach()` makes nothing
+            wait, `loss.item()` does.
+        sink_size: Steps of a call; calls go on over the ends of epochs. -1: a call ends where its
             epoch does.
         device: As of TorchLoader.
         queue: Batches that wait for steps at most.
-        ragged: As of TorchLoader, and of a TorchLoader its own.
+        ragged: As of TorchLoader; with a TorchLoader the default is its own.
 
     Returns:
-        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
-        close().
+        `run`: run() makes a call and returns the results of its steps; `for results in run` makes
+            calls without end. It has state_dict(), load_state_dict(), report(), stats() and
+            close().
 
     Raises:
         InvalidArgumentError: A number is out of range, a blob is ragged and `ragged` does not say
             what it becomes, the device does not exist, or the TorchLoader has static=True.
-        UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
+        UnsupportedError: torch has no such device on this machine, or no dtype for one of the
+            blobs.
     """
     if isinstance(loader, TorchLoader):
         if loader.static:

@@ -1,65 +1,69 @@
-"""Takes the next batch before it gives one: copies overlap, and the last one is known."""
+"""Takes the next batch before it delivers one: copies overlap, and the last batch is known."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+PlaceT = TypeVar("PlaceT")
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """A batch, or what came in its place.
+class _Taken(Generic[PlaceT]):
+    """A batch, or the exception in its place.
 
     Attributes:
         failure: The error of this batch, or StopIteration.
-        place: Where the batches are when this one is delivered.
+        place: The place of the batches after this one.
     """
 
     batch: Any
     failure: Exception | None
-    place: Any
+    place: PlaceT
 
 
-class Lookahead(Iterator[Any]):
+class Lookahead(Iterator[Any], Generic[PlaceT]):
     """The batches that a function takes, one of them ahead.
 
-    A failure takes the place of its batch, and no later batch is taken before it was raised.  An
-    interrupt loses no batch: what was taken stays, and what was not finished is taken again.
+    A failure takes the place of its batch, and no later batch is taken before the failure was
+    raised.  An interrupt loses no batch: taken batches stay, and an unfinished one is taken again.
 
     Attributes:
-        place: Where the batches are after the one that was handed out last.
+        place: The place of the batches after the last delivered one.
     """
 
     def __init__(
         self,
         take: Callable[[], Any],
-        snapshot: Callable[[], Any],
-        restore: Callable[[Any], None],
+        snapshot: Callable[[], PlaceT],
+        restore: Callable[[PlaceT], None],
         failures: tuple[type[Exception], ...],
     ) -> None:
         """Takes nothing before the first batch is asked for.
 
         Args:
-            take: Gives the next batch; StopIteration: there is none.
-            snapshot: Says where the batches are.
-            restore: After an interrupt of take(): goes back to such a place, if they are beyond it.
-            failures: Those of take() that come in the place of the batch; others go through.
+            take: Gives the next batch, or raises StopIteration.
+            snapshot: Gives the place of the batches.
+            restore: Called after an interrupt of take(): goes back to such a place, if the batches
+                are beyond it.
+            failures: The exceptions of take() that take the place of the batch; others are raised
+                at once.
         """
         self._take_next, self._snapshot, self._restore = take, snapshot, restore
         self._failures: tuple[type[Exception], ...] = (*failures, StopIteration)
-        self._taken: deque[_Taken] = deque()
+        self._taken: deque[_Taken[PlaceT]] = deque()
         self.place = snapshot()
 
     @property
     def at_end(self) -> bool:
-        """The last batch was handed out."""
+        """Whether the last batch was delivered."""
         return bool(self._taken) and isinstance(self._taken[0].failure, StopIteration)
 
     @property
-    def end(self) -> Any:
-        """Where the batches are after their end; where at_end is true."""
+    def end(self) -> PlaceT:
+        """The place of the batches after their end; only if at_end is true."""
         return self._taken[0].place
 
     def __next__(self) -> Any:

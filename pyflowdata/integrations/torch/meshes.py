@@ -27,19 +27,18 @@ from ..equal_rows import skips_rows
 from .options import LoaderOptions
 from .tensors import has_equal_rows
 
-
 # ---- Ranks --------------------------------------------------------------------------------------
-# The rank of this process in a mesh or a process group, and loaders whose readers have it.
 
 
 def rank_and_world_size(ranks: Any) -> tuple[int, int]:
-    """Rank and world size of this process in a DeviceMesh or a process group, for a reader's attrs.
+    """Rank and world size of this process in a DeviceMesh or a process group, as attrs for a
+    reader.
 
-    Processes with the same place in `mesh["dp"]` get the same rank, and so the same rows.  Of
+    Processes with the same place in `mesh["dp"]` get the same rank, and so the same rows.  With
     several dimensions, `mesh["dp_replicate", "dp_shard"]`, the last one varies fastest.
 
     Raises:
-        InvalidArgumentError: It is neither, or this process is not in it.
+        InvalidArgumentError: The argument is neither, or this process is not in it.
     """
     if _is_mesh(ranks):
         place = ranks.get_coordinate()
@@ -64,8 +63,8 @@ def _processes_of(ranks: Any) -> set[int]:
 
 
 def _processes_along(mesh: Any, name: str) -> list[int]:
-    """Global ranks of the processes that differ from this one in one dimension of a mesh, with
-    itself, in order."""
+    """Global ranks of the processes that differ from this one in at most one dimension of a mesh,
+    in order."""
     at = mesh.mesh_dim_names.index(name)
     place = [slice(None) if i == at else one for i, one in enumerate(mesh.get_coordinate())]
     found: list[int] = mesh.mesh[tuple(place)].tolist()
@@ -73,7 +72,6 @@ def _processes_along(mesh: Any, name: str) -> list[int]:
 
 
 def _is_mesh(value: Any) -> bool:
-    """Whether it is a DeviceMesh."""
     if not dist.is_available():
         return False
     from torch.distributed.device_mesh import DeviceMesh
@@ -123,7 +121,7 @@ def _other_rank(
 
 
 def check_ranks(loader: DataLoader[Any]) -> None:
-    """Refuses a graph that was made before torch's process group, for the only rank.
+    """Refuses a graph that was made before torch's process group, for a single rank.
 
     Raises:
         WrongUseError: There are several ranks.
@@ -148,11 +146,11 @@ class ContextParallel:
 
     Attributes:
         mesh: One dimension of a DeviceMesh, or a process group.
-        fields: Names of fields in a dict of blobs, or their places in a tuple; one may stand alone;
-            None: all that have the dimension.
-        dim: Which dimension of a batch is the sequence; 0 are the rows.
-        head_tail: Rank r of n gets parts r and 2n - 1 - r of 2n, so that all have the same work
-            under a causal mask: what torch calls head-tail load balancing.  False: part r of n.
+        fields: Names of fields in a dict of blobs, or their places in a tuple, as a list or a
+            single one; None: all fields that have the dimension.
+        dim: The dimension of the sequence in a batch; dimension 0 is the rows.
+        head_tail: Rank r of n gets parts r and 2n - 1 - r of 2n, so that all ranks have the same
+            work under a causal mask: torch calls it head-tail load balancing. False: part r of n.
     """
 
     mesh: Any
@@ -176,13 +174,13 @@ class _SequenceShards:
 
     Attributes:
         dim: The dimension of the sequence.
-        world_size: Ranks that get parts of a sequence.
-        names: The names of the blobs that are cut, by key of the dict or place in the tuple; a bare
-            array has the key 0.
+        world_size: The number of ranks that get parts of a sequence.
+        names: The names of the cut blobs, by key of the dict or place in the tuple; a bare array
+            has the key 0.
     """
 
     def __init__(self, how: ContextParallel, batch: Any) -> None:
-        """Args: what is cut, and the blobs in the form of a batch."""
+        """Takes the blobs in the form of a batch."""
         self._rank, self.world_size = rank_and_world_size(how.mesh)
         self.dim, self._head_tail = how.dim, how.head_tail
         blobs: dict[Any, Blob] = {}
@@ -265,11 +263,11 @@ class _DTensorMaker:
         shards: _SequenceShards | None,
         sequence_mesh: Any,
     ) -> None:
-        """Args: `dtensor` and `mesh` of TorchLoader, and what cuts sequences over which mesh.
+        """Takes `dtensor` and `mesh` of TorchLoader, and the shards of sequences with their mesh.
 
         Raises:
-            InvalidArgumentError: A mesh lacks names or dimensions, or the batches of the ranks
-                may differ in shape.
+            InvalidArgumentError: A mesh lacks names or dimensions, or the batches of the ranks may
+                differ in shape.
         """
         from torch.distributed.tensor import DTensor, Replicate, Shard
 
@@ -296,7 +294,6 @@ class _DTensorMaker:
         ]
 
     def __call__(self, batch: Any) -> Any:
-        """The batch of this process's tensors, as DTensors."""
         return map_items(batch, self._to_dtensor)
 
     def _to_dtensor(self, key: Any, tensor: torch.Tensor) -> Any:
@@ -317,11 +314,12 @@ def _names_of(mesh: Any) -> tuple[str, ...]:
 
 
 def _check_same_processes(mesh: Any, spread: Any) -> None:
-    """Refuses a mesh with other processes in a dimension than the mesh over which data is spread.
+    """Refuses a mesh that has other processes in a dimension than the mesh over which data is
+    spread.
 
     Args:
         mesh: The mesh of the DTensors.
-        spread: The mesh of rows or sequences; its names are among those of `mesh`.
+        spread: The mesh of rows or sequences; `mesh` has all its names.
     """
     for name in _names_of(spread):
         wanted, found = _processes_along(spread, name), _processes_along(mesh, name)
@@ -350,7 +348,7 @@ def _check_equal_shapes(loader: DataLoader[Any]) -> None:
 
 
 def _why_uneven(reader: Reader, skips: bool) -> str:
-    """Why ranks may have different numbers of rows in a batch; "": they have not."""
+    """Why ranks may have different numbers of rows in a batch; "": they never do."""
     if skips and reader.world_size > 1:
         return "on_error='skip' leaves rows out on one rank: take 'pad'"
     why = reader.steps.why_ranks_differ()
@@ -362,19 +360,19 @@ def _why_uneven(reader: Reader, skips: bool) -> str:
 
 
 class MeshPlacement:
-    """What a TorchLoader does with its batches because of a mesh.
+    """Cuts and places the batches of a TorchLoader over a mesh.
 
     Attributes:
-        loader: Whose readers have this process's rank in the mesh.
-        cut: Gives an array batch the parts of this rank in the sequences.
-        to_dtensors: Makes DTensors of a tensor batch.
+        loader: The loader, whose readers have this process's rank in the mesh.
+        cut: Gives the parts of this rank in the sequences of a batch of arrays.
+        to_dtensors: Makes DTensors of a batch of tensors.
     """
 
     cut: Callable[[Any], Any]
     to_dtensors: Callable[[Any], Any]
 
     def __init__(self, arguments: tuple[Any, ...], options: LoaderOptions) -> None:
-        """Args: a DataLoader, or blobs to open; the options of TorchLoader.
+        """Takes a DataLoader, or blobs to open, and the options of TorchLoader.
 
         Raises:
             InvalidArgumentError: The options do not go together, or do not fit the readers.
@@ -404,11 +402,11 @@ class MeshPlacement:
 
 
 def _check_same_rows(loader: DataLoader[Any], ranks: Any, sequence_ranks: Any) -> None:
-    """Refuses ranks that have different rows and parts of sequences, so that parts are lost.
+    """Refuses ranks that have different rows and different parts of sequences: parts would be lost.
 
     Args:
-        ranks: Over which rows are spread; None: as the readers say.
-        sequence_ranks: Over which sequences are spread.
+        ranks: The ranks over which rows are spread; None: those of the readers.
+        sequence_ranks: The ranks over which sequences are spread.
     """
     size = rank_and_world_size(sequence_ranks)[1]
     if size == 1:

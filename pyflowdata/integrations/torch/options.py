@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import torch
 
-from ...nodes.argument_hints import refuse_arguments
-
 
 class LoaderOptions(TypedDict, total=False):
-    """The arguments by name of a TorchLoader, which says what they mean.
+    """The keyword arguments of TorchLoader, which documents them.
 
     Attributes:
-        device, pin_memory, ragged, static: Where the tensors are, and in which form.
-        mesh, process_group, dtensor, context_parallel: Which part of the data this process gets.
+        device, pin_memory, ragged, static: The device and form of the tensors.
+        mesh, process_group, dtensor, context_parallel: The part of the data that this process gets.
     """
 
     device: torch.device | str | int | None
@@ -26,21 +23,3 @@ class LoaderOptions(TypedDict, total=False):
     process_group: Any
     dtensor: Any  # bool or a DeviceMesh
     context_parallel: Any  # a DeviceMesh or a ContextParallel
-
-
-def check_options(given: dict[str, Any]) -> LoaderOptions:
-    """Keyword arguments as options.
-
-    Raises:
-        TypeError: One is not an option; the text names the nearest.
-    """
-    names = tuple(LoaderOptions.__annotations__)
-    refuse_arguments({k: v for k, v in given.items() if k not in names}, "TorchLoader", names)
-    options: Any = given
-    found: LoaderOptions = options
-    return found
-
-
-def names_ranks(options: Mapping[str, object]) -> bool:
-    """Whether they say what rank the readers have, so that a TorchLoader takes blobs."""
-    return options.get("mesh") is not None or options.get("process_group") is not None

@@ -1,5 +1,5 @@
-"""What trainers ask of a TorchLoader: its rows as Dataset, Sampler and BatchSampler of torch, and
-the attributes of a DataLoader of torch."""
+"""A TorchLoader as trainers use it: its rows as Dataset, Sampler and BatchSampler of torch, and the
+attributes of a DataLoader of torch."""
 
 from __future__ import annotations
 
@@ -22,16 +22,26 @@ from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import WrappedLoader
 
 
-class Owner(Protocol):
-    """What is asked here of a TorchLoader."""
+class _Loader(Protocol):
+    """A TorchLoader, with TrainerAttributes.
+
+    Attributes:
+        _epoch_steps: None: the rows of a step are not known before it is made.
+        _steps: The steps to take in place of all steps.
+    """
 
     loader: DataLoader[Any]
     _trainer_epochs: TrainerEpochs
+    _epoch_steps: EpochSteps | None
+    _steps: BatchSampler | None
 
     def __iter__(self) -> Iterator[Any]: ...
 
     @property
     def dataset(self) -> Dataset[Any]: ...
+
+    @property
+    def sampler(self) -> EpochSampler: ...
 
     @property
     def drop_last(self) -> bool: ...
@@ -46,10 +56,9 @@ class Owner(Protocol):
 
 
 def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
-    """The steps of a loader's epoch; None where their rows are not known before they are made: of
-    streams, of batches that are formed by the size of their records, and where other loaders have
-    steps of the same epoch.
-    """
+    """The steps of a loader's epoch; None where their rows are not known before they are made: in
+    streams, in batches formed by the size of their records, and where other loaders have steps of
+    the same epoch."""
     steps = min(loader.readers, key=lambda reader: reader.records).steps
     if WrappedLoader(loader).is_shared or not steps.is_known:
         return None
@@ -57,7 +66,7 @@ def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
 
 
 class StepRows(list[int]):
-    """Positions of this rank's rows in one step, which `EpochRows.__getitems__` knows again."""
+    """The positions of this rank's rows in one step, which `EpochRows.__getitems__` recognizes."""
 
     def __init__(self, step: int, rows: range, steps: Steps) -> None:
         super().__init__(rows)
@@ -65,7 +74,7 @@ class StepRows(list[int]):
 
 
 class Steps:
-    """One pass over the steps of an epoch; the batches are taken from the loader's iterator."""
+    """One pass over the steps of an epoch, with the batches of the loader's iterator."""
 
     def __init__(self, steps: EpochSteps, rank: int) -> None:
         self._steps, self._rank = steps, rank
@@ -75,9 +84,9 @@ class Steps:
     def __iter__(self) -> Iterator[StepRows]:
         for step in range(self._steps.num_steps):
             yield StepRows(step, self._steps.rows_of(step, self._rank), self)
-        self._batches = None  # which ends the loader's iterator
+        self._batches = None  # this ends the loader's iterator
 
-    def take(self, loader: Owner, step: int) -> Any:
+    def take(self, loader: _Loader, step: int) -> Any:
         """The batch of a step."""
         if self._batches is None or step != self._next:
             self._batches = loader._start_at(step)
@@ -86,13 +95,13 @@ class Steps:
 
 
 class EpochRows(Dataset[Any]):
-    """The rows of a loader's epoch, in the loader's order, over all ranks: row p is the p-th.
+    """The rows of a loader's epoch, in the loader's order, over all ranks.
 
     A row has the form of the loader's batches, without the first dimension.  The rows follow the
     epoch of the loader.
     """
 
-    def __init__(self, loader: Owner, steps: EpochSteps) -> None:
+    def __init__(self, loader: _Loader, steps: EpochSteps) -> None:
         self._loader = loader
         self._steps = steps
 
@@ -105,7 +114,7 @@ class EpochRows(Dataset[Any]):
 
         Raises:
             IndexError: There is no such row.
-            TypeError: It is no int; __getitems__ takes several.
+            TypeError: The position is not an int; __getitems__ takes several.
             UnsupportedError: A reader is read in sequence.
         """
         position = operator.index(position)
@@ -117,7 +126,7 @@ class EpochRows(Dataset[Any]):
         """A batch of these rows.
 
         The positions of a whole step, as `batch_sampler` yields them, are taken from the loader's
-        threads, and move the loader; other ones are read with random access.
+        threads, and move the loader; other positions are read with random access.
         """
         if not isinstance(positions, StepRows):
             return self._read(positions)
@@ -131,11 +140,11 @@ class EpochRows(Dataset[Any]):
 class EpochStream(IterableDataset[Any]):
     """The batches of a loader's next epoch, where their rows are not known before.
 
-    Each iterator starts at the first batch, also after load_state_dict(): who takes this data set
-    counts the batches and skips what was seen, as accelerate's skip_first_batches does.
+    Each iterator starts at the first batch, also after load_state_dict(): a trainer counts the
+    batches and skips the used ones, as accelerate's skip_first_batches does.
     """
 
-    def __init__(self, loader: Owner) -> None:
+    def __init__(self, loader: _Loader) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
@@ -143,21 +152,21 @@ class EpochStream(IterableDataset[Any]):
 
 
 class TrainerEpochs:
-    """Which epochs of a loader a trainer means by its numbers.
+    """The epochs of a loader for a trainer's numbers.
 
-    A trainer may count from a resumption, as Fabric does, which counts the iterators of the process
-    from 0: its first epoch after load_state_dict() is at least that of the state.
+    A trainer may count from a resumption: Fabric counts the iterators of the process from 0.  Its
+    first epoch after load_state_dict() is at least the epoch of the state.
     """
 
     def __init__(self) -> None:
         self._ahead: int | None = 0  # epochs before the trainer's first one; None: not known yet
 
     def forget(self) -> None:
-        """After load_state_dict()."""
         self._ahead = None
 
     def epoch_of(self, number: int, current: int) -> int:
-        """The loader's epoch of a trainer's number; `current` is the one where the loader is."""
+        """The loader's epoch for a trainer's number; `current` is the epoch of the loader's
+        place."""
         if self._ahead is None:
             self._ahead = max(0, current - number)
         return number + self._ahead
@@ -166,14 +175,14 @@ class TrainerEpochs:
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
     """The positions of this rank's rows, step after step.
 
-    It is both of torch's samplers by its meaning: `dataset` has the rows in their order, and each
-    rank takes its part of them.  Trainers leave such a sampler as it is.
+    It has the meaning of both of torch's samplers: `dataset` has the rows in their order, and each
+    rank takes its part of them.  Trainers keep such a sampler as it is.
 
     Attributes:
         num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
     """
 
-    def __init__(self, loader: Owner, steps: EpochSteps | None) -> None:
+    def __init__(self, loader: _Loader, steps: EpochSteps | None) -> None:
         reader = loader.loader.readers[0]
         self.dataset = loader.dataset
         self.num_replicas, self.rank = reader.world_size, reader.rank
@@ -192,7 +201,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         """This rank's rows of an epoch.
 
         Raises:
-            TypeError: They are not known before.
+            TypeError: The rows are not known before they are made.
         """
         return self._known().num_rows(self.rank)
 
@@ -212,12 +221,12 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
 class EpochBatches(BatchSampler):
     """The positions of this rank's rows in each step of an epoch, from its first step on.
 
-    Made as torch's, from the sampler alone: what that says decides, also where a trainer that
-    makes one again gives others.
+    It has the arguments of torch's BatchSampler, but uses only the sampler: a trainer that makes it
+    again may give other values.
 
     Attributes:
         sampler, batch_size, drop_last: As of torch's BatchSampler.
-        even_batches: Whether each batch is full, on every rank, as accelerate calls it.
+        even_batches: Whether each batch is full, on every rank; accelerate's name for it.
     """
 
     def __init__(self, sampler: EpochSampler, batch_size: int = 0, drop_last: bool = False) -> None:
@@ -233,38 +242,22 @@ class EpochBatches(BatchSampler):
         return self._steps.num_steps
 
     def set_epoch(self, epoch: int) -> None:
-        """As that of the sampler."""
         self.sampler.set_epoch(epoch)
 
 
 # ---- Attributes that trainers read --------------------------------------------------------------
 
 
-class _Loader(Owner, Protocol):
-    """The loader whose attributes these are.
-
-    Attributes:
-        _epoch_steps: None where the rows of a step are not known before.
-        _steps: The steps to take in place of all.
-    """
-
-    _epoch_steps: EpochSteps | None
-    _steps: BatchSampler | None
-
-    @property
-    def sampler(self) -> EpochSampler: ...
-
-
 class TrainerAttributes:
-    """The attributes of torch's DataLoader, for one without worker processes.
+    """The attributes of torch's DataLoader, for a loader without worker processes.
 
-    Trainers make loaders again out of them: `DataLoader(loader.dataset, batch_sampler=...)` around
+    Trainers make loaders again from them: `DataLoader(loader.dataset, batch_sampler=...)` around
     `loader.batch_sampler` gives the batches of the loader, since `dataset.__getitems__` takes the
     positions of a step as that step.
 
     Attributes:
         num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
-        in_order, pin_memory_device, multiprocessing_context: As of torch's, without workers.
+            in_order, pin_memory_device, multiprocessing_context: As of torch's, without workers.
         collate_fn: Returns its argument, since `dataset.__getitems__` returns whole batches.
     """
 
@@ -295,33 +288,30 @@ class TrainerAttributes:
 
     @property
     def sampler(self: _Loader) -> EpochSampler:
-        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
-        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
-        state's epoch on.
-        """
+        """The positions in `dataset` of this rank's rows. Its set_epoch() is that of the loader;
+        after load_state_dict() a trainer that counts from 0 again starts at the state's epoch."""
         return EpochSampler(self, self._epoch_steps)
 
     @property
     def batch_sampler(self: _Loader) -> BatchSampler | None:
-        """The same, step by step; None where they are not known before."""
+        """The positions of `sampler`, step by step; None where they are not known before."""
         if self._steps is not None or self._epoch_steps is None:
             return self._steps
         return EpochBatches(self.sampler)
 
     @property
     def drop_last(self: _Loader) -> bool:
-        """Whether the readers leave out a short last batch; False where batch_size is None, as
-        torch's DataLoader has it."""
+        """Whether the readers leave out a short last batch; False where batch_size is None, as in
+        torch's DataLoader."""
         drops = self.loader.readers[0].spec.get("last_batch") == "drop"
         return drops and self._epoch_steps is not None
 
 
 # ---- How Lightning makes a loader again ---------------------------------------------------------
-# As it does to predict: by the arguments of the first one.
 
 
 def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The attributes in which Lightning finds the arguments to make a loader again with."""
+    """The attributes in which Lightning looks for the arguments of a loader that it makes again."""
     return {
         "__pl_saved_args": (),
         "__pl_saved_arg_names": (),
@@ -331,8 +321,8 @@ def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_batch_sampler(arguments: dict[str, Any]) -> Any:
-    """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
-    predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.
+    """Takes torch's arguments out of the arguments with which Lightning makes a loader again to
+    predict, and returns its batch_sampler, or None. It is around one of ours, to see the positions.
     """
     batch_sampler = arguments.get("batch_sampler")
     sampler = getattr(batch_sampler, "sampler", arguments.get("sampler"))

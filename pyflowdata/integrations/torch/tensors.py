@@ -6,7 +6,7 @@
     ragged otherwise, "jagged"             a nested tensor of layout torch.jagged
     rows of bytes, "jagged"                a list of bytes
 
-A batch is taken apart into leaves, one for each blob; those can be copied, and form a batch again.
+A batch is split into leaves, one for each blob; the leaves can be copied, and form a batch again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from ...errors import shown
 from ...loader.loader_wrapper import WrappedLoader
 from ...nodes import is_bfloat16
 
-
 # ---- Ragged batches -----------------------------------------------------------------------------
-# As nested tensors of layout torch.jagged, without a copy.
+# They become nested tensors of layout torch.jagged, without a copy.
 
 
 class _Jagged(NamedTuple):
-    """What a nested tensor is made of.
+    """The parts of a nested tensor.
 
     Attributes:
         values: The elements of all rows, one row after another: (n, *fixed dimensions).
-        offsets: int64 of shape (rows + 1,): where each row begins, and n.
-        shortest, longest: Lengths of rows; None without rows.  torch would ask the device for them.
+        offsets: int64 of shape (rows + 1,): the beginning of each row, and n.
+        shortest, longest: Lengths of rows; None without rows. torch would ask the device for them.
     """
 
     values: torch.Tensor
@@ -44,7 +43,6 @@ class _Jagged(NamedTuple):
     longest: int | None
 
     def nested(self) -> torch.Tensor:
-        """The nested tensor, over the same memory."""
         made: torch.Tensor = torch.nested.nested_tensor_from_jagged(
             self.values, self.offsets, min_seqlen=self.shortest, max_seqlen=self.longest
         )
@@ -52,10 +50,9 @@ class _Jagged(NamedTuple):
 
 
 class _JaggedMaker:
-    """Makes the parts of a nested tensor of a Ragged in which one dimension varies."""
+    """Makes the parts of a nested tensor from a Ragged in which one dimension varies."""
 
     def __init__(self, make: Callable[[Any], torch.Tensor]) -> None:
-        """Args: what makes a tensor of an array of the blob's dtype."""
         self._make = make
 
     def __call__(self, rows: Ragged) -> _Jagged:
@@ -71,17 +68,9 @@ def _is_text(blob: Blob) -> bool:
     return blob.dtype == np.uint8 and blob.shape[1:] == (None,)
 
 
-def _texts_of(rows: Ragged) -> list[bytes]:
-    """The rows as bytes."""
-    return rows.to_bytes_list()
-
-
 def _check_jagged(blob: Blob) -> None:
-    """Refuses rows of which another dimension than the first varies, and a torch that is too old.
-
-    Raises:
-        InvalidArgumentError, UnsupportedError: For these reasons.
-    """
+    """Refuses rows of which another dimension than the first varies, and a torch that is too
+    old."""
     if blob.shape[1] is not None or None in blob.shape[2:]:
         raise InvalidArgumentError(
             f"{blob.name} has rows of shape {blob.shape[1:]}: in a nested tensor of layout "
@@ -96,9 +85,9 @@ def _check_jagged(blob: Blob) -> None:
 
 
 def _shared_offsets(leaves: list[Any], jagged: Sequence[int]) -> list[Any]:
-    """Leaves, of which those with equal offsets share one tensor of them.
+    """The leaves, with one tensor for equal offsets.
 
-    torch computes with two nested tensors only where their offsets are the same tensor.
+    torch computes with two nested tensors only if their offsets are the same tensor.
     """
     known: list[torch.Tensor] = []
     for index in jagged:
@@ -126,7 +115,7 @@ class HostTensors:
     """
 
     def __init__(self, loader: DataLoader[Any], ragged: str | None) -> None:
-        """Args: as of TorchLoader.
+        """Takes the arguments of TorchLoader.
 
         Raises:
             InvalidArgumentError: A blob is ragged, and `ragged` does not say what it becomes.
@@ -142,20 +131,21 @@ class HostTensors:
         return self.unflatten(self.flatten(batch))
 
     def flatten(self, batch: Any) -> list[Any]:
-        """The same as leaves: tensors, Jagged, and lists of bytes."""
+        """The leaves of a batch: tensors, _Jagged, and lists of bytes."""
         arrays = arrays_of(batch)
         leaves = [make(array) for make, array in zip(self._makers, arrays, strict=True)]
         return _shared_offsets(leaves, self._jagged) if self._jagged else leaves
 
     def unflatten(self, leaves: list[Any]) -> Any:
-        """A batch of leaves, in the loader's form."""
+        """The batch of leaves, in the loader's form."""
         if self._jagged:
             leaves = [leaf.nested() if type(leaf) is _Jagged else leaf for leaf in leaves]
         return self._form(leaves)
 
 
 def _plain(form: Callable[[list[Any]], Any]) -> _Make:
-    """What converts batches of dense arrays in one step: it costs less than to take them apart."""
+    """A function that converts batches of dense arrays in one step, which costs less than leaves
+    do."""
     make: _Make = torch.from_numpy
     if form is tuple:
         return lambda batch: tuple(map(make, batch))
@@ -167,7 +157,7 @@ def _plain(form: Callable[[list[Any]], Any]) -> _Make:
 def each_tensor(
     leaves: Sequence[Any], function: Callable[[torch.Tensor], torch.Tensor]
 ) -> list[Any]:
-    """Leaves of what the function makes of each tensor; of offsets that are shared, once."""
+    """The leaves with the function applied to each tensor; to shared offsets once."""
     made: dict[int, torch.Tensor] = {}
 
     def once(tensor: torch.Tensor) -> torch.Tensor:
@@ -222,17 +212,13 @@ def _maker_of(blob: Blob, ragged: str | None) -> _Make:
             "rows that have one shape in each batch"
         )
     if _is_text(blob):
-        return _texts_of
+        return Ragged.to_bytes_list
     _check_jagged(blob)
     return _JaggedMaker(make)
 
 
 def _check_dtype(blob: Blob) -> None:
-    """Refuses a dtype that torch lacks.
-
-    Raises:
-        UnsupportedError: It does.
-    """
+    """Refuses a dtype that torch lacks."""
     if is_bfloat16(blob.dtype):
         return
     try:

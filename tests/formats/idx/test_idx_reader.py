@@ -11,7 +11,6 @@ import pytest
 from formats.flat_files import CODES, idx
 
 import pyflowdata as flow
-from pyflowdata import testing
 
 RANDOM = np.random.default_rng(7)
 IMAGES = RANDOM.integers(0, 256, (50, 28, 28), np.uint8)
@@ -172,15 +171,3 @@ def test_a_state_continues_in_both_arrays(mnist: Path) -> None:
     (mnist / "train-labels-idx1-ubyte").write_bytes(idx(LABELS[:40][::-1]))
     with make() as loader, pytest.raises(flow.Error, match="files"):
         loader.load_state_dict(state)
-
-
-def test_the_kit_on_images_and_labels(tmp_path: Path) -> None:
-    """The labels are read from where they are, so that no copies of them are damaged."""
-    (tmp_path / "part-0").write_bytes(idx(IMAGES[:20, :3, :4]))
-    (tmp_path / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))
-    images, _ = flow.IDXReader(tmp_path, labels=tmp_path / "labels", shape=(3, 4),
-                               label_dtype="int32", batch_size=4)  # fmt: skip
-    report = testing.check_reader(images)
-    assert report.passed
-    expected = {"damage-unnoticed", "cut-unnoticed", "sample-poor"}
-    assert {finding.id for finding in report.findings} <= expected

@@ -105,19 +105,12 @@ void __sanitizer_cov_trace_pc(void)
     }
 
 RECORD(cmp1, uint8_t, 1)
-
 RECORD(cmp2, uint16_t, 2)
-
 RECORD(cmp4, uint32_t, 4)
-
 RECORD(cmp8, uint64_t, 8)
-
 RECORD(const_cmp1, uint8_t, 1)
-
 RECORD(const_cmp2, uint16_t, 2)
-
 RECORD(const_cmp4, uint32_t, 4)
-
 RECORD(const_cmp8, uint64_t, 8)
 
 void __sanitizer_cov_trace_cmpf(float left, float right)

@@ -1,4 +1,4 @@
-"""What the iterators of a DataLoader work with: how batches are made, and who makes them."""
+"""The common part of the iterators of a DataLoader: its counts, arguments and workers."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ from .progress import Progress
 from .samplers import EpochOrder
 from .workers import Workers
 
-
 # ---- Counts -------------------------------------------------------------------------------------
-# What a DataLoader counts of its steps and workers, for stats() and report().
 
-_WAITED = 0.0002  # seconds: a batch that is there is handed out in less
-_MOST_NEW = 3 * 512  # numbers that are added up at once, which takes a tenth of one by one
+_WAITED = 0.0002  # seconds: a finished batch is delivered in less
+_MOST_NEW = 3 * 512  # numbers that are added up at once, ten times as fast as one by one
 
 
 class _Counts:
-    """Counts of a loader, from its first batch on."""
+    """Counts of the steps and workers of a loader, for stats() and report()."""
 
     def __init__(self) -> None:
         self._opened = time.monotonic()
@@ -44,7 +42,7 @@ class _Counts:
         self._has_begun = False
         self._asked = self._delivered = 0.0
         self._last: float | None = None
-        self._new: list[float] = []  # of each batch when it was asked for, delivered, and its rows
+        self._new: list[float] = []  # of each batch the times of next() and delivery, and its rows
         self._values = dict.fromkeys(
             ("batches", "records", "wait_seconds", "batches_made", "busy_seconds", "cpu_seconds",
              "process_cpu_seconds", "left_out"), 0.0,
@@ -70,7 +68,7 @@ class _Counts:
             self._add_new()
 
     def _add_new(self) -> None:
-        """Adds up the batches that were delivered since the last time."""
+        """Adds the batches that were delivered since the last call."""
         new, self._new = self._new, []
         if not new:
             return
@@ -89,10 +87,8 @@ class _Counts:
         self._last = self._delivered = float(delivered[-1])
 
     def end(self, left_out: int) -> None:
-        """An epoch is at its end, without so many of its samples, of all ranks."""
+        """An epoch has ended, without this number of its samples, over all ranks."""
         self._values["left_out"] += left_out
-
-    # ---- Work ----
 
     def work(self, seconds: float, cpu_seconds: float, *, in_process: bool = False) -> None:
         """A batch was made by a worker."""
@@ -102,8 +98,6 @@ class _Counts:
             self._values["cpu_seconds"] += cpu_seconds
             if not in_process:
                 self._values["process_cpu_seconds"] += cpu_seconds
-
-    # ---- What it comes to ----
 
     def stats(self, loader: Any) -> dict[str, float]:
         """As DataLoader.stats() of this package."""
@@ -136,7 +130,6 @@ class _Counts:
         }
 
     def report(self, loader: Any) -> Report:
-        """The report of this moment."""
         stats = self.stats(loader)
         workers, dataset = loader.num_workers, loader.dataset
         processes = workers if loader.workers == "processes" else 0
@@ -189,12 +182,12 @@ class _Counts:
 
 
 def is_map_style(dataset: Any) -> bool:
-    """Whether samples have indices; else it is an IterableDataset."""
+    """Whether samples have indices, so that it is not an IterableDataset."""
     return not isinstance(dataset, IterableDataset)
 
 
 class _Owner(Protocol):
-    """The DataLoader, as its engine uses it; the attributes are its own."""
+    """The DataLoader, with the attributes that its engine uses."""
 
     dataset: Any
     batch_size: int | None
@@ -230,13 +223,13 @@ class _Owner(Protocol):
 
 
 class Kept:
-    """What stays from one epoch of a DataLoader to the next.
+    """The part of a DataLoader that lasts from one epoch to the next.
 
     Attributes:
         counts: The counts of steps and work.
-        workers: Those of persistent_workers, while no iterator has them.
-        running: These, and those that iterators have.
-        fetcher: That of the thread that iterates, for num_workers=0.
+        workers: The workers of persistent_workers, while no iterator has them.
+        running: These workers, and those of iterators.
+        fetcher: The fetcher of the thread that iterates, for num_workers=0.
         samples_said: The last len() of an iterable dataset, when the program asked for len().
     """
 
@@ -255,13 +248,14 @@ class Kept:
 
 
 class Engine:
-    """The arguments of a DataLoader when an iterator is made, and what its iterators share.
+    """The arguments of a DataLoader when an iterator is made, and the state that its iterators
+    share.
 
     Attributes:
         order: None: the program gave a sampler, or the dataset is iterable.
-        index_sampler: Yields what a batch is made of.
-        is_batched: Samples are collated to batches; else each is one.
-        is_iterable: The dataset is an IterableDataset.
+        index_sampler: Yields the indices of a batch.
+        is_batched: Whether samples are collated to batches; else each sample is a batch.
+        is_iterable: Whether the dataset is an IterableDataset.
         counts: The counts of the loader.
         others: As the loader's.
     """
@@ -283,34 +277,32 @@ class Engine:
     @property
     def seed(self) -> int:
         """The loader's seed, which load_state_dict() may change before the first batch."""
-        seed: int = self._loader.seed
-        return seed
+        return self._loader.seed
 
     @property
     def samples_said(self) -> int | None:
-        """What an iterable dataset said of its length; None: nobody asked."""
+        """The length that an iterable dataset gave; None: the program did not ask."""
         return self._kept.samples_said
 
     @property
     def left_out(self) -> int:
-        """Samples that no step of an epoch has, of all ranks; 0 where that is not known."""
+        """Samples that no step of an epoch has, over all ranks; 0 where that is not known."""
         steps = self._loader._epoch_steps
         return 0 if steps is None else steps.left_out
 
     @property
     def most_ahead(self) -> int:
         """Batches that are made ahead."""
-        ahead: int = (self.prefetch_factor or 1) * self.num_workers
-        return max(1, ahead)
+        return max(1, (self.prefetch_factor or 1) * self.num_workers)
 
     def __len__(self) -> int:
-        steps: int = len(self._loader)
-        return steps
+        return len(self._loader)
 
     def is_at_end(self, progress: Progress) -> bool:
-        """Whether no batch of the epoch is left, as far as that is known before its end.
+        """Whether the epoch has no more batches, as far as that is known before its end.
 
-        With a sampler that is known once its iterator has ended: its len() may be an estimate.
+        With a sampler it is known after the sampler's iterator has ended: its len() may be an
+        estimate.
         """
         if not progress.has_started or self.is_iterable:
             return False
@@ -321,20 +313,19 @@ class Engine:
         return progress.length is not None and progress.length <= progress.position
 
     def _is_length_reached(self, position: int) -> bool:
-        """A sampler has given as many batches as it said, and may give more."""
+        """Whether a sampler has given as many batches as its len(); it may give more."""
         try:
             return len(self) <= position
         except (TypeError, NotImplementedError):
             return False
 
     def hear_epoch(self, progress: Progress) -> None:
-        """Before an iterator begins there: takes over the epoch that the sampler was told."""
+        """Before an iterator begins: takes over the epoch that the program gave the sampler."""
         self._loader._hear_epoch(progress)
 
     # ---- Batches ----
 
     def fetching(self) -> Fetching:
-        """What makes batches."""
         loader, made = self._loader, self._loader.collate_fn
         shares = self.workers == "threads" and self.num_workers > 0
         return Fetching(
@@ -349,7 +340,8 @@ class Engine:
         )
 
     def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher:
-        """That of the calling thread, which knows from earlier epochs whether samples draw."""
+        """The fetcher of the calling thread, which knows from earlier epochs whether samples
+        draw."""
         fetcher = self._kept.fetcher
         if fetcher is None or any(a is not b for a, b in zip(fetcher.how, how, strict=True)):
             fetcher = self._kept.fetcher = Fetcher(how, keep=keep)
@@ -358,11 +350,12 @@ class Engine:
     # ---- Iterable datasets ----
 
     def told_epoch(self, progress: Progress) -> int | None:
-        """For set_epoch() of an iterable dataset, which may keep a loaded state until then."""
+        """The epoch for set_epoch() of an iterable dataset, which may have a loaded state until
+        then."""
         return progress.epoch if self._loader._tells_epoch else None
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
-        """Where each worker goes on in an iterable dataset."""
+        """The place of each worker in an iterable dataset; None: at its start."""
         if progress.streams is None or not progress.position and len(progress.streams) != count:
             return [None] * count
         check_stream_count(len(progress.streams), count)
@@ -371,7 +364,7 @@ class Engine:
     # ---- Worker processes ----
 
     def take_workers(self) -> Workers:
-        """Those that were kept, or new ones."""
+        """The workers of persistent_workers, or new ones."""
         workers, self._kept.workers = self._kept.workers, None
         if workers is not None and workers.pid == os.getpid():
             return workers
@@ -384,7 +377,7 @@ class Engine:
         return workers
 
     def give_back_workers(self, workers: Workers) -> None:
-        """After the last batch of an iterator."""
+        """Called after the last batch of an iterator."""
         if self.persistent_workers and self._kept.workers is None:
             self._kept.workers = workers
         else:
@@ -392,17 +385,13 @@ class Engine:
 
     @property
     def slot_pools(self) -> list[SlotPool]:
-        """Memory for batches that is shared with worker processes which run now."""
+        """Memory for batches that is shared with the running worker processes."""
         running = [one for one in self._kept.running if one.pid == os.getpid()]
         return [pool for workers in running for pool in workers.slot_pools]
 
 
 def check_stream_count(saved: int, own: int) -> None:
-    """Refuses places of an iterable dataset that other workers had.
-
-    Raises:
-        InvalidArgumentError: The numbers differ.
-    """
+    """Refuses places of an iterable dataset that belong to another number of workers."""
     if saved != own:
         raise InvalidArgumentError(
             f"the state has the places of {saved} readers of an IterableDataset, and this "

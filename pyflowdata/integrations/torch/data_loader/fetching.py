@@ -20,10 +20,9 @@ from .... import InvalidArgumentError
 from .randomness import Watch, mixed, note_key, note_samples, number_of, seed_all
 from .samplers import is_stateful
 
-
 # ---- Samples to a batch -------------------------------------------------------------------------
-# The default_collate of torch, whose arrays are copied once, to where they go: in a worker process
-# to memory that the program shares.
+# torch's default_collate with one copy of each array: in a worker process into memory that the
+# program shares.
 
 _LEAST = 1024  # bytes; smaller arrays go with the message
 _FEW = 1 << 16  # bytes; NumPy makes smaller arrays faster than torch
@@ -31,16 +30,16 @@ _FEW = 1 << 16  # bytes; NumPy makes smaller arrays faster than torch
 _Allocate = Callable[[int], memoryview]
 _allocate: _Allocate | None = None  # in a worker process
 _dtypes: dict[np.dtype[Any], torch.dtype] = {}
-# As long as torch's has these entries, plain values are collated here.  The loader passes this one
-# for a batch of its own, and only what is collated with it may be in memory that is used again.
+# While torch's map has these entries, this module collates plain values.  The loader passes this
+# map for its own batches, and only batches that are collated with it may be in reused memory.
 _known = dict(default_collate_fn_map)
-_NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}  # what torch makes of them
+_NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}  # their dtypes in torch
 
 
 def use_in_worker(allocate: _Allocate) -> None:
-    """Has collate() of this process place arrays and tensors in memory of this function.
+    """Makes collate() of this process place arrays and tensors in memory of this function.
 
-    default_collate() of the program's code, which may keep what it gets, allocates as ever.
+    default_collate() in the program's code, which may keep its results, allocates as always.
     """
     global _allocate
     _allocate = allocate
@@ -55,7 +54,7 @@ def use_in_worker(allocate: _Allocate) -> None:
 def collate(samples: Any) -> Any:
     """As default_collate(): the same values, types and dtypes.
 
-    A dataset's `__getitems__` gives a list of samples; anything else is a batch already, whose
+    A dataset's `__getitems__` gives a list of samples; any other value is a batch already, whose
     arrays become tensors.
     """
     if type(samples) is not list:
@@ -66,7 +65,7 @@ def collate(samples: Any) -> Any:
 
 
 def _samples(samples: list[Any]) -> Any:
-    """Samples of one kind field by field; torch's way for any others."""
+    """Collates samples of one kind field by field, and any others by torch."""
     kinds = set(map(type, samples))
     (kind,) = kinds if len(kinds) == 1 else (None,)
     if kind in (tuple, list) and len(set(map(len, samples))) == 1:
@@ -118,7 +117,7 @@ def _as_torch(samples: Sequence[Any], collate_fn_map: Any) -> Any:
 
 
 def _joined(samples: Sequence[Any], collate_fn_map: Any) -> Any:
-    """Arrays of no subclass."""
+    """Collates arrays that are not of a subclass."""
     first = samples[0]
     shape, dtype = first.shape, first.dtype
     known = _dtypes.get(dtype)
@@ -169,21 +168,22 @@ _DRAWN = object()
 
 
 class Ended(Exception):
-    """An iterable dataset has no further batch."""
+    """An iterable dataset has no more batches."""
 
 
 class Fetching(NamedTuple):
-    """What makes batches, in any process or thread.
+    """How batches are made, in any process or thread.
 
     Attributes:
         dataset: Map-style or iterable.
-        is_iterable: Which of the two.
-        batches: Whether samples are collated to batches; else each is one.
+        is_iterable: Whether it is iterable.
+        batches: Whether samples are collated to batches; else each sample is a batch.
         collate: Makes a batch of samples; or of one sample, if not `batches`.
-        batch_size, drop_last: Those of an iterable dataset.
-        seeds: "all": the generators of the process are seeded for each sample; "own": only that
-            of sample_generator(); "none": nothing is.
-        by_position: A sample may be in an epoch more than once, and each time draws other numbers.
+        batch_size, drop_last: The arguments for an iterable dataset.
+        seeds: "all": the generators of the process are seeded for each sample; "own": only the one
+            of sample_generator(); "none": none.
+        by_position: Whether a sample may be in an epoch several times, and draws other numbers each
+            time.
     """
 
     dataset: Any
@@ -197,22 +197,24 @@ class Fetching(NamedTuple):
 
     @property
     def seed(self) -> Callable[[int], None]:
-        """Sets the generators to a key."""
         return _SEEDS[self.seeds]
 
 
 class Fetcher:
     """Makes batches of a map-style dataset, in one thread.
 
-    Where samples draw random numbers, the generators are seeded before each.  Where they did not
-    so far, nothing is seeded, and a batch in which one draws after all is fetched once more.
+    Where samples draw random numbers, the generators are seeded before each sample.  While samples
+    have not drawn any, nothing is seeded, and a batch in which a sample draws is fetched again.
     """
 
     def __init__(self, how: Fetching, at: Any = None, keep: Any = None) -> None:
-        """Args:
-        how: What makes batches.
-        at: Its [0] says which sample of a batch is being fetched; -1: none.
-        keep: A context in which generators are seeded, which gives the program its own back.
+        """Fetches nothing yet.
+
+        Args:
+            how: How batches are made.
+            at: Its [0] is the place in the batch of the sample that is being fetched; -1: none.
+            keep: A context that gives the program its own generators back; generators are seeded in
+                it.
         """
         self.how = how
         self._at = [-1] if at is None else at
@@ -246,10 +248,10 @@ class Fetcher:
             return self._make_seeded(indices, key)
 
     def _try(self, indices: Any, key: int, samples: list[Any], most: int | None = None) -> Any:
-        """A batch, of these samples and those that follow; _DRAWN if a random number was drawn.
+        """A batch, of these samples and the following ones; _DRAWN if a random number was drawn.
 
         Args:
-            most: Fetches so many samples alone, and returns nothing.
+            most: Fetches only this number of samples, and returns nothing.
         """
         watch = self._watch
         assert watch is not None
@@ -276,7 +278,7 @@ class Fetcher:
         return made
 
     def _make(self, indices: Any, samples: list[Any]) -> Any:
-        """A batch, of these samples and those that follow."""
+        """A batch, of these samples and the following ones."""
         how = self.how
         if not how.batches:
             return how.collate(how.dataset[indices])
@@ -288,7 +290,7 @@ class Fetcher:
         return how.collate(samples)
 
     def _take(self, samples: list[Any], indices: Any) -> None:
-        """Fetches the samples from the first one on that is not there."""
+        """Fetches the samples from the first missing one on."""
         dataset, at = self.how.dataset, self._at
         first = len(samples)
         rest = indices[first:] if first else indices
@@ -296,7 +298,7 @@ class Fetcher:
             samples.append(dataset[index])
 
     def _make_seeded(self, indices: Any, key: int) -> Any:
-        """A batch; each sample has its own random numbers."""
+        """A batch in which each sample has its own random numbers."""
         how, at, samples = self.how, self._at, []
         dataset, seed = how.dataset, how.seed
         if not how.batches:
@@ -331,7 +333,6 @@ class Fetcher:
         return self._key_of(key, position, indices[position])
 
     def _key_of(self, key: int, position: int, index: Any) -> int:
-        """The key of a sample's random numbers."""
         number = number_of(index)
         return mixed(key, position, number) if self.how.by_position else mixed(key, number)
 
@@ -340,18 +341,18 @@ class Stream:
     """The batches of an iterable dataset, in one worker.
 
     Attributes:
-        batches: Given so far in this epoch.
+        batches: The number of batches so far in this epoch.
     """
 
     def __init__(
         self, how: Fetching, key: int, place: StreamPlace | None, epoch: int | None = None
     ) -> None:
-        """Starts, or goes on at a place.
+        """Starts, or continues at a place.
 
         Args:
-            how: What makes batches.
+            how: How batches are made.
             key: The key of the random numbers of this worker and epoch.
-            place: Where it was; None: at the start.
+            place: The place; None: the start.
             epoch: For the dataset's set_epoch(), if it has one; None: it is not called.
         """
         self._how, self._key = how, key
@@ -376,7 +377,7 @@ class Stream:
             self._skip(place.batches)
 
     def _skip(self, count: int) -> None:
-        """Takes a batch that was delivered before the state, or raised then."""
+        """Takes a batch that was delivered, or raised, before the state was taken."""
         taken = self.batches
         try:
             self._take()
@@ -420,7 +421,7 @@ class Stream:
         return self._how.collate(self._take())
 
     def place(self) -> StreamPlace:
-        """Where it is, for a resume."""
+        """The place for a resume."""
         state = None
         one: Any
         for kind, one in (("iterator", self._samples), ("dataset", self._how.dataset)):
@@ -431,12 +432,13 @@ class Stream:
 
 
 class StreamPlace(NamedTuple):
-    """Where a worker is in its iterable dataset.
+    """The place of a worker in its iterable dataset.
 
     Attributes:
-        batches: Given.
-        state: ("dataset" or "iterator", its state_dict()); None: it has none, and is read again.
-        has_ended: Its iterator is at its end.
+        batches: The number of its batches so far.
+        state: ("dataset" or "iterator", its state_dict()); None: it has no state, and is read
+            again.
+        has_ended: Whether its iterator is at its end.
     """
 
     batches: int

@@ -23,9 +23,7 @@ from .samplers import SamplerIterator
 from .worker_main import Answer
 from .workers import WorkerError, Workers, exception_of, pin
 
-
 # ---- Tasks --------------------------------------------------------------------------------------
-# A batch that is to be made, and what may come in its place.
 
 
 @dataclass(slots=True)
@@ -60,7 +58,7 @@ _END = object()
 
 
 def _len_of(batch: Any) -> int:
-    """Samples of a batch: the length of its first tensor; 1 if there is none."""
+    """The samples of a batch: the length of its first tensor; 1 without a tensor."""
     while type(batch) is not torch.Tensor and isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
     if isinstance(batch, torch.Tensor) and batch.is_nested:  # which has no shape
@@ -73,7 +71,7 @@ def _len_of(batch: Any) -> int:
 
 
 class BatchIterator(Iterator[Any], ABC):
-    """The batches of one epoch.  It begins with the first batch that is asked for."""
+    """The batches of one epoch. It begins with the first batch that is asked for."""
 
     def __init__(self, loader: Engine, progress: Progress) -> None:
         self._loader = loader
@@ -140,7 +138,7 @@ class BatchIterator(Iterator[Any], ABC):
             del failed, batch
 
     def _made(self, *, is_resumed: bool) -> Any:
-        """The next batch, END or a FailedBatch.  Starts at the progress, also after Ctrl-C."""
+        """The next batch, _END or a _FailedBatch. Starts at the progress, also after Ctrl-C."""
         progress = self._progress
         if not self._is_begun:
             if not progress.has_started:
@@ -158,7 +156,7 @@ class BatchIterator(Iterator[Any], ABC):
 
     @property
     def at_end(self) -> bool:
-        """The last batch was delivered, where it is known before the end."""
+        """Whether the last batch was delivered, if that is known before the end."""
         return self._loader.is_at_end(self._progress)
 
     def _timed_out(self) -> _TimedOut:
@@ -180,21 +178,17 @@ class BatchIterator(Iterator[Any], ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Goes to where the progress is."""
+        """Goes to the place of the progress."""
 
     @abstractmethod
     def _next(self) -> Any:
-        """The next batch, END or a FailedBatch."""
-
-    @abstractmethod
-    def _deliver(self) -> None:
-        """Notes in the progress that the batch of _next() is delivered."""
+        """The next batch, _END or a _FailedBatch."""
 
     def _end(self) -> None:
-        """The epoch is over."""
+        """Called at the end of the epoch."""
 
     def _fail(self) -> None:
-        """The epoch cannot go on."""
+        """Called when the epoch cannot continue."""
 
     # ---- Of map-style datasets ----
 
@@ -232,8 +226,8 @@ class BatchIterator(Iterator[Any], ABC):
         key = self._base if self._run is None else mixed(self._base, number)
         return _Task(number, indices, key, self._run.state if self._run is not None else None)
 
-    def _deliver_task(self) -> None:
-        """_deliver() of a map-style dataset."""
+    def _deliver(self) -> None:
+        """Notes in the progress that the batch of _next() is delivered."""
         progress, task = self._progress, self._task
         if task is None:
             return
@@ -249,14 +243,14 @@ class BatchIterator(Iterator[Any], ABC):
 
 
 def _own(indices: Any) -> Any:
-    """A copy of what a batch sampler gave, if it may fill that once more for its next batch."""
+    """A copy of the indices from a batch sampler, if it may fill the same object for its next
+    batch."""
     if type(indices) is list or isinstance(indices, np.ndarray):
         return indices.copy()
     return indices.clone() if isinstance(indices, torch.Tensor) else indices
 
 
 # ---- In this process ----------------------------------------------------------------------------
-# In the calling thread, or in threads of this process.
 
 
 class InlineIterator(BatchIterator):
@@ -313,7 +307,7 @@ class InlineIterator(BatchIterator):
         return pin(batch) if self._pins else batch
 
     def _look_ahead(self) -> None:
-        """Takes the indices of the next batch; a sampler gives them when asked, not before."""
+        """Takes the indices of the next batch: a sampler is asked only when they are needed."""
         if self._ahead_task is None and self._progress.length is None:
             self._ahead_task = self._take_indices()
 
@@ -321,14 +315,14 @@ class InlineIterator(BatchIterator):
         self._progress.look_ahead = None
 
     def _deliver(self) -> None:
-        self._deliver_task()
+        super()._deliver()
         if self._stream is not None:
             self._progress.streams = [self._stream.place()]
             self._progress.position += 1
 
 
 def _stopped(failure: StopIteration) -> RuntimeError:
-    """What a StopIteration of the dataset becomes, as of a generator."""
+    """The RuntimeError for a StopIteration of the dataset, as of a generator."""
     raised = RuntimeError("the dataset raised StopIteration")
     raised.__cause__ = failure
     return raised
@@ -387,9 +381,6 @@ class ThreadIterator(BatchIterator):
         self._fill()
         return batch
 
-    def _deliver(self) -> None:
-        self._deliver_task()
-
     def _end(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -405,17 +396,12 @@ def _exception(future: Future[Any]) -> BaseException:
 
 
 # ---- In worker processes ------------------------------------------------------------------------
-# Batches that worker processes fetch.
 
 _POLL_MS = 1000  # longest wait for answers before the timeout is looked at
 
 
 class _ProcessIterator(BatchIterator):
-    """What iterators over worker processes have in common.
-
-    Attributes:
-        _done: Answers that have arrived, by worker and task.
-    """
+    """The common part of iterators over worker processes."""
 
     _workers: Workers | None = None
 
@@ -437,7 +423,7 @@ class _ProcessIterator(BatchIterator):
             workers.close()
 
     def _receive(self, *, waits: bool, since: float = 0.0) -> None:
-        """Takes what has arrived."""
+        """Takes the answers that have arrived."""
         assert self._workers is not None
         wait_ms = _POLL_MS if waits else 0
         timeout = self._loader.timeout
@@ -510,9 +496,6 @@ class ProcessIterator(_ProcessIterator):
         self._fill()
         return batch
 
-    def _deliver(self) -> None:
-        self._deliver_task()
-
     def _ready(self) -> _Task | None:
         for task in self._tasks:
             if task.number in self._done:
@@ -523,8 +506,8 @@ class ProcessIterator(_ProcessIterator):
 
 
 class StreamIterator(_ProcessIterator):
-    """Worker processes read an iterable dataset, each with an iterator of its own; their batches
-    take turns."""
+    """Worker processes read an iterable dataset, each with its own iterator; their batches take
+    turns."""
 
     def _begin(self) -> None:
         loader, progress = self._loader, self._progress
@@ -581,7 +564,7 @@ class StreamIterator(_ProcessIterator):
         return _END
 
     def _note_end(self) -> None:
-        """Datasets with a state, which their workers keep, begin the next epoch with it."""
+        """Lets datasets with a state, which their workers keep, begin the next epoch with it."""
         states = [place.state for place in self._ended.values()]
         kept = self._loader.persistent_workers and len(states) == self._loader.num_workers
         if kept and all(state is not None and state[0] == "dataset" for state in states):
@@ -605,5 +588,5 @@ class StreamIterator(_ProcessIterator):
 
 
 def _is_over(place: StreamPlace) -> bool:
-    """The worker has said that its dataset is at its end."""
+    """Whether the dataset of a worker is at its end."""
     return place.batches < 0

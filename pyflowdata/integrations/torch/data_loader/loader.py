@@ -1,4 +1,4 @@
-"""torch's DataLoader by another import: the same arguments, and exact resume besides.
+"""torch's DataLoader by another import, with the same arguments and exact resume.
 
     from pyflowdata.integrations.torch import DataLoader
 
@@ -64,7 +64,7 @@ _SEEDS = 2**62 - 1  # the largest seed, and the bits that one has
 def _check_own(
     workers: Any, num_workers: Any, dataset: Any, seed: Any, rank: Any, world_size: Any
 ) -> None:
-    """Refuses what these cannot be."""
+    """Refuses wrong values of this package's arguments."""
     if workers not in ("processes", "threads"):
         raise InvalidArgumentError(
             f"workers = {shown(workers)}; it must be 'processes' or 'threads', and num_workers "
@@ -86,7 +86,7 @@ def _check_own(
 
 
 def _check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generator: Any) -> None:
-    """Refuses at once what torch refuses when an iterator is made."""
+    """Refuses at once the arguments that torch refuses when an iterator is made."""
     if not isinstance(num_workers, SupportsIndex):
         raise InvalidArgumentError(f"num_workers = {shown(num_workers)}; it must be an int")
     if not 0 <= timeout < math.inf:
@@ -106,7 +106,7 @@ def _check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generato
 
 
 def _find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
-    """Rank and world size of this process, where none are given those of the job."""
+    """Rank and world size of this process; without arguments those of the job."""
     if rank is None:
         job = world()
         return job.rank, job.world_size
@@ -114,12 +114,12 @@ def _find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
 
 
 def _part_of(size: int, world_size: int, batch_size: Any, has_order: bool) -> int:
-    """The batch_size of a rank, from a global_batch_size.
+    """The batch_size of a rank, for a global_batch_size.
 
     Args:
         size: The global_batch_size.
-        batch_size: The argument in whose place it is.
-        has_order: The order of a map-style dataset is this package's.
+        batch_size: The argument that it replaces.
+        has_order: Whether a map-style dataset has this package's order.
     """
     if batch_size not in (1, None) or not has_order:
         raise InvalidArgumentError(
@@ -134,11 +134,11 @@ def _part_of(size: int, world_size: int, batch_size: Any, has_order: bool) -> in
 
 
 def _last_batch_of(last: Any, drop_last: Any, has_order: bool) -> str:
-    """What becomes of the short last batch of an epoch.
+    """The rule for the short last batch of an epoch.
 
     Args:
         last, drop_last: As of the DataLoader.
-        has_order: The order of a map-style dataset is this package's.
+        has_order: Whether a map-style dataset has this package's order.
     """
     if last is None:
         return "drop" if drop_last else "short"
@@ -159,7 +159,7 @@ def _last_batch_of(last: Any, drop_last: Any, has_order: bool) -> str:
 def _make_order(
     dataset: Any, batch_size: Any, shuffle: Any, last: str, seed: int, rank: int, world_size: int
 ) -> EpochOrder:
-    """The order of a dataset whose program gave no sampler."""
+    """The order of a dataset without a sampler of the program."""
     kind = ShuffledOrder if shuffle else SequentialOrder
     is_size = isinstance(batch_size, int) and batch_size > 0
     return kind(
@@ -170,11 +170,10 @@ def _make_order(
 
 
 def _find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
-    """The seed in use; where none is given that of torch's generator, which torch.manual_seed()
-    sets.
+    """The seed; by default that of torch's generator, which torch.manual_seed() sets.
 
     Args:
-        needs_same: Ranks divide an order, for which they need the same seed.
+        needs_same: Whether ranks divide an order, for which they need the same seed.
     """
     if seed is not None:
         return operator.index(seed)
@@ -197,11 +196,11 @@ def _warn_of_left_out(order: EpochOrder) -> None:
     )
 
 
-# ---- What print() says --------------------------------------------------------------------------
+# ---- repr() -------------------------------------------------------------------------------------
 
 
 def _describe(loader: DataLoader[Any]) -> str:
-    """Its dataset, order, batches, workers and steps, in a line."""
+    """Dataset, order, batches, workers and steps of a loader, in a line."""
     dataset, samples = type(loader.dataset).__name__, _len_of(loader.dataset)
     parts = [
         dataset if samples is None else f"{dataset} of {samples} samples",
@@ -245,15 +244,15 @@ def _or_unknown(number: int | None) -> str:
 
 
 class _StreamLookahead(Iterator[Any]):
-    """Gives the batches of an iterator, and keeps a progress that does not count the one ahead."""
+    """The batches of an iterator, with a progress that does not count the batch ahead."""
 
     def __init__(self, make: Callable[[Progress], BatchIterator], shown: Progress) -> None:
-        """Args: what makes the iterator, and the progress of the DataLoader."""
+        """Takes a function that makes the iterator, and the progress of the DataLoader."""
         self._make = make
         self._shown = shown
         self._own: Progress
         self._batches: BatchIterator
-        self._lookahead: Lookahead | None = None
+        self._lookahead: Lookahead[Progress] | None = None
 
     def __next__(self) -> Any:
         lookahead = self._lookahead
@@ -270,7 +269,7 @@ class _StreamLookahead(Iterator[Any]):
 
     @property
     def at_end(self) -> bool:
-        """The last batch was handed out."""
+        """Whether the last batch was delivered."""
         return self._lookahead is not None and self._lookahead.at_end
 
     def _go_back(self, place: Progress) -> None:
@@ -288,25 +287,24 @@ _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's Da
 class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
-    It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
+    It takes torch's arguments, and is a torch.utils.data.DataLoader.  The differences:
 
-    - `state_dict()` and `load_state_dict()` follow torchdata's Stateful contract, in the middle of
-      an epoch, too, for any number of workers and ranks.
+    - `state_dict()` and `load_state_dict()` follow torchdata's Stateful contract, also in the
+      middle of an epoch, for any number of workers and ranks.
     - Without a sampler the order is this package's: `shuffle=True` is a global shuffle, new in each
       epoch, that depends on seed and epoch alone.  The ranks of a distributed job divide it.
     - Before each sample, the generators of `random`, `numpy.random` and torch are seeded by seed,
       epoch and index, so that an augmentation is the same for any number of workers.
-    - Workers are processes that hold the dataset's arrays and tensors once for all of them, and
-      write batches into shared memory that is used again; or threads.
-      Tensors from a process are contiguous, also where collate_fn gave other strides, and those
-      that shared memory there do not here.
+    - Workers are processes, which share one copy of the dataset's arrays and tensors, and write
+      batches into shared memory that is reused; or threads.  Tensors from a process are contiguous,
+      also if collate_fn gave other strides, and no longer share memory with each other.
     - `report()` says whether training waited for batches, and why.
 
     Used by one thread at a time.
 
     Attributes:
         seed: The seed of order and random numbers.
-        rank, world_size: Which part of each step's samples this process gets, of how many.
+        rank, world_size: This process gets part `rank` of `world_size` parts of each step.
         workers: "processes" or "threads".
     """
 
@@ -342,17 +340,19 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
         Args:
             dataset ... in_order: As of torch.utils.data.DataLoader.
-            workers: What `num_workers` counts: "processes", or "threads" of this process for a
-                map-style dataset that lets go of the GIL, and may be called by several threads.
-            seed: That of order and random numbers; None: the one of `generator`, or of
-                torch.manual_seed(); of several ranks 0, since they need the same one.
+            workers: The kind of workers: "processes", or "threads" of this process for a map-style
+                dataset that releases the GIL, and may be called by several threads.
+            seed: The seed of order and random numbers; None: that of `generator`, or of
+                torch.manual_seed(); for several ranks 0, since they need the same seed.
             seed_samples: False leaves the generators of the process to the dataset.
             global_batch_size: Samples of a step of all ranks together, in place of batch_size.
-            last: What becomes of a short last step.  "short" (None): ranks divide its samples, of
-                which some may have one more; it is left out where a rank would have none.  "even":
-                it is cut so that each rank has as many.  "drop": as drop_last.  "pad": each rank
-                has a full batch, filled with the last sample; `real_rows` says how many are real.
-            rank, world_size: Those of this process; None: as torch.distributed or the launcher say.
+            last: The rule for a short last step.  "short" (None): ranks divide its samples, and
+                some ranks may get one more; the step is left out if a rank would get none.  "even":
+                the step is cut so that all ranks get the same number.  "drop": as drop_last.
+                "pad": each rank gets a full batch, filled with the last sample; `real_rows` counts
+                the real samples.
+            rank, world_size: The rank of this process and the number of ranks; None: those of
+                torch.distributed or the launcher.
 
         Raises:
             ValueError, TypeError: As torch's.
@@ -397,7 +397,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return not is_map_style(self.dataset)
 
     def _listen(self) -> None:
-        """Hears what a trainer tells the sampler, where that is ours."""
+        """Hears the epochs that a trainer tells the sampler, if it is this package's."""
         if isinstance(self.sampler, (EpochOrder, StreamSampler)):
             self.sampler.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
@@ -407,7 +407,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     # ---- Iteration ----
 
     def __iter__(self) -> Any:
-        """The next epoch; after load_state_dict() or set_epoch() the one that these say.
+        """The next epoch; after load_state_dict() or set_epoch() the epoch that they chose.
 
         An iterator from which no batch was taken does not count as an epoch.
         """
@@ -442,11 +442,11 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return progress
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iterator, and one that has not started, is of this epoch.  A place that
-        load_state_dict() gave in it is kept.
+        """The next iterator, and one that has not started, is of this epoch. A place in this epoch
+        that load_state_dict() chose is kept.
 
         Raises:
-            InvalidArgumentError: It is not an int from 0 on.
+            InvalidArgumentError: The epoch is not an int from 0 on.
         """
         epoch = as_epoch(epoch)
         last, self._tells_epoch = self._progress, True
@@ -463,19 +463,19 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self._heard = epoch
 
     def _set_epoch_of_trainer(self, epoch: int) -> None:
-        """What a trainer tells our own sampler: by its own count of epochs."""
+        """Called with the epoch that a trainer tells this package's sampler, by its own count."""
         self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
 
     def _hear_epoch(self, progress: Progress) -> None:
-        """Before the first batch: takes over what the program's sampler was told since the last
-        epoch, so that random numbers and states are of the same one."""
+        """Before the first batch: takes over the epoch that the program has told its sampler since
+        the last epoch, so that random numbers and states are of the same epoch."""
         told = epoch_of(self._engine().index_sampler) if self._is_from_sampler else None
         if progress is self._progress and told is not None and told != self._heard:
             self._set_epoch_of_trainer(told)
 
     @property
     def epoch(self) -> int:
-        """The epoch of the last iterator; before any, that of the first one."""
+        """The epoch of the last iterator; before any, the epoch of the first iterator."""
         return self._progress.epoch if self._progress is not None else self._wanted_epoch or 0
 
     def __len__(self) -> int:
@@ -492,8 +492,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     @property
     def real_rows(self) -> int | None:
-        """Samples of the last delivered batch, without those that last="pad" filled it with; None:
-        there was none in this epoch, or a sampler or an IterableDataset gave them."""
+        """Samples of the last delivered batch, without those with which last="pad" filled it; None:
+        no batch was delivered in this epoch, or a sampler or an IterableDataset gave the samples.
+        """
         steps, progress = self._epoch_steps, self._progress
         if steps is None or progress is None or progress.delivered is None:
             return None
@@ -506,14 +507,14 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     @property
     def _epoch_steps(self) -> EpochSteps | None:
-        """None: a sampler or an iterable dataset decides them, or samples are not batched."""
+        """None: a sampler or an iterable dataset decides the steps, or samples are not batched."""
         is_batched = self.batch_sampler is not None
         return self.order.steps if self.order is not None and is_batched else None
 
     # ---- State ----
 
     def _facts(self) -> dict[str, Any]:
-        """What must be the same of a loader that takes a state."""
+        """The facts that a loader and a state for it must share."""
         facts: dict[str, Any] = {"seed": self.seed}
         if self.order is None:
             return {**facts, "order": "stream" if self._is_iterable else "sampler"}
@@ -526,11 +527,11 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is.  It counts batches that were delivered, not those made ahead; after
-        the last batch of an epoch it means the next epoch.
+        """The place of the loader. Delivered batches count, not batches that are made ahead; after
+        the last batch of an epoch it is the start of the next epoch.
 
-        It has less than 300 bytes as JSON, and is the same on every rank.  A sampler or dataset
-        with a state of its own, or a sampler with a generator, adds that.
+        The state has less than 300 bytes as JSON, and is the same on every rank.  A sampler or
+        dataset with a state of its own, or a sampler with a generator, adds that.
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
         if progress.is_over or self._engine().is_at_end(progress):
@@ -551,11 +552,11 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Makes the next iterator, also one that has not started, continue from the state.
 
-        The loader may have another number of workers; and another world size, where batch_size
-        times world_size is the same.  The seed is that of the state.
+        The loader may have another number of workers; and another world size, if batch_size times
+        world_size is the same.  The seed is that of the state.
 
         Raises:
-            InvalidArgumentError: The state is of another loader; the text lists each difference.
+            InvalidArgumentError: The state is of another loader; the message lists each difference.
         """
         progress = read_state(copy.deepcopy(state_dict), self._facts())
         if self._epoch_steps is not None and progress.position > self._epoch_steps.num_steps:
@@ -577,10 +578,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         self._wanted_epoch = None
         self._trainer_epochs.forget()
 
-    # ---- Worker processes ----
+    # ---- The end ----
 
     def close(self) -> None:
-        """Ends the worker processes that are kept.  Batches that are held stay valid."""
+        """Ends the worker processes. Batches that are held stay valid."""
         self._kept.close()
 
     def __repr__(self) -> str:
@@ -602,12 +603,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     # ---- Reports ----
 
     def stats(self) -> dict[str, float]:
-        """Counters since the loader was made, with times in seconds, by the names that
-        flow.DataLoader.stats() has; of workers, not of threads.
+        """Counters since the loader was made, with times in seconds, by the names in
+        flow.DataLoader.stats(); they count workers in place of threads.
 
-        slots and slot_bytes are those of the worker processes that run now, whether an iterator has
-        them or persistent_workers keeps them; slots_held are batches that the program holds, or
-        that came ahead.
+        slots and slot_bytes count the memory of the running worker processes, whether iterators or
+        persistent_workers have them; slots_held are batches that the program holds, or that came
+        ahead.
         """
         return self._kept.counts.stats(self._engine())
 
@@ -615,7 +616,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         """What limited the training loop, and what to change; see flow.DataLoader.report().
 
         Args:
-            since: An earlier report: of what happened after it.
+            since: An earlier report: the new one covers the time after it.
         """
         report = self._kept.counts.report(self._engine())
         return report if since is None else report.since(since)

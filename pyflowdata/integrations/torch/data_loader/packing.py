@@ -1,4 +1,4 @@
-"""Python objects on their way to another process: one copy of their arrays, into shared memory."""
+"""Python objects for another process: their arrays are copied once, into shared memory."""
 
 from __future__ import annotations
 
@@ -23,55 +23,66 @@ try:
 except ImportError:
     cloudpickle = None
 
-
 # ---- Slots --------------------------------------------------------------------------------------
-# A worker shares one file in memory with the program.  The file is divided into slots, far apart,
-# of which only the pages that are used exist.  The program says which slot a batch goes to, and
-# uses that slot for another batch once the tensors and arrays in it are collected.
+# A worker shares one file in memory with the program.  The file is divided into slots, far apart;
+# only their used pages exist.  The program chooses the slot of a batch, and uses the slot for
+# another batch when the tensors and arrays in it are collected.
 
 _APART = 1 << 36  # bytes from one slot to the next
 _LEAST_MAPPED = 1 << 16  # bytes of a slot
 
 
 def _offset_of(slot: int) -> int:
-    """Where it begins; what comes before is that of the first page, see worker_main.FIRST_PAGE."""
+    """The offset of a slot; before the slots is the first page, see worker_main.FIRST_PAGE."""
     return (slot + 1) * _APART
 
 
+def _write_at(fd: int, content: memoryview, offset: int) -> None:
+    written = 0
+    while written < len(content):
+        written += os.pwrite(fd, content[written:], offset + written)
+
+
 class WorkerSlot:
-    """A slot as the worker has it: arrays are placed in it one after the other."""
+    """A slot in the worker: arrays are placed in it one after the other.
+
+    Attributes:
+        size: Bytes of the mapping.
+        end: Bytes of the slot that are in use.
+    """
 
     def __init__(self, file: SharedFile, number: int) -> None:
         self._file = file
         self._offset = _offset_of(number)
         self._memory: mmap.mmap | None = None
-        self._size = 0
+        self.size = 0
         self._address = 0
         self.end = 0
 
     def clear(self) -> None:
-        """The next batch begins."""
+        """Makes the slot empty for the next batch."""
         self.end = 0
 
     def _grow(self, size: int) -> None:
-        size = -(-max(size, 2 * self._size, _LEAST_MAPPED) // mmap.PAGESIZE) * mmap.PAGESIZE
+        size = -(-max(size, 2 * self.size, _LEAST_MAPPED) // mmap.PAGESIZE) * mmap.PAGESIZE
         if os.fstat(self._file.fd).st_size < self._offset + size:
             os.ftruncate(self._file.fd, self._offset + size)
         self._memory = mmap.mmap(self._file.fd, size, offset=self._offset)
-        self._size = size
+        self.size = size
         self._address = np.frombuffer(self._memory, np.uint8).ctypes.data
 
     def allocate(self, size: int) -> memoryview:
         """Memory for an array, in the slot."""
         begin = self.end
         self.end = aligned(begin + size)
-        if self.end > self._size or self._memory is None:
+        if self.end > self.size or self._memory is None:
             self._grow(self.end)  # what was placed before keeps the former mapping of the pages
         assert self._memory is not None
         return memoryview(self._memory)[begin : begin + size]
 
     def place(self, content: memoryview) -> tuple[int, int]:
-        """Where this content is in the slot, which it is copied to unless it is there."""
+        """The place of this content in the slot; content of other memory is copied into the
+        slot."""
         size = content.nbytes
         if size and self._memory is not None and not content.readonly:
             begin = np.frombuffer(content, np.uint8).ctypes.data - self._address
@@ -81,14 +92,9 @@ class WorkerSlot:
         self.allocate(size)[:] = content
         return begin, size
 
-    @property
-    def size(self) -> int:
-        """Bytes of the mapping."""
-        return self._size
-
 
 class SlotPool:
-    """The slots of a worker, as the program has them."""
+    """The slots of a worker, in the program."""
 
     def __init__(self, file: SharedFile) -> None:
         self._file = file
@@ -97,7 +103,7 @@ class SlotPool:
         self._owners: dict[int, weakref.ref[Any]] = {}
 
     def take(self) -> int:
-        """The number of a slot for a batch that is to be made."""
+        """The number of a slot for a batch."""
         try:
             return self._free.popleft()
         except IndexError:
@@ -105,7 +111,6 @@ class SlotPool:
             return len(self._mappings) - 1
 
     def give_back(self, number: int) -> None:
-        """Releases the slot."""
         self._owners.pop(number, None)
         if number not in self._free:  # Ctrl-C may have an answer read twice
             self._free.append(number)
@@ -116,16 +121,15 @@ class SlotPool:
         if os.fstat(self._file.fd).st_size < offset + len(content):
             os.ftruncate(self._file.fd, offset + len(content))
         with memoryview(content) as rest:
-            written = 0
-            while written < len(content):
-                written += os.pwrite(self._file.fd, rest[written:], offset + written)
+            _write_at(self._file.fd, rest, offset)
 
     def copy(self, number: int, offset: int, size: int) -> bytes:
-        """What the worker wrote into a slot."""
+        """Bytes that the worker wrote into a slot."""
         return os.pread(self._file.fd, size, _offset_of(number) + offset)
 
     def read(self, number: int, size: int) -> memoryview:
-        """The memory of a slot; the slot is used again when all that views it is collected."""
+        """The memory of a slot; the slot is used again when all views of the memory are
+        collected."""
         mapping = self._mappings[number]
         if mapping is None or len(mapping) < size:
             mapping = self._mappings[number] = mmap.mmap(
@@ -144,7 +148,7 @@ class SlotPool:
 
     @property
     def bytes(self) -> int:
-        """The size of all slots, as they are mapped here."""
+        """The size of all slots, as they are mapped in the program."""
         return sum(len(mapping) for mapping in self._mappings if mapping is not None)
 
     def __len__(self) -> int:
@@ -152,15 +156,15 @@ class SlotPool:
 
     @property
     def held(self) -> int:
-        """Slots that something here views."""
+        """The number of slots with views in the program."""
         return len(self._owners)
 
 
 # ---- Pickles ------------------------------------------------------------------------------------
-# An object as a few bytes, with the large arrays and tensors in it apart.  This is pickle with
+# An object becomes a few bytes, and buffers for its large arrays and tensors.  This is pickle with
 # buffers out of band; tensors are buffers, too, in a batch or a dataset of any structure.
 
-_APART_FROM = 256  # bytes of a tensor
+_LEAST_BUFFER = 256  # bytes of a tensor that becomes a buffer
 
 
 def _tensor_of(
@@ -168,14 +172,14 @@ def _tensor_of(
 ) -> torch.Tensor:
     if not isinstance(memory, memoryview):
         memory = memoryview(memory)
-    if memory.readonly:  # it was small, and came with the message
+    if memory.readonly:  # a small tensor, which came with the message
         memory = memoryview(bytearray(memory))
     tensor = torch.frombuffer(memory, dtype=dtype).view(shape)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _reduced(value: Any) -> Any:
-    """How a plain tensor of the host is pickled; NotImplemented for anything else."""
+    """How a plain tensor of the host is pickled; NotImplemented for any other value."""
     if type(value) is not torch.Tensor or value.device.type != "cpu":
         return NotImplemented
     is_plain = value.layout is torch.strided and value.is_leaf
@@ -184,7 +188,7 @@ def _reduced(value: Any) -> Any:
     if value.is_conj() or value.is_neg() or value.numel() == 0:
         return NotImplemented
     content = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
-    given = pickle.PickleBuffer(content) if content.nbytes >= _APART_FROM else content.tobytes()
+    given = pickle.PickleBuffer(content) if content.nbytes >= _LEAST_BUFFER else content.tobytes()
     return _tensor_of, (given, value.dtype, tuple(value.shape), value.requires_grad)
 
 
@@ -203,7 +207,7 @@ def pack(value: Any) -> tuple[bytes, list[memoryview]]:
     """An object as bytes, and the memory of its arrays and tensors.
 
     Raises:
-        Exception: What pickle says of an object that cannot be pickled.
+        Exception: The exception of pickle for an object that cannot be pickled.
     """
     return _pickled(value, _Pickler)
 
@@ -217,9 +221,9 @@ def unpack(content: Any, buffers: Sequence[Any]) -> Any:
 
 
 class SharedPickle(NamedTuple):
-    """An object in a file in memory, which several processes open.
+    """An object in a file in memory, for several processes.
 
-    Each maps it privately: pages that nobody writes to are there once for all of them.
+    Each process maps it privately: pages that no process writes to exist once.
 
     Attributes:
         file: The content, then the buffers.
@@ -232,7 +236,8 @@ class SharedPickle(NamedTuple):
     places: list[tuple[int, int]]
 
     def open(self) -> Any:
-        """The object, in the other process.  Its arrays may be written to, which nobody sees."""
+        """The object, in the other process. It may write to the arrays, which no other process
+        sees."""
         memory = mmap.mmap(self.file.fd, 0, flags=mmap.MAP_PRIVATE)
         view = memoryview(memory)
         buffers = [view[begin : begin + size] for begin, size in self.places]
@@ -240,7 +245,7 @@ class SharedPickle(NamedTuple):
 
 
 def pickle_to_memory(value: Any) -> SharedPickle:
-    """An object for new processes: by reference to its classes, or by value if need be.
+    """An object for new processes: by reference to its classes, or by value if that is impossible.
 
     Raises:
         InvalidArgumentError: It cannot be sent.
@@ -253,12 +258,9 @@ def pickle_to_memory(value: Any) -> SharedPickle:
     file = SharedFile()
     try:
         os.ftruncate(file.fd, max(end, 1))
-        for (begin, size), part in zip(
-            [(0, len(content)), *places], [memoryview(content), *buffers], strict=True
-        ):
-            written = 0
-            while written < size:
-                written += os.pwrite(file.fd, part[written:], begin + written)
+        _write_at(file.fd, memoryview(content), 0)
+        for (begin, _), buffer in zip(places, buffers, strict=True):
+            _write_at(file.fd, buffer, begin)
     except BaseException:
         file.close()
         raise
@@ -302,6 +304,5 @@ class NotPicklable(InvalidArgumentError):
 
 def _has_main_file() -> bool:
     main = sys.modules.get("__main__")
-    return bool(getattr(main, "__spec__", None)) or os.path.isfile(
-        getattr(main, "__file__", None) or ""
-    )
+    file = getattr(main, "__file__", None) or ""
+    return bool(getattr(main, "__spec__", None)) or os.path.isfile(file)

@@ -1,4 +1,4 @@
-"""Where an iterator over batches is, and the state of a DataLoader that says so."""
+"""The place of an iterator over batches, and the state of a DataLoader with that place."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from .fetching import StreamPlace
 
 @dataclass
 class Progress:
-    """Where an iterator is; the DataLoader has it for its state.
+    """The place of an iterator; the DataLoader has it for its state.
 
     Attributes:
         epoch: The epoch of the iterator.
-        position: Batches delivered; with in_order=False all before this one were.
-        ahead: Batches from `position` on that were delivered, with in_order=False.
-        start, sampler: Those of the program's sampler, see SamplerIterator.
-        after: As start, of the next epoch; None as long as the sampler is not at its end.
-        streams: Where each worker is in an iterable dataset.
-        worker: Which worker has the next batch of an iterable dataset.
-        has_started: A batch was asked for.
-        is_over: The epoch is at its end.
-        after_streams: As streams, of the epoch that begins next, where workers keep their datasets.
-        length: Batches of the epoch; None as long as the order is not at its end.
-        delivered: Number of the batch that was delivered last, of this iterator.
-        look_ahead: Takes the sampler's next indices, from which `length` may be known; None: they
-            are taken ahead, or nothing is.
+        position: The number of delivered batches; with in_order=False all batches before it were
+            delivered.
+        ahead: Delivered batches after `position`, with in_order=False.
+        start, sampler: `start` and `state` of SamplerIterator.
+        after: As start, for the next epoch; None while the sampler is not at its end.
+        streams: The place of each worker in an iterable dataset.
+        worker: The worker that has the next batch of an iterable dataset.
+        has_started: Whether a batch was asked for.
+        is_over: Whether the epoch is at its end.
+        after_streams: As streams, for the next epoch, if workers keep their datasets.
+        length: The batches of the epoch; None while the order is not at its end.
+        delivered: The number of the last batch that this iterator delivered.
+        look_ahead: Takes the sampler's next indices, which may show `length`; None: indices are
+            taken ahead, or there is no sampler.
     """
 
     epoch: int = 0
@@ -49,7 +50,7 @@ class Progress:
     look_ahead: Callable[[], None] | None = None
 
     def copy(self) -> Progress:
-        """As it was before an iterator began here."""
+        """The progress before an iterator began here."""
         return Progress(
             self.epoch, self.position, list(self.ahead), self.start, None, self.sampler,
             list(self.streams) if self.streams is not None else None, self.worker,
@@ -57,31 +58,30 @@ class Progress:
         )  # fmt: skip
 
     def snapshot(self) -> Progress:
-        """As it is now, in a Progress that does not change with this one."""
+        """The progress now, in an object that does not change with this one."""
         streams = None if self.streams is None else [*self.streams]
         return dataclasses.replace(self, ahead=[*self.ahead], streams=streams)
 
     def next(self, epoch: int) -> Progress:
-        """The start of an epoch that comes after this one."""
+        """The start of an epoch after this one."""
         return Progress(epoch, after_streams=self.after_streams)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "look_ahead": None}
 
     def become(self, other: Progress) -> None:
-        """Takes over all that the other says, for whom holds this one."""
+        """Takes over the values of another progress, for all holders of this one."""
         for one in dataclasses.fields(self):
             setattr(self, one.name, getattr(other, one.name))
 
 
 # ---- States -------------------------------------------------------------------------------------
-# What a state says, and how a saved one is read.
 
 _VERSION = 1
 
 
 def write_state(progress: Progress, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A state: a dict of numbers and texts, and what the program's own states are."""
+    """A state: a dict of numbers and texts, and the program's own states."""
     state = {
         "version": _VERSION,
         "epoch": progress.epoch,
@@ -105,11 +105,11 @@ def write_state(progress: Progress, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_state(state: object, facts: Mapping[str, Any]) -> Progress:
-    """Where a state says that its loader was.
+    """The progress in a state.
 
     Args:
-        state: What write_state() gave.
-        facts: Those of the loader that takes it; "seed" may differ.
+        state: The result of write_state().
+        facts: The facts of the loader that takes it; "seed" may differ.
 
     Raises:
         InvalidArgumentError: The state is not of this loader.
@@ -130,9 +130,7 @@ def read_state(state: object, facts: Mapping[str, Any]) -> Progress:
             "keeps it for any world size that divides it"
         )
     refuse(differences)
-    streams = None
-    if "streams" in state:
-        streams = [_stream(one) for one in state["streams"]]
+    streams = [_stream(one) for one in state["streams"]] if "streams" in state else None
     return Progress(
         epoch, position, list(state.get("ahead", ())), state.get("start"), None,
         state.get("sampler"), streams, int(state.get("worker", 0)),

@@ -1,8 +1,7 @@
-"""Random numbers that belong to a sample: not to a worker, a position or a run.
+"""Random numbers of a sample, which do not depend on workers or on a resume.
 
 Datasets and collate functions draw from the generators of `random`, `numpy.random` and torch.
-These are seeded before each sample by a key of seed, epoch and sample, so that an augmentation is
-the same for any number of workers, and after a resume.
+These are seeded before each sample by a key of seed, epoch and sample.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-
 # ---- NumPy's words ------------------------------------------------------------------------------
-# Two words of the state of the generator MT19937, read in place: they change at each draw or seed.
+# Two words in the state of the generator MT19937, read in place: each draw or seed changes them.
 
 _KEY_WORDS = 624
 
@@ -31,8 +29,8 @@ class Words(NamedTuple):
     """Views of a generator's state.
 
     Attributes:
-        position: In the words of the key; each draw moves it.
-        word: One of the key that each seed changes, of whatever form; the first does not.
+        position: The position in the words of the key; each draw moves it.
+        word: A word of the key that each form of seed changes; the first word does not change.
     """
 
     position: ctypes.c_int32
@@ -40,7 +38,7 @@ class Words(NamedTuple):
 
 
 def words_of(generator: Any) -> Words | None:
-    """The words of a bit generator; None where it is another one, or this NumPy has another layout
+    """The words of a bit generator; None: it is of another kind, or this NumPy has another layout
     of its state."""
     if type(generator) is not np.random.MT19937 or not _has_known_layout():
         return None
@@ -57,7 +55,7 @@ def _words(generator: Any) -> Words:
 
 @functools.cache
 def _has_known_layout() -> bool:
-    """Draws from a generator of its own, and compares the words with the state that NumPy tells."""
+    """Draws from a generator of its own, and compares the words with the state from NumPy."""
     generator: Any = np.random.MT19937(1)
     found = _words(generator)
     for _ in range(2):
@@ -71,18 +69,18 @@ def _has_known_layout() -> bool:
 # ---- Keys and seeds -----------------------------------------------------------------------------
 
 _BITS = 2**64 - 1
-_TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
+_TORCH_BITS = 2**63 - 1  # torch.initial_seed() must fit into an int64 tensor
 _python: Any = random.seed.__self__  # type: ignore[attr-defined]  # of the module's functions
 _seed_python = super(random.Random, _python).seed
 _torch = torch.default_generator
 _here = threading.local()
-_LOOKED_AT = 2  # calls of Watch.begin(), the first of which may be for one sample
+_LOOKED_AT = 2  # calls of Watch.begin(); the first may be for one sample
 _compare: Any = ctypes.CDLL(None).memcmp
 _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 
 def mixed(*numbers: int) -> int:
-    """A number of 64 bits that depends on each of these, and on their order."""
+    """A number of 64 bits that depends on each of these numbers, and on their order."""
     found = 0
     for number in numbers:
         found = (found + (number & _BITS) + 0x9E3779B97F4A7C15) & _BITS
@@ -93,7 +91,8 @@ def mixed(*numbers: int) -> int:
 
 
 def number_of(index: Any) -> int:
-    """The number by which a sample is keyed: its index; of another key, a hash of its repr()."""
+    """The number by which a sample is keyed: its index; for a key of another type, a hash of its
+    repr()."""
     try:
         return operator.index(index)
     except TypeError:
@@ -109,8 +108,8 @@ def seed_all(key: int) -> None:
 
 
 def _python_words() -> Any:
-    """Position and first words of the state of `random`; None where they are not where CPython has
-    them.  The very first is the same after any seed."""
+    """Position and first words of the state of `random`; None: they are not where CPython has them.
+    The first word is the same after any seed."""
     at = id(_python) + object.__basicsize__
     words = (ctypes.c_uint32 * 3).from_address(at)
     state = random.getstate()[1]
@@ -123,7 +122,7 @@ def _hidden_draws() -> int:
 
 
 def note_hidden_draw() -> None:
-    """A generator of the process was used in this thread, and is as it was."""
+    """Notes that this thread used a generator of the process, and restored its state."""
     _here.hidden = _hidden_draws() + 1
 
 
@@ -133,15 +132,15 @@ def _see_call(_: Any, event: str, called: Any) -> None:
 
 
 class Watch:
-    """Tells whether one of the three generators was drawn from, and undoes that.
+    """Notices a draw from one of the three generators, and undoes it.
 
     A draw changes the position in a generator's words, or makes new words.  A draw whose generator
-    is set back, as by torch.random.fork_rng(), changes neither: the first batches are looked at for
-    calls of torch's set_state() and random.setstate(), which count as draws.
+    is set back, as by torch.random.fork_rng(), changes neither: in the first batches, calls of
+    torch's set_state() and random.setstate() count as draws.
 
     Attributes:
-        sees: After begin(): draws will be noticed.  NumPy's second normal number, which is kept for
-            the next call, is drawn without any change; under a profiler no calls are seen.
+        sees: After begin(): whether draws are noticed. NumPy's second normal number, which is kept
+            for the next call, is drawn without any change; under a profiler no calls are seen.
     """
 
     def __init__(self) -> None:
@@ -172,7 +171,7 @@ class Watch:
         return python, words.position.value, words.word.value, id(self._numpy)
 
     def begin(self) -> None:
-        """Watches from here on."""
+        """Starts to watch."""
         marks = self._now()
         if marks != self._marks:  # the program drew since the last time
             self._states = random.getstate(), np.random.get_state(legacy=False)
@@ -188,19 +187,19 @@ class Watch:
             sys.setprofile(_see_call)
 
     def end(self) -> None:
-        """Looks at no calls any more."""
+        """Stops watching calls."""
         if sys.getprofile() is _see_call:
             sys.setprofile(None)
 
     def is_used(self) -> bool:
-        """Whether one was drawn from."""
+        """Whether a generator was drawn from."""
         if self._now() != self._marks or self._hidden != _hidden_draws():
             return True
         now = _torch.get_state()  # memcmp() takes a tenth of torch.equal()
         return bool(_compare(self._torch.data_ptr(), now.data_ptr(), now.nbytes))
 
     def undo(self) -> None:
-        """Gives the program its states back."""
+        """Restores the program's states."""
         python, numpy = self._states
         random.setstate(python)
         np.random.set_state(numpy)
@@ -208,31 +207,32 @@ class Watch:
         self._marks = None
 
 
-def noted_key() -> Any:
-    """What note_key() or note_samples() set last in this thread; None: nothing."""
-    return getattr(_here, "key", None)
+def noted_key() -> int | Callable[[], int] | None:
+    """The last argument of note_key() or note_samples() in this thread; None: there is none."""
+    key: int | Callable[[], int] | None = getattr(_here, "key", None)
+    return key
 
 
 def note_key(key: int | Callable[[], int] | None) -> None:
-    """Sets what sample_generator() of this thread gives, and no generator of the process."""
+    """Sets the key of sample_generator() in this thread, and no generator of the process."""
     _here.key = key
 
 
 def note_samples(key_of: Callable[[], int]) -> None:
-    """As note_key(); it is called for the key of the sample that is being fetched."""
+    """As note_key(), with a function that gives the key of the sample that is being fetched."""
     _here.key = key_of
 
 
 def sample_generator() -> np.random.Generator:
     """A NumPy generator that belongs to the sample that is being fetched in this thread.
 
-    It starts at the same place at each call.  Where threads fetch samples, it takes the place of
-    the generators of `random`, `numpy.random` and torch, which all threads share.
+    It starts with the same numbers at each call.  Where threads fetch samples, it replaces the
+    generators of `random`, `numpy.random` and torch, which all threads share.
 
     Raises:
         RuntimeError: No DataLoader of this package calls this thread.
     """
-    key: int | Callable[[], int] | None = getattr(_here, "key", None)
+    key = noted_key()
     if key is None:
         raise RuntimeError(
             "sample_generator() is for __getitem__ and collate_fn of a dataset, while a DataLoader "
@@ -242,15 +242,17 @@ def sample_generator() -> np.random.Generator:
 
 
 class OwnGenerators:
-    """Has the three generators of the process for a `with` block; the program's states return.
+    """Uses the three generators of the process in a `with` block; then the program's states return.
 
-    What is drawn in one block goes on in the next one.
+    The numbers of a block continue in the next block.
     """
 
     def __init__(self, key: int, *, only_torch: bool = False) -> None:
-        """Args:
-        key: What they are seeded with.
-        only_torch: The blocks draw from torch's generator alone.
+        """Seeds the generators.
+
+        Args:
+            key: The seed.
+            only_torch: Whether the blocks draw only from torch's generator.
         """
         self._only_torch = only_torch
         self._torch = torch.Generator().manual_seed(key).get_state()

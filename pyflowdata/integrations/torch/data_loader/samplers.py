@@ -1,5 +1,5 @@
-"""Which samples come in which order: this package's order, and samplers of the program, which go on
-where they were."""
+"""The order of samples: this package's order, and samplers of the program, which continue after a
+resume."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from ....loader.epoch_steps import EpochSteps
 from ....loader.loader_wrapper import WrappedLoader
 from .randomness import OwnGenerators
 
-
 # ---- The order of this package ------------------------------------------------------------------
-# When the program gives no sampler, divided among ranks.
+# The ranks divide this order if the program gives no sampler.
 
-_ROWS = 4096  # of an epoch's order, read at once
+_ROWS = 4096  # rows of an epoch's order that are read at once
 
 
 class _Shuffle:
@@ -44,17 +43,25 @@ class _Shuffle:
         WrappedLoader(self._loader).drop_report_at_end()
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
-        """The samples at these positions."""
         found: list[int] = self._loader.read(range(begin, end), epoch=epoch).tolist()
         return found
 
 
+_Hears = Callable[[], Callable[[int], None] | None] | None  # a weak reference to a function
+
+
+def _tell_loader(hears: _Hears, epoch: int) -> None:
+    tell = None if hears is None else hears()
+    if tell is not None:
+        tell(epoch)
+
+
 class EpochOrder:
-    """Which samples this rank gets, step after step; as a sampler, those of one epoch.
+    """The samples of this rank, step after step; as a sampler, those of one epoch.
 
     A step has the samples at the next `batch_size * num_replicas` positions, of which each rank
-    takes its part; what becomes of the last step is `last`, with "short", "even", "drop" or "pad"
-    as of the DataLoader.  All ranks have the same number of steps.
+    takes its part; `last` is the rule for the last step, "short", "even", "drop" or "pad" as of the
+    DataLoader.  All ranks have the same number of steps.
 
     Attributes:
         data_source, dataset: The dataset.
@@ -62,7 +69,7 @@ class EpochOrder:
         batch_size: Samples of this rank in a full step.
         seed, shuffle: As of the DataLoader.
         epoch: The epoch of `iter()`.
-        loader_hears: What set_epoch() tells the DataLoader that has this order.
+        loader_hears: The function of the DataLoader that hears the epochs of set_epoch().
     """
 
     def __init__(
@@ -74,7 +81,7 @@ class EpochOrder:
         self.batch_size, self.last = batch_size, last
         self.seed, self.shuffle = seed, shuffle
         self.epoch = 0
-        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
+        self.loader_hears: _Hears = None
         self.replacement, self.generator = False, None
         self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
@@ -90,12 +97,11 @@ class EpochOrder:
 
     @property
     def samples(self) -> int:
-        """The samples of the dataset."""
         return len(self.dataset)
 
     @property
     def global_batch(self) -> int:
-        """Samples of a full step, of all ranks together."""
+        """Samples of a full step, over all ranks."""
         return self.batch_size * self.num_replicas
 
     @property
@@ -118,7 +124,8 @@ class EpochOrder:
         )
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
-        """The samples at these positions of an epoch; beyond its end the last one, again."""
+        """The samples at these positions of an epoch; positions after its end repeat the last
+        sample."""
         last = self.samples - 1
         if end - 1 > last:
             found = self._rows(epoch, min(begin, last), last + 1)
@@ -158,17 +165,15 @@ class EpochOrder:
         return self.steps.num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """Which epoch iter() gives; the loader hears it, as a trainer's own count of epochs."""
+        """Sets the epoch of iter(), and tells it the loader as a trainer's own count."""
         self.epoch = epoch
-        tell_loader = None if self.loader_hears is None else self.loader_hears()
-        if tell_loader is not None:
-            tell_loader(epoch)
+        _tell_loader(self.loader_hears, epoch)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_shuffle": None, "loader_hears": None}
 
 
-# Trainers know samplers by these classes: such a one is divided among ranks already.
+# Trainers recognize by these classes a sampler that is divided among ranks already.
 
 
 class SequentialOrder(EpochOrder, DistributedSampler[Any], SequentialSampler):
@@ -176,7 +181,7 @@ class SequentialOrder(EpochOrder, DistributedSampler[Any], SequentialSampler):
 
 
 class ShuffledOrder(EpochOrder, DistributedSampler[Any], RandomSampler):
-    """The samples in another order in each epoch, which is this package's global shuffle."""
+    """The samples in this package's global shuffle, with another order in each epoch."""
 
 
 # ---- Samplers of the program --------------------------------------------------------------------
@@ -192,20 +197,20 @@ def _inner(sampler: Any) -> Any:
 
 
 def _generators(sampler: Any) -> list[torch.Generator]:
-    """Those that it draws from, of its own."""
+    """The generators of its own that a sampler draws from."""
     found = [getattr(one, "generator", None) for one in {id(one): one for one in (
         sampler, _inner(sampler), getattr(sampler, "sampler", None))}.values()]  # fmt: skip
     return [one for one in found if isinstance(one, torch.Generator)]
 
 
 def generator_states(sampler: Any) -> dict[str, Any]:
-    """What a state needs of the generators that a sampler draws from, of its own."""
+    """The states of the generators of its own that a sampler draws from, for a state."""
     states = [one.get_state() for one in _generators(sampler)]
     return {"generators": states} if states else {}
 
 
 def _own_random(sampler: Any, key: int) -> OwnGenerators | None:
-    """The generators of the process, where the sampler draws from them."""
+    """The generators of the process, if the sampler draws from them."""
     inner = _inner(sampler)
     if type(inner) in _DRAW_NOTHING:
         return None
@@ -220,14 +225,14 @@ def is_stateful(one: Any) -> bool:
 
 
 def epoch_of(sampler: Any) -> int | None:
-    """The epoch that a sampler was told last; None: it has none."""
+    """The last epoch that a sampler was told; None: it has no epochs."""
     inner = _inner(sampler)
     epoch = getattr(inner, "epoch", None)
     return epoch if isinstance(epoch, int) and epoch >= 0 and hasattr(inner, "set_epoch") else None
 
 
 def tell_epoch(sampler: Any, epoch: int) -> None:
-    """Tells a sampler, and the one that it takes its indices from, where they have epochs."""
+    """Tells an epoch to a sampler, and to the samplers inside it, if they have epochs."""
     told: list[Any] = []
     for one in (sampler, getattr(sampler, "sampler", None), _inner(sampler)):
         set_epoch = getattr(one, "set_epoch", None)
@@ -237,31 +242,29 @@ def tell_epoch(sampler: Any, epoch: int) -> None:
 
 
 def restore_epoch(sampler: Any, start: dict[str, Any] | None) -> None:
-    """Gives a sampler that has epochs the one of a state."""
+    """Sets the epoch of a sampler to that of a state."""
     inner = _inner(sampler)
     if start and "epoch" in start and hasattr(inner, "set_epoch"):
         inner.set_epoch(start["epoch"])
 
 
 class StreamSampler(Sampler[None]):
-    """The sampler of a DataLoader with an IterableDataset, which has nothing to choose, as torch's.
+    """The sampler of a DataLoader with an IterableDataset, which chooses nothing, as torch's.
     Trainers tell it their epochs.
 
     Attributes:
-        loader_hears: What set_epoch() tells the DataLoader.
+        loader_hears: The function of the DataLoader that hears the epochs of set_epoch().
     """
 
     def __init__(self) -> None:
-        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
+        self.loader_hears: _Hears = None
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
 
     def set_epoch(self, epoch: int) -> None:
-        """The loader hears it, as a trainer's own count of epochs."""
-        tell_loader = None if self.loader_hears is None else self.loader_hears()
-        if tell_loader is not None:
-            tell_loader(epoch)
+        """Tells the epoch to the loader, as a trainer's own count."""
+        _tell_loader(self.loader_hears, epoch)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"loader_hears": None}
@@ -271,20 +274,20 @@ class SamplerIterator(Iterator[Any]):
     """An epoch of a sampler, or of a batch sampler.
 
     Attributes:
-        start: What a state needs to begin the epoch once more: generators, and the sampler's epoch.
-        state: The sampler's own, after what was taken last; None: it has none.
+        start: The part of a state that starts the epoch again: generators, and the sampler's epoch.
+        state: The sampler's own state, after the last indices that were taken; None: it has none.
     """
 
     def __init__(
         self, sampler: Any, key: int, skip: int, start: dict[str, Any] | None, state: Any
     ) -> None:
-        """Begins.
+        """Starts the epoch, or continues it.
 
         Args:
-            sampler: Yields what a batch is made of.
-            key: The key of what it draws from the generators of the process.
-            skip: How many it has given before.
-            start, state: The attributes, of a state; None: of now.
+            sampler: Yields the indices of a batch.
+            key: The key of its draws from the generators of the process.
+            skip: The number of indices that it has given before.
+            start, state: The attributes, from a state; None: the current ones.
         """
         self._sampler = sampler
         generators = _generators(sampler)
@@ -314,7 +317,7 @@ class SamplerIterator(Iterator[Any]):
                     break
 
     def now(self) -> dict[str, Any]:
-        """What a state needs to begin the next epoch, after the last batch of this one."""
+        """The part of a state that starts the next epoch, after the last batch of this one."""
         return generator_states(self._sampler)
 
     def _do(self, call: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A worker process, and its messages: it fetches batches, and writes them into shared memory."""
+"""A worker process, which fetches batches and writes them into shared memory, and its messages."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ from ....workers.shared_memory import SharedFile
 from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace, use_in_worker
 from .packing import SharedPickle, WorkerSlot, pack
 
-
 # ---- Messages -----------------------------------------------------------------------------------
-# Between the program and a worker process: pickled tuples over a socket.
+# Program and worker exchange pickled tuples over a socket.
 
 LENGTH = struct.Struct("<q")  # before an answer
 INDIRECT = struct.Struct("<qqqq")  # -1, slot, offset and length of a message in a slot
 LONG = 1 << 13  # bytes; a longer message is in a slot
-POSITION = struct.Struct("q")  # first in the worker's file: of the sample that it fetches
+POSITION = struct.Struct("q")  # first in the worker's file: place in the batch of its sample
 FIRST_PAGE = 4096  # bytes of the worker's file before the slots
 
 
@@ -45,7 +44,7 @@ class Begin(NamedTuple):
     Attributes:
         number: The number of the epoch's run; answers have it, too.
         key: The key of this worker's random numbers, for an iterable dataset.
-        place: Where the worker goes on in one.
+        place: The place where the worker continues in an iterable dataset.
         epoch: As of Stream.
     """
 
@@ -60,9 +59,9 @@ class Ask(NamedTuple):
 
     Attributes:
         number: The number of the epoch's run.
-        task: Counts up.
-        slot: Where it goes.
-        indices: Those of a map-style dataset.
+        task: The number of the batch; it counts up.
+        slot: The slot for the batch.
+        indices: The indices for a map-style dataset.
         key: The key of the random numbers.
     """
 
@@ -78,12 +77,12 @@ class Answer(NamedTuple):
 
     Attributes:
         kind: "batch", "ended" or "raised".
-        content: Pickled: a batch, or a RemoteFailure; b"": it is in the slot, at `place`.
+        content: The pickled batch, or RemoteFailure; b"": it is in the slot, at `place`.
         place: Offset and length of the pickled content in the slot.
         places: Offsets and lengths of its arrays.
         size: Bytes of the slot.
-        at: Where an iterable dataset is.
-        seconds, cpu_seconds: That it took.
+        at: The place in an iterable dataset.
+        seconds, cpu_seconds: The time that the batch took.
     """
 
     number: int
@@ -103,7 +102,7 @@ class RemoteFailure(NamedTuple):
     """An exception of a worker.
 
     Attributes:
-        when: "" or what the worker was doing before any batch.
+        when: What the worker did before any batch; "": it made a batch.
     """
 
     error: RemoteError
@@ -111,14 +110,14 @@ class RemoteFailure(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What a worker is started with.
+    """The arguments of a worker.
 
     Attributes:
-        worker, workers: Its number, and how many there are.
+        worker, workers: Its number, and the number of workers.
         seed: The seed of its generators, for worker_init_fn and get_worker_info().
         fetching: A Fetching, or the SharedPickle of one and `init`, which is None then.
         init: worker_init_fn.
-        socket, file: What it shares with the program.
+        socket, file: Shared with the program.
         path: sys.path.
     """
 
@@ -139,11 +138,11 @@ def _remote_failure(failure: BaseException, when: str = "") -> RemoteFailure:
 
 # ---- The worker ---------------------------------------------------------------------------------
 
-_LOOK_FOR_PROGRAM_MS = 5000  # an idle worker looks so often whether the program is there
+_LOOK_FOR_PROGRAM_MS = 5000  # after each such time an idle worker looks for the program
 
 
 def _set_worker_info(job: Job, dataset: Any) -> None:
-    """Has torch's get_worker_info() of this process say which worker it is.
+    """Makes torch's get_worker_info() of this process describe the worker.
 
     Raises:
         UnsupportedError: It does not, so that each worker would read all of an iterable dataset.
@@ -159,7 +158,7 @@ def _set_worker_info(job: Job, dataset: Any) -> None:
 
 
 def main(job: Job) -> None:
-    """The process."""
+    """Runs a worker; called in its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     torch.set_num_threads(1)
     for one in job.path:
@@ -214,7 +213,7 @@ class _Worker:
         return self._slot.allocate(size)
 
     def run(self) -> None:
-        """Until the program closes its side, or is not there."""
+        """Answers messages until the program closes its side, or has ended."""
         self._prepare()
         buffer = bytearray(1 << 16)
         with contextlib.suppress(ConnectionError):
@@ -230,7 +229,7 @@ class _Worker:
                     self._answer(message)
 
     def _waits(self, event: int) -> bool:
-        """Waits until the connection has a message, or takes one; False: there is no program."""
+        """Waits until the connection has a message, or takes one; False: the program has ended."""
         poll = select.poll()
         poll.register(self._socket.fileno(), event)
         while not poll.poll(_LOOK_FOR_PROGRAM_MS):
@@ -242,7 +241,7 @@ class _Worker:
         return True
 
     def _read(self, content: memoryview) -> Begin | Ask:
-        """A message; a long one is in the slot whose number is sent."""
+        """A message; a long message is in the slot whose number was sent."""
         if content.nbytes == INDIRECT.size:
             _, slot, _, length = INDIRECT.unpack(content)
             memory = self._slot_of(slot)

@@ -1,4 +1,4 @@
-"""Worker processes, as the program has them."""
+"""Worker processes of a DataLoader, from the program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .worker_main import (
 from .packing import NotPicklable, SharedPickle, SlotPool, pickle_to_memory, unpack
 from .randomness import mixed
 
-_CLOSE_SECONDS = 2.0  # that workers have to end by themselves
+_CLOSE_SECONDS = 2.0  # for workers to end by themselves
 _TRACE = 3000  # characters of a traceback
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
 
@@ -47,7 +47,7 @@ class WorkerError(UserFunctionError):
 
 
 def exception_of(found: RemoteFailure, worker: int) -> BaseException:
-    """What was raised in a worker, of its own class where it can be sent."""
+    """The exception of a worker, of its own class if it could be sent."""
     where = f"in DataLoader worker process {worker}"
     if found.when:
         where += f", while {found.when}"
@@ -65,8 +65,8 @@ class _Process:
 
     Attributes:
         number: From 0 to the number of workers.
-        pending: Tasks that it has, with their slots.
-        asked: What each task is of.
+        pending: Its tasks, with their slots.
+        asked: The indices of each task.
     """
 
     def __init__(self, number: int, context: Any, job: Callable[..., Job]) -> None:
@@ -98,7 +98,7 @@ class _Process:
     # ---- Messages ----
 
     def _send(self, content: bytes, slot: int) -> None:
-        """Sends a message; a long one through a slot that the worker does not use."""
+        """Sends a message; a long message goes through a slot that the worker does not use."""
         if len(content) > LONG or len(content) == INDIRECT.size:
             self.slots.write(slot, content)
             content = INDIRECT.pack(-1, slot, 0, len(content))
@@ -106,25 +106,25 @@ class _Process:
         self.flush()
 
     def flush(self) -> None:
-        """Sends what the connection takes.  The rest follows when the worker has read; what Ctrl-C
-        has sent once more, the worker leaves out."""
+        """Sends as much as the connection takes; the rest follows when the worker has read. If
+        Ctrl-C makes a message be sent twice, the worker ignores the second."""
         while self._unsent:
             try:
                 self.socket.send(self._unsent[0], socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return
-            except OSError:  # it has ended, which the next answer says
+            except OSError:  # it has ended: answers() raises
                 self._unsent.clear()
                 return
             self._unsent.pop(0)
 
     @property
     def events(self) -> int:
-        """What is waited for: answers, and room for messages that are to be sent."""
+        """The events to wait for: answers, and room for unsent messages."""
         return select.POLLIN | select.POLLOUT if self._unsent else select.POLLIN
 
     def begin(self, begin: Begin) -> None:
-        """An epoch begins; tasks of the one before are of no use."""
+        """Begins an epoch; tasks of the one before are dropped."""
         self.pending.clear()
         self.asked.clear()
         slot = self.slots.take()
@@ -135,7 +135,7 @@ class _Process:
         """Asks for a batch.
 
         Raises:
-            Exception: What pickle says of indices that cannot be pickled.
+            Exception: The exception of pickle for indices that cannot be pickled.
         """
         slot = self.slots.take()
         try:
@@ -147,7 +147,7 @@ class _Process:
         self._send(content, slot)
 
     def answers(self, run: int) -> list[Answer]:
-        """What has arrived, without waiting.
+        """The answers that have arrived, without waiting.
 
         Raises:
             EOFError: The process has ended.
@@ -174,7 +174,7 @@ class _Process:
                 content = memoryview(self._buffer)[LENGTH.size : LENGTH.size + size]
             answer: Answer = pickle.loads(content)
             self._take(answer, run, found)
-            LENGTH.pack_into(self._buffer, 0, 0)  # Ctrl-C before here reads it once more
+            LENGTH.pack_into(self._buffer, 0, 0)  # after Ctrl-C before this line it is read again
 
     def _take(self, answer: Answer, run: int, found: list[Answer]) -> None:
         if answer.number != run:
@@ -187,7 +187,8 @@ class _Process:
             found.append(answer)
 
     def content(self, answer: Answer) -> Any:
-        """The batch of an answer, or what was raised; its slot is used again once that is gone."""
+        """The batch or exception of an answer; its slot is used again when the batch is
+        collected."""
         slot = self.pending.pop(answer.task)
         self.asked.pop(answer.task, None)
         if not answer.size:
@@ -204,7 +205,7 @@ class _Process:
     # ---- The end ----
 
     def death(self) -> WorkerError:
-        """Why the process has ended, and with what."""
+        """The error for the end of the process, with its status."""
         self.process.join(2)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
@@ -226,11 +227,10 @@ class _Process:
             return ""
 
     def forget(self) -> None:
-        """In a fork of the program, be it a worker, which may have the same file."""
+        """In a fork of the program, also in a worker, which may have the same file."""
         self.socket.close()
 
     def close(self) -> None:
-        """Closes what is shared with the process."""
         self.socket.close()
         self._file.close()
 
@@ -244,14 +244,15 @@ def _few(indices: Any) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Any:
-    """Without Python's warning of a fork of threads: those of this package are not needed there."""
+    """Suppresses Python's warning of a fork of threads: the fork does not need this package's
+    threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
 
 
 def _end(pid: int, processes: list[_Process]) -> None:
-    """Closes the connections, which ends the processes; in a fork of the program only there."""
+    """Closes the connections, which ends the processes; in a fork of the program it only closes."""
     is_program = pid == os.getpid()
     for one in processes:
         if is_program:
@@ -267,18 +268,18 @@ class Workers:
 
     Attributes:
         processes: One for each worker.
-        run: Number of the epoch's run.
+        run: The number of the epoch's run.
         pid: The process of the program; a fork of it has no workers.
     """
 
     def __init__(
         self, how: Fetching, count: int, init: Callable[[int], Any] | None, context: Any, seed: int
     ) -> None:
-        """Starts them.
+        """Starts the processes.
 
         Args:
-            how: What makes batches.
-            count: How many.
+            how: How batches are made.
+            count: The number of workers.
             init: worker_init_fn.
             context: A context of multiprocessing; None: its default.
             seed: Worker i has seed + i.
@@ -314,11 +315,11 @@ class Workers:
             self._by_fd[one.socket.fileno()] = one
 
     def begin(self, key: int, places: Sequence[Any], epoch: int | None) -> None:
-        """An epoch begins.
+        """Begins an epoch.
 
         Args:
             key: The key of the random numbers of iterable datasets.
-            places: Where each worker goes on in one.
+            places: The place of each worker in an iterable dataset.
             epoch: As of Stream.
         """
         self.run += 1
@@ -326,7 +327,7 @@ class Workers:
             one.begin(Begin(self.run, mixed(key, one.number), place, epoch))
 
     def receive(self, wait_ms: int) -> list[tuple[_Process, Answer]]:
-        """The answers that are there; waits for one at most so long.
+        """The answers that have arrived; waits at most this long for one.
 
         Raises:
             WorkerError: A process has ended.
@@ -358,7 +359,7 @@ class Workers:
 def _context(
     context: Any, how: Fetching, init: Callable[[int], Any] | None
 ) -> tuple[Any, Fetching | SharedPickle]:
-    """A context of multiprocessing, and what its processes get."""
+    """A context of multiprocessing, and the argument for its processes."""
     is_default = context is None
     if is_default:
         context = multiprocessing.get_context()
@@ -376,7 +377,7 @@ def _context(
 
 
 def _preload(context: Any) -> None:
-    """Has the server of new processes import torch once, if it does not run already."""
+    """Makes the server of new processes import torch once, if it does not run already."""
     if context.get_start_method() != "forkserver":
         return
     from multiprocessing import forkserver
@@ -390,7 +391,7 @@ def _preload(context: Any) -> None:
 
 
 def pin(batch: Any) -> Any:
-    """A batch in pinned memory of the accelerator that torch has."""
+    """A batch in pinned memory of torch's accelerator."""
     from torch.utils.data._utils.pin_memory import pin_memory
 
     accelerator = torch.accelerator.current_accelerator()
