@@ -76,14 +76,14 @@ $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files or images will be refused')
 
-# Uses the library that Python has loaded, or else the one beside it, in site-packages or in a clone.
+# It uses the libpyflowdata.so that Python has loaded, or else the one beside it, in site-packages or a clone.
 $(KIT): $(KIT_OBJECTS) $(LIBRARY) $(KIT_DIR)/csrc/pyflowdata_kit.map
 	$(call DO,link) $(LINK) -Wl,--version-script=$(KIT_DIR)/csrc/pyflowdata_kit.map -Wl,--gc-sections \
 	    -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../pyflowdata:$$ORIGIN/../../pyflowdata' \
 	    -o $@ $(KIT_OBJECTS) $(LIBRARY) -lm -ldl
 
-# What Python knows of the headers, and the types of the ops: written by Python alone, which has to have
-# nothing installed.  Without Python they are left out, and the libraries are made all the same.
+# The declarations of the headers for cffi, and the types of the ops.  Any Python writes them, without
+# packages.  Without Python they are left out, and the libraries are made all the same.
 WRITE = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
     { echo '  $@ is left out: there is no $(PYTHON) of 3.10 or newer'; exit 0; }; echo '  write $@' && $(PYTHON)
 LISTS := $(wildcard csrc/registry/builtin_*.c)
@@ -94,7 +94,7 @@ $(STUB): $(LIBRARY) $(addprefix pyflowdata/nodes/,op_facts.py op_texts.py stubs.
          tools/c_headers.py tools/write_stubs.py
 	$(WRITE) -m tools.write_stubs $(LIBRARY) $@
 
-# Moved into place, so that a process that has the old library mapped keeps it.
+# A new file is moved into place, so that a process that has mapped the old library keeps the old one.
 INTO_PACKAGE = @cp $< $@.new && mv -f $@.new $@
 pyflowdata/%.so: $(BUILD)/%.so
 	$(INTO_PACKAGE)
@@ -125,10 +125,10 @@ $(BUILD)/flags: always
 -include $(OBJECTS:.o=.d) $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
-# Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
+# Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
-# Each name is one of tools/requirements.py, and comes after what stands on its right.
+# tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/test .venv/docs: .venv/train
 .venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages: .venv/test
 .venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
@@ -149,7 +149,7 @@ IN_VENV := .venv/bin/python
 train: all .venv/train
 	$(IN_VENV) tests/test_mini_dataloader.py $(ARGS)
 
-# Runs the C tests beside each other.  LAUNCH: what is in front of each.
+# Runs the C tests in parallel.  LAUNCH is the command in front of each.
 run-c-tests: $(LAYOUT) $(C_TESTS:%=%-run)
 $(C_TESTS:%=%-run): %-run: %
 	@ulimit -c 0; echo '$<' && $(LAUNCH) $<
@@ -178,14 +178,14 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
-# Loaders with planted bottlenecks: their reports name these, and the remedies help.  It measures, so
-# it is for a machine that does nothing else.
+# Loaders with planted bottlenecks: the reports name them, and the remedies help.  The tests measure, so
+# run them on a machine that does nothing else.
 #: 2 test-reports  planted bottlenecks, which it measures: on an idle machine
 test-reports: all .venv/test
 	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
 
-# With the packages of an integration, which go into .venv; `make test` skips what is not there.
-# Their libraries have threads and processes of their own.
+# Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
+# absent packages.  These libraries have threads and processes of their own, so JOBS is small.
 test-torch test-jax test-numba test-trainers: JOBS = 2
 #: 2 test-torch  with torch, Lightning and accelerate, which it adds to .venv
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
@@ -209,7 +209,7 @@ test-trainers: all .venv/trainers
 #: 2 test-ray  with Ray, which it adds to .venv
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py tests/trainers/test_ray_train.py $(ARGS)
-# The pages that reports are, and the site, in a browser.
+# The pages of reports, and the site, in a browser.
 #: 2 test-pages  report pages in Chromium, which it installs, and playwright in .venv
 test-pages: docs .venv/pages
 	@tools/install_packages 'pages in a browser' chromium
@@ -235,8 +235,8 @@ run-fuzz: all .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py \
 	    tests/images/test_damaged_images.py $(ARGS)
 
-# The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not
-# depend on optimization, and none depend on debugging symbols.
+# The parts run in parallel.  `objects` gives the warnings of one compiler.  The warnings of clang do not
+# depend on optimization, and no warnings depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 #: 1 check  warnings of every compiler, types, layers, exported symbols
 check: check-warnings check-lines check-types check-tests
@@ -280,7 +280,7 @@ docs-serve: all .venv/docs
 pictures: all .venv/train
 	$(IN_VENV) -m tools.site.pictures
 
-# After a change of the headers: the files that pin the layout of op.h, which may only grow.
+# For use after a change of the headers.  The layout of op.h may only grow.
 #: 5 abi  writes the files that pin the layout of op.h
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
@@ -356,7 +356,7 @@ clean:
 	rm -rf build dist pyflowdata/*.so $(DECLARED) $(STUB) pyflowdata_kit kit/pyflowdata_kit/*.so kit/build \
 	    *.egg-info kit/*.egg-info
 
-# Made of the lines "#: GROUP TARGET  text" that stand above the targets.
+# `make help` prints the lines "#: GROUP TARGET  text" above the targets.
 GROUPS := Begin here|More tests|Deep checks|Speed|Docs and releases
 help:
 	@awk -v titles='$(GROUPS)' '/^#: / { target = $$3 == "all" ? "" : " " $$3; group = $$2; \

@@ -2,9 +2,9 @@
 
     python -m tools.declarations pyflowdata/native/declared.py
 
-`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them
-only its part in C is imported, and neither a parser nor a lock is needed later.  cffi could write
-them, but `make` needs nothing that would have to be installed; a test compares what both say.
+`make` runs this program for each module.  The modules are in the form that cffi calls out-of-line
+ABI mode: a process then imports only the C part of cffi, and needs neither a parser nor a lock.
+cffi could write the modules, but `make` must not need a package; a test compares both texts.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tools.fetch_torch_tests [FOLDER]
 
-They are of pinned versions, and their SHA-256 is checked.  FOLDER has them already, at the same
-paths below it, for a machine without network.  tests/trainers/test_torch_own_tests.py runs them.
+The versions are pinned, and the SHA-256 of each file is checked.  On a machine without network,
+FOLDER has the files, at the same paths.  tests/trainers/test_torch_own_tests.py runs them.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
 
 For each library there are tests/fixtures/make_LIBRARY.py, which is called with an empty folder to
 fill, tests/fixtures/requirements-LIBRARY.txt and the folder tests/fixtures/LIBRARY.  Each has a
-virtual environment of its own in build/fixtures.  Files that a library does not write the same way
-twice stand in the script's list NOT_REPRODUCIBLE, as names or patterns: only whether they are made
-is looked at.
+virtual environment of its own in build/fixtures.  The list NOT_REPRODUCIBLE of a script
+has names or patterns of files that its library writes differently each time: these files only have
+to be written.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tools.write_stubs LIBRARY [FILE]
 
-`make` runs it, with the library that it has built and with nothing but Python: ctypes reads the
-registry, and of the package only modules are imported that need nothing else either.
+`make` runs this program with the library that it has built, and no package has to be installed:
+ctypes reads the registry, and only those modules of pyflowdata are imported that need no other.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the site adds to the pages of docs/, as MkDocs calls it: the reference, the sources that
-pages link to, descriptions, pictures in the colours of the page, and a search without a server.
+"""The hooks of MkDocs.  They add to the pages of docs/: the reference, the sources that pages
+link to, descriptions, pictures in the colours of the page, and a search without a server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The groups of ops: the folder of an op's C file decides, and for images a table of their page.
 
-Nothing else names groups: the pages of the reference, their order and their links are made of this.
+Only this module names groups: the pages of the reference, their order and their links follow.
 """
 
 from __future__ import annotations

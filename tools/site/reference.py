@@ -1,6 +1,6 @@
 """The API reference: pages made of the registry, docstrings, parsers and headers.
 
-`sections()` is all of it; nothing here needs the program that makes the site.
+`sections()` returns all pages; this module does not need MkDocs.
 """
 
 from __future__ import annotations

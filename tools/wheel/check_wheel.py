@@ -2,8 +2,8 @@
 
     python tools/wheel/check_wheel.py --glibc 2.28 dist/*.whl
 
-auditwheel looks at what the libraries need when they are loaded; the scan here at every version of
-a symbol of glibc in every library, and at what they export.
+auditwheel checks the libraries that are needed for loading.  This program checks the versions of
+all symbols of glibc in every library, and the symbols that the libraries export.
 """
 
 from __future__ import annotations
