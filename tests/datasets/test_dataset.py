@@ -257,7 +257,7 @@ def test_repr_says_what_it_is(path):
 
 def test_a_data_set_knows_its_fields(data):
     assert "x" in data and "z" not in data
-    with pytest.raises(TypeError, match="names of its fields"):
+    with pytest.raises(TypeError, match="`in` takes the name of a field"):
         3 in data  # noqa: B015
     assert bool(data) and not data.take(0) and len(data.head(3)) == 3
 

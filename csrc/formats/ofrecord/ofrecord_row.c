@@ -312,7 +312,7 @@ pfd_status pfd_of_row_find(const pfd_of_row *self, pfd_of_feature *out, pfd_erro
 pfd_status pfd_of_row_bytes(const pfd_of_row *self, const pfd_of_feature *feature,
                             pfd_wire_cursor *value, pfd_error *err)
 {
-    const uint8_t *place;
+    const uint8_t *place = NULL;
     int64_t count = of_bytes(feature, value, &place);
     if (count == 1) return PFD_OK;
     if (count < 0) return pfd_of_row_fail_damaged(self, place, err);
