@@ -102,12 +102,6 @@ def test_a_header_with_one_includer_is_part_of_it():
     assert not alone, "\n" + "\n".join(alone)
 
 
-def test_names_of_files_in_c_are_unique():
-    counts = Counter(path.name for path in files_of("csrc", ".c", ".h"))
-    twice = [path for path in files_of("csrc", ".c", ".h") if counts[path.name] > 1]
-    assert not twice, f"the name of a file in csrc is there once: {', '.join(map(str, twice))}"
-
-
 # ---- Python -------------------------------------------------------------------------------------
 
 

@@ -7,10 +7,9 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-_SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
 # Of code in HTML; names break after underscores.
 _CODE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "*": "&#42;", "_": "&#95;<wbr>"}
-_SECTION = re.compile(rf"^(?:Args|Attributes|Returns|Yields|Raises):$")
+_SECTION = re.compile(r"^(?:Args|Attributes|Returns|Yields|Raises):$")
 _ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*)(?: \(([^)]*)\))?: (.*)$", re.S)
 
 

@@ -1,4 +1,4 @@
-/* The probe that recognises a file of the format, and the ops that read it. */
+/* The format of mini's text files, lines of two numbers: its probe, and the ops that read it. */
 #include "formats/mini/mini_parser.h"
 #include "parse/first_bytes.h"
 

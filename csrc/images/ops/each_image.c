@@ -1,4 +1,4 @@
-/* Image by image. */
+/* Runs an op that makes an image of each image, one image after the other. */
 #include "images/ops/each_image.h"
 
 #include "images/pixels/random_draws.h"

@@ -202,7 +202,8 @@ static int32_t has_free_slot(pfd_loader *l)
     return l->free_slots || (pfd_slot_pool_has_budget(l) && pfd_slot_pool_grow(l));
 }
 
-pfd_slot *pfd_slot_pool_take(pfd_loader *l)
+/* NULL: there is neither a free slot nor memory for one. */
+static pfd_slot *take_slot(pfd_loader *l)
 {
     if (!has_free_slot(l)) return NULL;
     if (l->plan.num_ragged && !expect_values(l, l->free_slots)) return NULL;
@@ -264,7 +265,7 @@ pfd_slot *pfd_ring_add(pfd_loader *l)
         l->counters.was_full = 1;
         return NULL;
     }
-    pfd_slot *slot = pfd_slot_pool_take(l);
+    pfd_slot *slot = take_slot(l);
     pfd_counters_note_memory(&l->counters, slot != NULL);
     if (!slot) return NULL;
     slot->batch.epoch = l->next_epoch;

@@ -13,8 +13,8 @@ int64_t pfd_slot_cost(const pfd_plan *plan); /* bytes of a slot, all that belong
 pfd_slot *pfd_slot_of(void *memory);         /* of a delivered batch */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
-pfd_slot *pfd_slot_pool_take(pfd_loader *loader); /* NULL: neither a free slot nor memory for one */
-/* The same for a batch outside the ring, which does not wait for room for its values. */
+/* A slot for a batch outside the ring, which does not wait for room for its values.  NULL: there is
+ * neither a free slot nor memory for one. */
 pfd_slot *pfd_slot_pool_take_at_once(pfd_loader *loader);
 void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
 void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after its records came */

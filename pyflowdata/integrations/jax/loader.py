@@ -1,4 +1,4 @@
-"""Batches as jax arrays: on one device, or sharded over the devices of all processes."""
+"""JaxLoader: the batches of a DataLoader as jax arrays."""
 
 from __future__ import annotations
 
