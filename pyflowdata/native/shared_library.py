@@ -6,6 +6,7 @@ than the sources, as after a switch of the branch: what fails then says so.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import zlib
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,7 @@ def _check_sources(checksums: Mapping[str, int]) -> None:
             raise ImportError(f"{path} is not what the library was made of; {BUILD_HINT}")
 
 
+@functools.cache  # a look at all sources takes milliseconds
 def newer_source_hint(library: Path) -> str:
     """What to add to the message where the library lacks a name: "", unless a source is newer."""
     made = library.stat().st_mtime
