@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import native  # first: it handles Ctrl-C while the rest is imported
+from . import native  # first: it says what ends a command while the rest is imported
 from . import ops
 from .errors import (
     CancelledError,
@@ -76,6 +76,7 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "World",
+    "audit",
     "from_arrays",
     "graph",
     "include_dir",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from .datasets import Batches, Dataset, from_arrays, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .insight.graph_drawing import Graph, graph
+    from .loader.audit import audit
     from .loader.sinks import Sink, sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`
     from .insight.progress import Progress
@@ -123,6 +125,7 @@ else:  # a type checker finds unknown names by itself
         "Stall": "insight.stalls",
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
+        "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
         "graph": "insight.graph_drawing",

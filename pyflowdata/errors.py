@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-__all__ = [
-    "CancelledError",
-    "CompileError",
-    "CorruptDataError",
-    "Error",
-    "FileError",
-    "InternalError",
-    "InvalidArgumentError",
-    "OutOfMemoryError",
-    "StallWarning",
-    "UnsupportedError",
-    "UserFunctionError",
-]
-
-
 # See `Error.reason`.
-Reason = Literal["no-records", "rest-unreadable", "world-size"]
+Reason = Literal["no-records", "rest-unreadable", "world-size", "transient", "environment"]
 
 _LONGEST = 200  # characters of a value in a message
+
+
+def printable(text: str, kept: str = "") -> str:
+    """The text with a backslash escape for each character that is not printed as itself, except for
+    those in `kept`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in kept else one.encode("unicode_escape").decode("ascii")
+        for one in text
+    )
 
 
 def shown(value: object) -> str:
@@ -35,7 +31,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(value).__name__} without a repr()>"
-    text = text.replace("\n", " ")
+    text = printable(text.replace("\n", " "))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
@@ -52,7 +48,9 @@ class Error(Exception):
         reason: The cause, for programs; None in most cases.  "no-records": the files are not
             damaged, and have no record.  "rest-unreadable": the rest of the stream cannot be
             read, so further calls fail in the same way.  "world-size": the attrs do not fit the
-            number of ranks.
+            number of ranks.  "transient": a file or a thread was tried several times in vain, as
+            when a network fails for a while.  "environment": the machine refused, for rights,
+            descriptors, memory or a disk.
         records: Number of whole records of `file` before the damage, or None.
         attr: Name of the wrong attr of the op, or None.
         row: 0-based number of the row that failed, among those that an op was called with, or
@@ -86,8 +84,8 @@ class Error(Exception):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        # A name that is not UTF-8 has surrogates, which cannot be printed.
-        place = (self.file or "").encode("utf-8", "backslashreplace").decode("utf-8")
+        # A name or text of a file may have escape sequences of terminals, or be no UTF-8.
+        place = printable(self.file or "")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
         details = []
@@ -99,7 +97,8 @@ class Error(Exception):
             details.append(f"byte {self.byte}")
         if details:
             place += f"{' ' if place else ''}({', '.join(details)})"
-        return ": ".join(part for part in (self.op, place, self.message) if part)
+        message = printable(self.message, kept="\n\t")
+        return ": ".join(part for part in (self.op, place, message) if part)
 
     def __str__(self) -> str:
         return self._text()
@@ -162,6 +161,6 @@ class StallWarning(RuntimeWarning):
     """next() of a loader has waited for a batch for 60 seconds, or PYFLOWDATA_STALL_SECONDS of the
     environment: the text says which thread is at work on it, in which op, on which records.
 
-    It is given once for a wait, by a thread of its own, for the line that called next().  Where a
+    It is given once for a wait, by a separate thread, for the line that called next().  Where a
     filter makes it an error, next() raises it.
     """

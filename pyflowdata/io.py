@@ -14,6 +14,7 @@ from .formats import Writer
 from .formats.csv import CSVWriter
 from .formats.idx import IDXWriter
 from .formats.imagefolder import ImageFolderWriter
+from .formats.json import JSONLinesWriter
 from .formats.megatron import MegatronWriter
 from .formats.npy import NpyWriter
 from .formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
@@ -32,6 +33,7 @@ __all__ = [
     "CSVWriter",
     "IDXWriter",
     "ImageFolderWriter",
+    "JSONLinesWriter",
     "MegatronWriter",
     "NpyWriter",
     "OFRecordWriter",

@@ -98,7 +98,7 @@ class _BuildPlugin(build_ext):
 
 
 class _PlatformWheel(bdist_wheel):
-    """For one platform, but any Python 3, unless there are extension modules of Python as well."""
+    """A wheel for one platform and any Python 3, unless it has extension modules of Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
         python, abi, platform = super().get_tag()

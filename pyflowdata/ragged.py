@@ -268,7 +268,7 @@ class Ragged:
 
     def _repr_html_(self) -> str:
         """For notebooks: the repr(), and the beginning of the first rows."""
-        from .words.html_text import code, joined, note, table, title
+        from .words.html_text import code, element, note, table, title
 
         rows = []
         for index in range(min(len(self), _ROWS_SHOWN)):
@@ -278,7 +278,7 @@ class Ragged:
             rows.append((index, str(row.shape), code(f"{first}{rest}")))
         more = f"and {len(self) - _ROWS_SHOWN} more rows" if len(self) > _ROWS_SHOWN else ""
         head = ("row", "shape", "elements")
-        return joined(title(repr(self)), table(rows, head) if rows else "", note(more))
+        return element("div", title(repr(self)), table(rows, head) if rows else "", note(more))
 
     # ---- Copies -------------------------------------------------------------------------------
 

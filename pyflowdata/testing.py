@@ -8,12 +8,15 @@
 
 The op runs in separate processes: a crash or an endless loop is a finding like any other.
 `pyflowdata check` does the same on the command line; docs/reference/check.md explains the report.
-The checks are in a package of their own: `pip install pyflowdata-kit`.
+The checks are in a separate package, the kit; where it is absent, an error says how to
+install it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from .words import remedies
 
 if TYPE_CHECKING:
     from pyflowdata_kit.testing import (
@@ -52,7 +55,7 @@ def __getattr__(name: str) -> Any:
         if failure.name != "pyflowdata_kit":
             raise
         raise ModuleNotFoundError(
-            f"{__name__}.{name} is in a package of its own: pip install pyflowdata-kit",
+            f"{__name__}.{name} is in a separate package: {remedies.KIT}",
             name=failure.name,
         ) from None
     return getattr(testing, name)

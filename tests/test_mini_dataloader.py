@@ -125,7 +125,7 @@ def test_the_model_learns_that_y_is_two_x(capsys):
 
 
 def test_a_seed_prints_the_same_losses_at_any_number_of_threads(tmp_path, capsys):
-    """In a process of its own as in this one."""
+    """In a separate process as in this one."""
     given = ["--steps", "300", "--seed", "7"]
 
     def output(*options: str) -> str:

@@ -3,7 +3,7 @@
     python -m tools.page_types build/pages
 
 A page is a module whose lines are those of the page, so that an error names the line to mend; a
-block with a title is a module of its own.
+block with a title is a separate module.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ TABLES = [
         [table.MICROSECONDS, table.CPU_MICROSECONDS, table.RATE, table.MEMORY, table.CHECK],
     ),
     Table(
-        "Size of the data: time to the first batch, with the index built anew, and memory",
+        "Size of the data: time to the first batch, with a new index, and memory",
         "data",
         [
             table.SIZE,

@@ -61,7 +61,7 @@ int32_t pfd_simd_of_cpu(void); /* the best level that the processor has */
 /* The level to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
  * plain, avx2 or avx512; plain or neon on ARM.  The variable is read once. */
 int32_t pfd_simd_level(void);
-const char *pfd_simd_name(void); /* of that level, as in PYFLOWDATA_SIMD */
+const char *pfd_simd_name(void); /* name of that level, as in PYFLOWDATA_SIMD */
 
 /* 1: PYFLOWDATA_SIMD is "plain"; for instructions outside the levels. */
 int32_t pfd_simd_is_plain(void);

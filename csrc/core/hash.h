@@ -41,4 +41,11 @@ pfd_crc32c_fn pfd_crc32c_at(int32_t i);
 
 /* XXH64, Y. Collet's hash of bytes, seed 0: a checksum that OneRec and MDS files have. */
 uint64_t pfd_xxh64(const void *data, int64_t size); /* as in pyflowdata.h */
+
+/* ---- XXH3, 128 bits -------------------------------------------------------------------------- */
+
+enum { PFD_XXH128_BYTES = 16 };
+
+/* XXH3-128, Y. Collet's hash of bytes, seed 0: the checksum of files/seal.h. */
+void pfd_xxh128(const void *data, int64_t size, uint8_t *digest); /* as in pyflowdata.h */
 #endif

@@ -1,4 +1,4 @@
-/* One queue of loops, one lock that is taken once per chunk.
+/* The pool has one queue of loops; a thread takes the queue's lock once per chunk.
  *
  * Waking a thread costs more than a small chunk: two threads that take turns at half a microsecond
  * of work burn twice the time of one. So another thread is woken only when enough work waits, by
@@ -7,6 +7,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/system_calls.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -70,7 +71,7 @@ void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage)
 /* ---- The pool -------------------------------------------------------------------------------- */
 
 enum {
-    WORTH_A_WAKE_NS = 20 * 1000, /* of waiting work, for each running thread */
+    WORTH_A_WAKE_NS = 20 * 1000, /* time of waiting work, for each running thread */
     SAMPLE_EVERY = 8,            /* chunks; a power of two */
 };
 
@@ -101,6 +102,7 @@ struct pfd_thread_pool {
     int32_t idle;  /* threads that wait and were not signalled */
     int32_t woken; /* signalled, not running yet */
     int32_t stop;
+    const pfd_bounds *bounds; /* borrowed; may be NULL */
     int32_t num_threads; /* that work: the first ones of those started */
     int32_t num_started, most_threads;
     int64_t thread_ns, since_ns; /* thread_ns: until since_ns, when num_threads changed last */
@@ -243,7 +245,7 @@ static int start_thread(pool_thread *self)
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&self->thread, NULL, work, self);
+    int failure = pfd_sys_thread(self->pool->bounds, &self->thread, work, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
 }
@@ -277,14 +279,15 @@ int32_t pfd_thread_pool_set_threads(pfd_thread_pool *pool, int32_t num_threads)
     return num_threads;
 }
 
-pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
-                                  pfd_error *err)
+pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads,
+                                  const pfd_bounds *bounds, pfd_thread_pool **out, pfd_error *err)
 {
     size_t bytes = sizeof(pfd_thread_pool) + (size_t)most_threads * sizeof(pool_thread);
     pfd_thread_pool *pool = calloc(1, bytes);
     if (!pool) return pfd_fail_memory(err, (int64_t)bytes, "the thread pool");
     pool->chunk_ns = WORTH_A_WAKE_NS; /* until one is measured */
     pool->most_threads = most_threads;
+    pool->bounds = bounds;
     pool->since_ns = pfd_clock_ns();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
@@ -294,6 +297,7 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd
         (void)pfd_fail(err, PFD_OUT_OF_MEMORY,
                        "thread %d of num_threads = %d could not be started: %s",
                        pool->num_started + 1, num_threads, strerror(failure));
+        (void)pfd_error_set_errno(err, failure);
         pfd_thread_pool_free(pool);
         return err->status;
     }
@@ -435,7 +439,7 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
     int64_t chunks = (n + chunk - 1) / chunk;
     if (num_threads > chunks) num_threads = (int32_t)chunks;
     int32_t others = num_threads - 1;
-    if (others < 1 || pfd_thread_pool_create(others, others, &pool, err) != PFD_OK) {
+    if (others < 1 || pfd_thread_pool_create(others, others, NULL, &pool, err) != PFD_OK) {
         pfd_error_clear(err);
         return pfd_single_thread_loop(n, chunk, fn, ctx, 0, err);
     }

@@ -12,7 +12,7 @@
  */
 #ifndef PFD_CORE_MULTI_THREAD_LOOP_H
 #define PFD_CORE_MULTI_THREAD_LOOP_H
-#include "pyflowdata/op.h"
+#include "core/scratch.h"
 
 /* ---- What the kernel counted for a thread ---------------------------------------------------- */
 
@@ -23,7 +23,7 @@ typedef struct pfd_thread_usage {
     int64_t major_faults; /* pages of files that were waited for */
 } pfd_thread_usage;
 
-int32_t pfd_thread_system_id(void); /* of the calling thread */
+int32_t pfd_thread_system_id(void); /* number of the calling thread */
 
 /* Adds the numbers of a thread to *usage; those that the kernel does not tell stay as they are. */
 void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage);
@@ -62,8 +62,8 @@ typedef struct pfd_pool_counts {
 } pfd_pool_counts;
 
 /* Makes a pool in which num_threads work at first, and up to most_threads may work later. */
-pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
-                                  pfd_error *err);
+pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads,
+                                  const pfd_bounds *bounds, pfd_thread_pool **out, pfd_error *err);
 
 /* Lets `num_threads` threads work, at most most_threads of them.  Those that have not run before
  * are started; those that are too many end their current chunk, and wait.  One call at a time.

@@ -36,6 +36,16 @@
         return PFD_OK;                                                                             \
     }
 
+/* Defines compute() of a reader whose rows are the bytes of its records. */
+#define PFD_COMPUTE_BYTES                                                                          \
+    static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
+    {                                                                                              \
+        (void)err;                                                                                 \
+        for (int64_t i = 0; i < args->num_rows; i++)                                               \
+            pfd_set_row(args, 0, i, args->records[i].data, args->records[i].size);                 \
+        return PFD_OK;                                                                             \
+    }
+
 /* Defines open_source() of a reader whose records are frames that the function `find` finds. */
 #define PFD_OPEN_FRAMES(find)                                                                      \
     static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)      \
@@ -50,6 +60,20 @@
     {                                                                                              \
         return ((const owner *)source)->number;                                                    \
     }
+
+/* Points ragged row i of an output at n elements, which outlive the call. */
+static inline void pfd_set_row(const pfd_compute_args *args, int32_t output, int64_t i,
+                               const void *data, int64_t n)
+{
+    args->outputs[output]->rows[i] = (pfd_ragged_row){.data = data, .num_elements = n};
+}
+
+/* Passes a status on; a failure is one of row i. */
+static inline pfd_status pfd_in_row(pfd_status status, int64_t i, pfd_error *err)
+{
+    if (status != PFD_OK) err->row = i;
+    return status;
+}
 
 /* The end of open(): *out gets the source; if `status` is a failure, the source is closed. */
 static inline pfd_status pfd_source_opened(pfd_status status, const pfd_source_methods *methods,

@@ -27,11 +27,15 @@ static void distribute(const uint64_t *keys, int64_t n, int digit, uint32_t *cou
 void pfd_radix_sort(const uint64_t *keys, int64_t n, uint32_t *order, uint32_t *work)
 {
     uint32_t *from = order, *to = work;
-    for (int64_t i = 0; i < n; i++) from[i] = (uint32_t)i;
+    uint64_t differing = 0; /* bits */
+    for (int64_t i = 0; i < n; i++) {
+        from[i] = (uint32_t)i;
+        differing |= keys[i] ^ keys[0];
+    }
     for (int digit = 0; digit < num_digits; digit++) {
+        if (digit_of(differing, digit) == 0) continue;
         uint32_t counts[num_values] = {0};
         for (int64_t i = 0; i < n; i++) counts[digit_of(keys[i], digit)]++;
-        if (n == 0 || counts[digit_of(keys[0], digit)] == (uint32_t)n) continue;
         distribute(keys, n, digit, counts, from, to);
         uint32_t *sorted = to;
         to = from;

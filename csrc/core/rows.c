@@ -1,6 +1,7 @@
 /* Rows, whether their tensor is dense or ragged; their copies and their form in files. */
 #include "core/rows.h"
 
+#include "core/convert.h"
 #include "core/error.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -100,6 +101,22 @@ void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
     return pfd_row_points_at(args, output, i, data, shape, err) ? data : NULL;
 }
 
+uint8_t *pfd_equal_rows_to_write(const pfd_compute_args *args, int32_t output,
+                                 const int64_t *shape, int64_t *row_bytes)
+{
+    const pfd_tensor *out = args->outputs[output];
+    int64_t elements = 1, total;
+    for (int32_t d = 0; d < out->type.ndim; d++)
+        if (__builtin_mul_overflow(elements, shape[d], &elements)) return NULL;
+    if (__builtin_mul_overflow(elements, pfd_dtype_size(out->type.dtype), row_bytes) ||
+        __builtin_mul_overflow(*row_bytes, args->num_rows, &total))
+        return NULL;
+    uint8_t *data = args->host->alloc(args->scratch, total);
+    for (int64_t i = 0; data && i < args->num_rows; i++)
+        out->rows[i] = (pfd_ragged_row){data + i * *row_bytes, elements, shape};
+    return data;
+}
+
 /* ---- Parts of arrays, and padding ------------------------------------------------------------ */
 
 void pfd_copy_box(const uint8_t *from, const int64_t *from_strides, uint8_t *to,
@@ -171,12 +188,20 @@ void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t 
     pfd_copy_box(from, from_strides, to, to_strides, counts, outer, run);
 }
 
-int32_t pfd_mask_dims(const pfd_row_type *in, const pfd_row_type *out)
+pfd_status pfd_infer_padding(const pfd_infer_args *args, double value, pfd_error *err)
 {
-    int32_t ndim = 1;
+    const pfd_row_type *in = &args->inputs[0], *out = &args->outputs[0];
+    pfd_row_type *mask = &args->outputs[1], *lengths = &args->outputs[2];
+    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(value, in->dtype))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "value = %g; the rows are %s, which holds %s",
+                        value, pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
+    *mask = *out;
+    mask->dtype = PFD_BOOL;
+    mask->ndim = 1;
     for (int32_t d = 0; d < in->ndim; d++)
-        if (in->shape[d] < 0 || in->shape[d] != out->shape[d]) ndim = d + 1;
-    return ndim;
+        if (in->shape[d] < 0 || in->shape[d] != out->shape[d]) mask->ndim = d + 1;
+    *lengths = (pfd_row_type){.dtype = PFD_INT64, .ndim = mask->ndim > 1, .shape = {mask->ndim}};
+    return PFD_OK;
 }
 
 void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t ndim)

@@ -44,6 +44,11 @@ int32_t pfd_is_ragged(const pfd_row_type *type);
 void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
                        const int64_t *shape, pfd_error *err);
 
+/* Makes all rows of a ragged output have this shape, which outlives the call, back to back in the
+ * scratch.  NULL: out of memory. */
+uint8_t *pfd_equal_rows_to_write(const pfd_compute_args *args, int32_t output,
+                                 const int64_t *shape, int64_t *row_bytes);
+
 /* Points ragged row i of an output at existing memory, which outlives the call.  0: out of memory,
  * and *err says so. */
 int32_t pfd_row_points_at(const pfd_compute_args *args, int32_t output, int64_t i,
@@ -65,11 +70,12 @@ void pfd_fill(void *out, int64_t n, const void *element, int64_t element_bytes);
 void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t *out, int32_t ndim,
                    const void *element, int64_t element_bytes);
 
-/* The dimensions of the mask that belongs to rows padded from one type to another: up to the last
- * dimension that may be padded, at least one. */
-int32_t pfd_mask_dims(const pfd_row_type *in, const pfd_row_type *out);
+/* infer() of an op whose outputs are padded rows, their mask, and the lengths of the rows: infers
+ * the mask and the lengths from input 0 and output 0.  The mask has the dimensions up to the last
+ * one that may be padded, at least one.  Fails unless the rows can hold the value. */
+pfd_status pfd_infer_padding(const pfd_infer_args *args, double value, pfd_error *err);
 
-/* Writes the mask of an array padded that way: true for its own elements. */
+/* Writes the mask of a padded array: true for its own elements. */
 void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t ndim);
 
 /* ---- Rows as files store them ---------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* A bump allocator over a short list of blocks. */
+/* A scratch is a bump allocator over a short list of blocks. */
 #include "core/scratch.h"
 
 #include <inttypes.h>
@@ -15,8 +15,8 @@ typedef struct block {
 
 struct pfd_scratch {
     block *newest; /* allocations come from this one */
-    int64_t used;  /* of the newest */
-    int64_t held;  /* of all */
+    int64_t used;  /* bytes in use of the newest block */
+    int64_t held;  /* bytes of all blocks */
     int64_t refused; /* bytes in use with the alloc() that exceeded the bounds; 0: none did */
     const pfd_bounds *bounds; /* borrowed; may be NULL */
 };
@@ -110,6 +110,11 @@ void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from)
     scratch->bounds = from ? from->bounds : NULL;
 }
 
+const pfd_bounds *pfd_scratch_bounds(const pfd_scratch *scratch)
+{
+    return scratch ? scratch->bounds : NULL;
+}
+
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch)
 {
     return scratch->bounds &&
@@ -120,6 +125,11 @@ int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch)
 {
     int64_t most = scratch && scratch->bounds ? scratch->bounds->most_bytes : 0;
     return most > 0 ? most : INT64_MAX;
+}
+
+int64_t pfd_scratch_refused(const pfd_scratch *scratch)
+{
+    return scratch->refused;
 }
 
 pfd_status pfd_scratch_explain(const pfd_scratch *scratch, pfd_status status, pfd_error *err)

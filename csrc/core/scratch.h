@@ -13,7 +13,9 @@
 /* The limits of a loader's work. */
 typedef struct pfd_bounds {
     _Atomic int32_t cancelled; /* 1: give up */
-    int64_t most_bytes;        /* of a scratch, or of a window of a stream; 0: any number */
+    int64_t most_bytes;        /* limit of a scratch, or of a window of a stream; 0: none */
+    _Atomic int64_t *retries;  /* calls of the system that were tried again; NULL: not counted */
+    int32_t (*is_interrupted)(void *unused); /* as of pfd_loader_options */
 } pfd_bounds;
 
 pfd_scratch *pfd_scratch_create(void);       /* NULL: out of memory */
@@ -27,8 +29,12 @@ void pfd_scratch_reset(pfd_scratch *scratch); /* earlier allocations become inva
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
 /* Uses the bounds of another scratch, which may be NULL. */
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);
+const pfd_bounds *pfd_scratch_bounds(const pfd_scratch *scratch); /* NULL: none; of NULL too */
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch);
 int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch); /* INT64_MAX: any number; of NULL too */
+
+/* Bytes that were in use together with those of the alloc() over the bounds; 0: none was. */
+int64_t pfd_scratch_refused(const pfd_scratch *scratch);
 
 /* Where the failure `status` in *err came from an alloc() over the bounds, the message says so.
  * Returns status. */

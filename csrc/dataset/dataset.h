@@ -56,7 +56,7 @@ typedef struct pfd_dataset_methods {
     int64_t (*num_batches)(const pfd_dataset *self);
     void (*batch)(const pfd_dataset *self, int64_t epoch, int64_t step, int64_t *begin,
                   int64_t *end);
-    int64_t (*most_rows)(const pfd_dataset *self); /* of a batch; NULL: all have batch_size rows */
+    int64_t (*most_rows)(const pfd_dataset *self); /* the most rows of a batch; NULL: batch_size */
 } pfd_dataset_methods;
 
 /* First member of every dataset's own struct. */

@@ -1,7 +1,7 @@
 /* dataset/decorator.h -- what decorators share: making one, reading ahead, and keeping records.
  *
  * Bytes from an inner dataset live as long as the scratch of that call.  A decorator that keeps
- * records for a later call reads through a feed, which has a scratch of its own, and copies what it
+ * records for a later call reads through a feed, which has its own scratch, and copies what it
  * keeps into cells.
  *
  * OWNERSHIP  A feed owns its scratch and borrows the inner dataset; a cell owns its copy.
@@ -28,7 +28,7 @@ int64_t pfd_decorator_size(const pfd_dataset *ds);
 
 typedef struct pfd_record_feed {
     pfd_dataset *inner;   /* borrowed */
-    pfd_scratch *scratch; /* of the fetched records */
+    pfd_scratch *scratch; /* memory of the fetched records */
     int64_t next, count;  /* fetched, not taken: records[next ... count) */
     int32_t ended;        /* the inner dataset's epoch is over */
     pfd_record records[PFD_RECORDS_PER_FEED];

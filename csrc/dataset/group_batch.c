@@ -34,7 +34,7 @@ typedef struct group_batch {
     pfd_group_fn group_of;
     const void *ctx;
 
-    int64_t capacity; /* of records, groups and buckets; 0 or a power of two */
+    int64_t capacity; /* room for records, groups and buckets; 0 or a power of two */
     waiting_record *records;
     pending_group *groups;
     int64_t *buckets; /* index into groups */
@@ -256,7 +256,7 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
         if (status == PFD_OK) remove_group(self, self->ready);
         else if (!pfd_error_can_pass(status, err)) return status;
     }
-    pfd_error_clear(err); /* of the damaged records that were skipped */
+    pfd_error_clear(err); /* the errors of the damaged records that were skipped */
     return PFD_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/decorator.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,15 @@ static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const 
                          ds->inner->methods->size(ds->inner));
     return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, permute, &permutation, scratch,
                                  out, err);
+}
+
+void pfd_shuffled(int64_t seed, int64_t epoch, const char *order_key, int64_t n, int64_t begin,
+                  int64_t count, int64_t *records)
+{
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation, pfd_random_key(seed, epoch, order_key), n);
+    for (int64_t i = 0; i < count; i++) records[i] = begin + i;
+    pfd_permute(&permutation, records, count, records);
 }
 
 static const pfd_dataset_methods random_shuffle_methods = {
@@ -173,12 +183,12 @@ static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t
 enum { most_known_blocks = 4096 };
 typedef struct known_window {
     uint64_t windows_key;
-    int64_t n, block_size, window_size; /* of the order; they and the key identify it */
+    int64_t n, block_size, window_size; /* numbers of the order; they and the key identify it */
     window at;
     pfd_permutation records;
     int64_t served; /* records so far */
     int32_t has_blocks;
-    int64_t first_records[most_known_blocks]; /* of the blocks, in the order of the slots */
+    int64_t first_records[most_known_blocks]; /* one for each slot */
 } known_window;
 
 static int32_t is_in(const known_window *known, const pfd_window_order *order, int64_t position)
@@ -529,7 +539,7 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
 typedef struct shuffle_buffer {
     shuffle base; /* base.base.position: records given out in base.base.epoch */
     pfd_record_feed feed;
-    uint64_t key;           /* of the epoch */
+    uint64_t key;           /* key of the epoch */
     pfd_record_cell *cells; /* the first `size` hold a record */
     int64_t size, capacity, buffer_size;
 } shuffle_buffer;
@@ -652,7 +662,7 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
         if (status == PFD_OK) status = replace(self, draw(self), err);
         if (status != PFD_OK && !pfd_error_can_pass(status, err)) return status;
     }
-    pfd_error_clear(err); /* of the damaged records that were skipped */
+    pfd_error_clear(err); /* the errors of the damaged records that were skipped */
     return PFD_OK;
 }
 

@@ -19,12 +19,12 @@ typedef struct pfd_window_order {
     int64_t n; /* records, at most 2^62 */
     int64_t block_size, window;
     int64_t num_slots;   /* blocks, the last one included */
-    int64_t last_slot;   /* of the last block, which may be short */
+    int64_t last_slot;   /* slot of the last block, which may be short */
     int64_t last_size;   /* records of it, at least 1 */
-    uint64_t reciprocal; /* of block_size, times 2^shift */
+    uint64_t reciprocal; /* 1 / block_size, times 2^shift */
     uint32_t shift;
-    uint64_t windows_key;   /* of the permutations of the records */
-    pfd_permutation blocks; /* of all blocks but the last */
+    uint64_t windows_key;   /* key of the permutations of the records */
+    pfd_permutation blocks; /* order of all blocks but the last */
 } pfd_window_order;
 
 /* 1 <= block_size * window <= PFD_MOST_WINDOW_RECORDS, both at least 1. */
@@ -68,11 +68,11 @@ void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_o
 
 typedef struct pfd_lanes {
     int64_t n, num_lanes, block_size;
-    int64_t rows;        /* of a lane, in a full batch */
+    int64_t rows;        /* rows of a lane, in a full batch */
     int64_t num_batches; /* the full ones of an epoch */
     int64_t num_whole;   /* blocks that are whole in a lane, the same number in each */
     int64_t last_block;
-    pfd_permutation blocks; /* of all blocks but the last */
+    pfd_permutation blocks; /* order of all blocks but the last */
 } pfd_lanes;
 
 /* `batch_size` is a multiple of num_lanes >= 1. */

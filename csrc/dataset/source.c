@@ -11,7 +11,7 @@ typedef struct source {
     pfd_dataset base;
     pfd_source_methods methods; /* fields that the author's header lacks are zero */
     void *self;
-    pfd_scratch *scratch; /* of seek() */
+    pfd_scratch *scratch; /* memory of seek() */
 } source;
 
 static void source_close(pfd_dataset *ds)

@@ -28,6 +28,14 @@ pfd_status pfd_view_create(size_t bytes, const pfd_view_methods *methods, void *
     return PFD_OK;
 }
 
+pfd_status pfd_view_opened(pfd_status status, void *view, pfd_view **out)
+{
+    pfd_view *self = view;
+    if (status == PFD_OK) *out = self;
+    else self->methods->close(self);
+    return status;
+}
+
 void pfd_view_free(pfd_view *self)
 {
     free(self);

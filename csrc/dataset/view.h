@@ -14,7 +14,7 @@
 /* Rows on their way to their records: an array for each field, one element per row. */
 typedef struct pfd_places {
     int64_t n;
-    int64_t *epochs;    /* of the data set that the places are in, from 0 */
+    int64_t *epochs;    /* epochs of the data set that the places are in, from 0 */
     int64_t *positions; /* in that epoch */
     uint64_t *draws;    /* 0; where an epoch has a record more than once, a number that differs for
                            each draw of it, for random ops: see pfd_view_count_draw() */
@@ -68,28 +68,26 @@ struct pfd_view {
     pfd_view **inner; /* owned, as the array */
     int32_t num_inner;
     int64_t size; /* set by open(): rows of an epoch, the same in every epoch */
-    int64_t num_batches, most_rows; /* of a view that forms batches: of an epoch; of a batch */
+    int64_t num_batches, most_rows; /* batches of an epoch; the most rows of one of them */
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 /* What the attrs of every reader say to a view that forms batches. */
 typedef struct pfd_batching {
-    int64_t num_records;   /* of the data set */
+    int64_t num_records;   /* records of the data set */
     int64_t batch_size;    /* most rows of a batch */
     int32_t last_batch;    /* PFD_LAST_BATCH_* */
     int32_t is_random;     /* the order is random */
-    int32_t reshuffle;     /* each epoch has an order of its own */
+    int32_t reshuffle;     /* each epoch has its own order */
 } pfd_batching;
 
 typedef struct pfd_view_args {
-    const void *attrs; /* of the op; valid until the view is closed */
+    const void *attrs; /* the op's attrs; valid until the view is closed */
     pfd_view *const *inner;
     int32_t num_inner;
-    const int64_t *seed; /* of the loader; changes only while no thread is in the view */
-    /* For random keys, valid until close: the name of the node, or its op with a number.  Nodes of
-     * one op without a name are counted from the outermost view on, and below several data sets
-     * those of the first data set come first. */
+    const int64_t *seed; /* the loader's seed; it changes only while no thread is in the view */
+    /* For random keys, valid until close: the name of the node, or that of its op and "_0". */
     const char *name;
     const pfd_batching *batching; /* for PFD_VIEW_BATCHES, which has no inner views; else NULL */
 } pfd_view_args;
@@ -115,7 +113,7 @@ typedef struct pfd_view_op {
     /* *out: a view with `methods` and `size` set; the host fills in its inner views.  A failure
      * leaves nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
-    const char *method; /* of a data set in Python, which makes the view */
+    const char *method; /* method of a data set in Python that makes the view */
 } pfd_view_op;
 
 /* Whether the op, or NULL, forms the batches itself, which may then differ in size. */
@@ -136,6 +134,10 @@ uint64_t pfd_view_key(const pfd_view_args *args, int64_t own, int64_t epoch);
 /* A view of `bytes`, zeroed but for its methods; PFD_OUT_OF_MEMORY. */
 pfd_status pfd_view_create(size_t bytes, const pfd_view_methods *methods, void *out,
                            pfd_error *err);
+
+/* The end of the function that opens a view: *out gets the view, a pfd_view; if `status` is a
+ * failure, the view is closed.  Returns the status. */
+pfd_status pfd_view_opened(pfd_status status, void *view, pfd_view **out);
 
 void pfd_view_free(pfd_view *self);  /* close() of a view that owns nothing else */
 void pfd_view_close(pfd_view *view); /* closes a tree; accepts NULL */

@@ -34,8 +34,9 @@ typedef struct codec_io {
 /* One interface to the libraries.  A state belongs to one thread. */
 typedef struct compression_codec {
     const char *magic;    /* the data begins with it; NULL: only a trial tells */
+    const char *start;    /* the magic number, and what always follows it; NULL: there is none */
     int32_t (*begins)(const uint8_t *data, int64_t size); /* compares the magic number and more */
-    const char *package;                                  /* of Debian */
+    const char *package;                                  /* Debian's package of the library */
     void *(*open)(void);        /* NULL: out of memory; absent: not in this build */
     void (*close)(void *state); /* accepts NULL */
     int32_t (*step)(void *state, codec_io *io);
@@ -152,16 +153,20 @@ static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, i
 }
 
 /* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate;
- * where it does so without its header, only the checksum at the end is wrong. */
+ * where it does so without its header, only the checksum at the end is wrong.  -1: no memory to
+ * try. */
 static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     int64_t produced = 0, without_header = 0;
     if (!has_zlib_header(data, size)) return 0;
     int32_t step = try_inflate(15, data, size, &produced);
     if (step == HAS_ENDED) return 1;
-    if (step == NO_MEMORY || is_text(data, size)) return 0;
+    if (step == NO_MEMORY) return -1;
+    if (is_text(data, size)) return 0;
     if (step == WANTS_MORE) return is_whole || produced > 0;
-    return produced >= 1024 || try_inflate(-15, data + 2, size - 2, &without_header) == HAS_ENDED;
+    if (produced >= 1024) return 1;
+    step = try_inflate(-15, data + 2, size - 2, &without_header);
+    return step == NO_MEMORY ? -1 : step == HAS_ENDED;
 }
 #else
 #define open_gzip NULL
@@ -183,6 +188,7 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
 
 #ifdef PFD_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 
 static void *open_zstd(void)
 {
@@ -205,6 +211,7 @@ static int32_t step_zstd(void *state, codec_io *io)
     io->room -= (int64_t)out.pos;
     if (status == 0) return HAS_ENDED;
     if (!ZSTD_isError(status)) return WANTS_MORE;
+    if (ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation) return NO_MEMORY;
     io->message = ZSTD_getErrorName(status);
     return IS_DAMAGED;
 }
@@ -230,12 +237,13 @@ static int32_t no_restart(void *state)
 
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define GZIP_MAGIC "\x1f\x8b"
+#define GZIP_METHOD "\x08"
 
 /* The magic number, the only method that exists, and flags that exist.  TFRecord and OFRecord files
  * whose first record has 35,615 bytes begin with the same magic number. */
 static int32_t begins_gzip(const uint8_t *data, int64_t size)
 {
-    static const uint8_t magic[] = GZIP_MAGIC "\x08";
+    static const uint8_t magic[] = GZIP_MAGIC GZIP_METHOD;
     int64_t compared = size < 3 ? size : 3;
     return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
 }
@@ -247,13 +255,15 @@ static int32_t begins_zstd(const uint8_t *data, int64_t size)
 
 static const compression_codec codecs[PFD_NUM_COMPRESSIONS] = {
     [PFD_COMPRESSION_GZIP] = {
-        .magic = GZIP_MAGIC, .begins = begins_gzip, .package = "zlib1g-dev", .open = open_gzip,
+        .magic = GZIP_MAGIC, .start = GZIP_MAGIC GZIP_METHOD, .begins = begins_gzip,
+        .package = "zlib1g-dev", .open = open_gzip,
         .close = close_inflate, .step = step_inflate, .restart = restart_gzip, .has_padding = 1},
     [PFD_COMPRESSION_ZLIB] = {
         .package = "zlib1g-dev", .open = open_zlib,
         .close = close_inflate, .step = step_inflate, .restart = no_restart},
     [PFD_COMPRESSION_ZSTD] = {
-        .magic = ZSTD_MAGIC, .begins = begins_zstd, .package = "libzstd-dev", .open = open_zstd,
+        .magic = ZSTD_MAGIC, .start = ZSTD_MAGIC, .begins = begins_zstd,
+        .package = "libzstd-dev", .open = open_zstd,
         .close = close_zstd, .step = step_zstd, .restart = restart_zstd},
 };
 
@@ -313,22 +323,67 @@ size_t pfd_compression_plain_length(const char *name)
     return length;
 }
 
+static int32_t has_magic(int32_t compression, const uint8_t *data, int64_t size)
+{
+    const char *magic = codecs[compression].magic;
+    size_t length = magic ? strlen(magic) : 0;
+    return magic && size >= (int64_t)length && !memcmp(data, magic, length);
+}
+
+int32_t pfd_compression_of_name(const char *name)
+{
+    size_t length = strlen(name);
+    for (int32_t i = PFD_COMPRESSION_NONE + 1; i < PFD_NUM_COMPRESSIONS; i++)
+        if (without_suffixes(i, name, length) < length) return i;
+    return PFD_COMPRESSION_NONE;
+}
+
 int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t size)
 {
     for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++) {
-        const char *magic = codecs[i].magic;
         size_t length = strlen(name);
-        if (magic && without_suffixes(i, name, length) < length &&
-            size >= (int64_t)strlen(magic) && !memcmp(data, magic, strlen(magic)))
-            return 1;
+        if (has_magic(i, data, size) && without_suffixes(i, name, length) < length) return 1;
     }
     return 0;
+}
+
+/* Whether a start of a file, whose name says the compression, is that of a damaged one: it is
+ * empty, zeros, cut in the start, or all but one byte of the start fits, which is in the magic
+ * number: records of 35,615 bytes begin with that of gzip. */
+static int32_t is_damaged_start(int32_t compression, const uint8_t *data, int64_t size)
+{
+    const char *start = codecs[compression].start;
+    int64_t length = start ? (int64_t)strlen(start) : 0, same = 0, zeros = 0;
+    while (zeros < size && data[zeros] == 0) zeros++;
+    if (zeros == size || size < 2) return 1;
+    if (length > size) length = size;
+    for (int64_t i = 0; i < length; i++) same += data[i] == (uint8_t)start[i];
+    if (same == size) return 1;
+    return length > 2 && same >= length - 1 && !has_magic(compression, data, size);
+}
+
+static int32_t named_compression(const pfd_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    return pfd_compression_of_name(slash ? slash + 1 : file->path);
+}
+
+static pfd_status check_name(const pfd_file *file, const uint8_t *data, int64_t size,
+                             pfd_error *err)
+{
+    int32_t named = named_compression(file);
+    if (named == PFD_COMPRESSION_NONE || !is_damaged_start(named, data, size)) return PFD_OK;
+    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                       "the name says %s, and the file %s; is it damaged, or was it cut? "
+                       "compression='none' takes it as it is",
+                       pfd_compression_name(named),
+                       size == 0 ? "is empty" : "does not begin like that");
 }
 
 /* A skippable frame of zstd: parallel compressors write one first. */
 static int32_t begins_skippable(const uint8_t *data, int64_t size)
 {
-    return size >= 8 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
+    return size >= 4 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
 }
 
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
@@ -339,17 +394,27 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
     *found = PFD_COMPRESSION_NONE;
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
     if (begins_skippable(data, size)) {
-        int64_t next = 8 + (int64_t)pfd_load_le32(data + 4);
-        if (file->size < next + 4) return PFD_OK;
+        int64_t next = 8 + (size < 8 ? 0 : (int64_t)pfd_load_le32(data + 4));
+        if (file->size < next + 4) { /* cut, or nothing follows: the name decides */
+            if (named_compression(file) == PFD_COMPRESSION_ZSTD) *found = PFD_COMPRESSION_ZSTD;
+            return PFD_OK;
+        }
         PFD_TRY(pfd_file_read(file, next, 4, scratch, &data, err));
         size = 4;
     }
     *found = pfd_compression_of_bytes(data, size);
-    if (*found != PFD_COMPRESSION_NONE || size < 2 || (data[0] & 0x8f) != 8) return PFD_OK;
-    size = file->size < trial_bytes ? file->size : trial_bytes;
-    PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
-    if (looks_like_zlib(data, size, size == file->size)) *found = PFD_COMPRESSION_ZLIB;
-    return PFD_OK;
+    if (*found != PFD_COMPRESSION_NONE) return PFD_OK;
+    if (size >= 2 && (data[0] & 0x8f) == 8) {
+        size = file->size < trial_bytes ? file->size : trial_bytes;
+        PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
+        int32_t is_zlib = looks_like_zlib(data, size, size == file->size);
+        if (is_zlib < 0) return pfd_fail_memory(err, trial_bytes, "decompression");
+        if (is_zlib) {
+            *found = PFD_COMPRESSION_ZLIB;
+            return PFD_OK;
+        }
+    }
+    return check_name(file, data, size, err);
 }
 
 pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err)
@@ -366,7 +431,7 @@ pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err)
 /* ---- Its bytes ------------------------------------------------------------------------------- */
 
 enum {
-    piece_bytes = 256 * 1024, /* of a file, read at a time */
+    piece_bytes = 256 * 1024, /* bytes of a file, read at a time */
     step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `bounds` */
 };
 
@@ -379,7 +444,7 @@ struct pfd_inflater {
     int32_t was_full;   /* the last step filled its output, and may produce more without input */
     const compression_codec *codec; /* NULL: none */
     void *state;
-    pfd_scratch *scratch; /* of the current piece */
+    pfd_scratch *scratch; /* memory of the current piece */
     const uint8_t *in;    /* what is left of it */
     int64_t in_size;
     int64_t at;       /* in the file, after the piece */

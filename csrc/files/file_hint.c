@@ -57,7 +57,7 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
     pfd_error_clear(damage);
     pfd_input_files *files;
     char *paths[] = {(char *)(uintptr_t)path}; /* copied, never written */
-    PFD_TRY(pfd_input_files_open(paths, 1, PFD_FILE_ACCESS_READ, PFD_COMPRESSION_AUTO, &files,
+    PFD_TRY(pfd_input_files_open(paths, 1, PFD_FILE_ACCESS_READ, PFD_COMPRESSION_AUTO, NULL, &files,
                                  err));
     int64_t n, found = 0;
     const pfd_file *file = pfd_input_files_list(files, &n)[0];

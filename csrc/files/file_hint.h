@@ -3,7 +3,7 @@
 #define PFD_FILES_FILE_HINT_H
 #include "pyflowdata/op.h"
 
-enum { PFD_HINT_BYTES = 512 }; /* of a file's beginning, enough for host->looks_like() */
+enum { PFD_HINT_BYTES = 512 }; /* first bytes of a file, enough for host->looks_like() */
 
 /* host->looks_like() of an open file; NULL also where its first bytes cannot be read. */
 const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,

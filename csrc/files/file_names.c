@@ -1,6 +1,7 @@
 /* Names of files: lists, folders, patterns, and messages about missing files. */
 #include "files/file_names.h"
 
+#include "core/system_calls.h"
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -73,7 +74,7 @@ static int64_t changed_ns(const struct stat *st)
 int64_t pfd_folder_changed_ns(int parent, const char *path)
 {
     struct stat st;
-    return fstatat(parent, path, &st, 0) == 0 ? changed_ns(&st) : -errno;
+    return pfd_sys_stat(NULL, parent, path, &st) == 0 ? changed_ns(&st) : -errno;
 }
 
 /* The clock of a file system ticks every 10 ms or faster; some keep whole seconds, or two. */
@@ -91,7 +92,7 @@ static kind kind_of(int folder, const struct dirent *entry)
     if (entry->d_type == DT_REG) return FILE_NAME;
     if (entry->d_type == DT_DIR) return FOLDER_NAME;
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return OTHER;
-    if (fstatat(folder, entry->d_name, &st, 0) != 0) return FILE_NAME;
+    if (pfd_sys_stat(NULL, folder, entry->d_name, &st) != 0) return FILE_NAME;
     return S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
 }
 
@@ -111,14 +112,24 @@ static void sort(pfd_path_list *list)
     if (list->size > 1) qsort(list->paths, (size_t)list->size, sizeof *list->paths, by_bytes);
 }
 
+static int note_other(pfd_folder_names *names, const char *name)
+{
+    names->num_others++;
+    if (names->other && strcmp(names->other, name) <= 0) return 0;
+    free(names->other);
+    names->other = strdup(name);
+    return names->other ? 0 : ENOMEM;
+}
+
 static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_names *out)
 {
     int failure = errno = 0;
-    for (struct dirent *entry; !failure && (entry = readdir(folder)); errno = 0) {
+    for (struct dirent *entry; !failure && (entry = pfd_sys_readdir(NULL, folder));) {
         if (entry->d_name[0] == '.') continue;
         kind found = kind_of(dirfd(folder), entry);
         if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
-        else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes)) out->num_others++;
+        else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes))
+            failure = note_other(out, entry->d_name);
         else if (found == FILE_NAME) failure = add_name(&out->files, entry->d_name);
     }
     return failure ? failure : errno;
@@ -128,14 +139,10 @@ int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *s
                           pfd_folder_names *out)
 {
     struct stat st;
-    int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!folder) {
-        int failure = errno;
-        if (fd >= 0) close(fd);
-        return failure;
-    }
-    int failure = fstat(fd, &st) == 0 ? 0 : errno; /* before its names: one added meanwhile shows */
+    DIR *folder = pfd_sys_opendir(NULL, parent, path);
+    if (!folder) return errno;
+    /* Before its names, so that a name which is added meanwhile shows. */
+    int failure = pfd_sys_fstat(NULL, dirfd(folder), &st) == 0 ? 0 : errno;
     if (!failure) {
         out->changed_ns = changed_ns(&st);
         out->device = st.st_dev;
@@ -152,6 +159,7 @@ void pfd_folder_names_free(pfd_folder_names *names)
 {
     pfd_path_list_free(&names->files);
     pfd_path_list_free(&names->folders);
+    free(names->other);
     *names = (pfd_folder_names){0};
 }
 
@@ -348,23 +356,99 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
     return status;
 }
 
+/* Patterns do not stand for seals, which lie beside the data, unless they say so. */
+static int32_t is_seal(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(pfd_seal_suffix());
+    return length > suffix && !strcmp(name + length - suffix, pfd_seal_suffix());
+}
+
+/* What glob() could not read, and leaves out; its callbacks have no argument for this. */
+static _Thread_local struct {
+    int reason; /* an errno; 0: nothing failed */
+    char path[400];
+} unread;
+
+/* What is not there, or is no folder, has no matches. */
+static void note_unread(const char *path)
+{
+    if (unread.reason || pfd_errno_class(errno, 0) == PFD_FAILURE_DAMAGE) return;
+    unread.reason = errno;
+    if (path) (void)snprintf(unread.path, sizeof unread.path, "%s", path);
+}
+
+static void *open_folder(const char *path)
+{
+    DIR *folder = pfd_sys_opendir(NULL, AT_FDCWD, path);
+    if (!folder) note_unread(path);
+    if (!unread.reason) (void)snprintf(unread.path, sizeof unread.path, "%s", path);
+    return folder;
+}
+
+static struct dirent *read_folder(void *folder)
+{
+    struct dirent *entry = pfd_sys_readdir(NULL, folder);
+    if (!entry && errno != 0) note_unread(NULL); /* glob() reads one folder after another */
+    return entry;
+}
+
+static void close_folder(void *folder)
+{
+    (void)closedir(folder);
+}
+
+static int examine(const char *path, struct stat *st)
+{
+    int result = pfd_sys_stat(NULL, AT_FDCWD, path, st);
+    if (result != 0) note_unread(path);
+    return result;
+}
+
+/* A link to nothing is a match, whose reader says what is wrong. */
+static int examine_link(const char *path, struct stat *st)
+{
+    int result = examine(path, st);
+    return result != 0 && errno == ENOENT ? lstat(path, st) : result;
+}
+
+static pfd_status check_unread(const char *attr, const char *pattern, pfd_error *err)
+{
+    if (!unread.reason) return PFD_OK;
+    pfd_status status = unread.reason == ENOMEM ? PFD_OUT_OF_MEMORY : PFD_IO;
+    (void)pfd_fail_attr(err, attr, NULL, status,
+                        ": the pattern '%.400s' cannot be matched: '%.400s': %s", pattern,
+                        unread.path, strerror(unread.reason));
+    return pfd_error_set_errno(err, unread.reason);
+}
+
+static pfd_status find_matches(const char *attr, const char *pattern, glob_t *found,
+                               pfd_error *err)
+{
+    *found = (glob_t){.gl_opendir = open_folder, .gl_readdir = read_folder,
+                      .gl_closedir = close_folder, .gl_stat = examine, .gl_lstat = examine_link};
+    unread.reason = 0;
+    /* glob() sorts by locale */
+    int result = glob(pattern, GLOB_NOSORT | GLOB_ALTDIRFUNC, NULL, found);
+    errno = ENOMEM;
+    if (result == GLOB_NOSPACE) note_unread(pattern);
+    return check_unread(attr, pattern, err);
+}
+
 /* Adds the matches of a pattern that are folders, or those that are not. */
 static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
                               pfd_path_list *out, pfd_error *err)
 {
-    glob_t found = {0};
-    int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* glob() sorts by locale */
-    pfd_status status = PFD_OK;
+    glob_t found;
+    pfd_status status = find_matches(attr, pattern, &found, err);
     int64_t before = out->size;
-    if (result != 0 && result != GLOB_NOMATCH)
-        status = pfd_fail_attr(err, attr, NULL, PFD_IO,
-                               ": the pattern '%.400s' cannot be matched: %s", pattern,
-                               result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
         struct stat st;
-        int32_t is_folder = stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode);
-        if (is_folder != wants_folders) continue;
-        status = pfd_path_list_take(out, strdup(found.gl_pathv[i]), err);
+        int32_t is_folder = examine(path, &st) == 0 && S_ISDIR(st.st_mode);
+        status = check_unread(attr, pattern, err);
+        if (status != PFD_OK || is_folder != wants_folders) continue;
+        if (is_seal(path) && !is_seal(pattern)) continue;
+        status = pfd_path_list_take(out, strdup(path), err);
     }
     globfree(&found);
     if (status != PFD_OK) return status;

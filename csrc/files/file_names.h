@@ -27,6 +27,7 @@ void pfd_path_list_free(pfd_path_list *list) PFD_PRIVATE;
 typedef struct pfd_folder_names {
     pfd_path_list files, folders; /* names, each list sorted by bytes */
     int64_t num_others;           /* files without one of the suffixes */
+    char *other;                  /* the name of the first of these by bytes; NULL: none */
     int64_t changed_ns;           /* when a name was last added or taken away, or later */
     uint64_t device, inode;
 } pfd_folder_names;

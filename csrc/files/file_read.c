@@ -2,7 +2,7 @@
  * or the whole of it. */
 #include "files/file_read.h"
 
-#include "core/scratch.h"
+#include "core/system_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +21,23 @@
 static int open_again(const pfd_input_file *opened, pfd_error *err)
 {
     struct stat st;
-    int fd = open(opened->absolute, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = pfd_sys_open(opened->bounds, AT_FDCWD, opened->absolute, O_NONBLOCK);
     if (fd < 0) {
+        int reason = errno;
         pfd_fail_file(err, opened->file.path, "the open file cannot be opened again: %s",
-                      strerror(errno));
+                      strerror(reason));
+        (void)pfd_error_set_errno(err, reason);
         return -1;
     }
-    if (fstat(fd, &st) == 0 && st.st_dev == opened->device && st.st_ino == opened->inode) return fd;
+    int seen = pfd_sys_fstat(opened->bounds, fd, &st), reason = errno;
+    if (seen == 0 && st.st_dev == opened->device && st.st_ino == opened->inode) return fd;
     close(fd);
+    if (seen != 0) {
+        pfd_fail_file(err, opened->file.path, "the open file cannot be examined any more: %s",
+                      strerror(reason));
+        (void)pfd_error_set_errno(err, reason);
+        return -1;
+    }
     pfd_fail_file(err, opened->file.path, "the file was replaced by another one while open");
     return -1;
 }
@@ -44,29 +53,27 @@ static void let_go(const pfd_input_file *opened, int fd)
     if (fd >= 0 && fd != opened->fd) close(fd);
 }
 
-/* Reads up to `size` bytes, fewer where the file ends; *reason is an errno, or 0. */
-static int64_t read_up_to(int fd, int64_t offset, int64_t size, uint8_t *out, int *reason)
+static pfd_status fail_read(const pfd_input_file *opened, int64_t offset, int reason,
+                            pfd_error *err)
 {
-    int64_t done = 0;
-    *reason = 0;
-    while (done < size) {
-        ssize_t got = pread(fd, out + done, (size_t)(size - done), offset + done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) *reason = errno;
-        if (got <= 0) break;
-        done += got;
-    }
-    return done;
+    (void)pfd_fail_at(err, &opened->file, offset, PFD_IO, "the file cannot be read here: %s",
+                      strerror(reason));
+    return pfd_error_set_errno(err, reason);
 }
 
-static pfd_status read_bytes(const pfd_input_file *opened, int fd, int64_t offset, int64_t size,
+static pfd_status read_bytes(const pfd_input_file *opened, int64_t offset, int64_t size,
                              uint8_t *out, pfd_error *err)
 {
-    int reason;
-    int64_t done = read_up_to(fd, offset, size, out, &reason);
-    if (reason)
-        return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
-                           "the file cannot be read here: %s", strerror(reason));
+    int reason, fd = descriptor_of(opened, err);
+    if (fd < 0) return err->status;
+    int64_t done = pfd_sys_read(opened->bounds, fd, offset, size, out, &reason);
+    if (reason == ESTALE && fd == opened->fd) { /* its handle was lost, but the file may be there */
+        fd = open_again(opened, err);
+        if (fd < 0) return err->status;
+        done = pfd_sys_read(opened->bounds, fd, offset, size, out, &reason);
+    }
+    let_go(opened, fd);
+    if (reason) return fail_read(opened, offset + done, reason, err);
     if (done < size)
         return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
                            "the file changed while open: it was %" PRId64
@@ -93,12 +100,8 @@ static pfd_status read_piece(const pfd_input_file *opened, int64_t offset, int64
     PFD_TRY(check_range(opened, offset, size, err));
     uint8_t *out = pfd_scratch_alloc(scratch, size);
     if (!out) return pfd_fail_memory(err, size, "a piece of a file");
-    int fd = descriptor_of(opened, err);
-    if (fd < 0) return PFD_IO;
-    pfd_status status = read_bytes(opened, fd, offset, size, out, err);
-    let_go(opened, fd);
     *data = out;
-    return status;
+    return read_bytes(opened, offset, size, out, err);
 }
 
 static pfd_status find_end(const pfd_input_file *opened, int64_t wanted, const pfd_scratch *bounds,
@@ -114,7 +117,7 @@ static void advise_descriptor(const pfd_input_file *opened, int64_t offset, int6
     if (opened->fd >= 0) (void)posix_fadvise(opened->fd, offset, size, POSIX_FADV_WILLNEED);
 }
 
-const pfd_file_methods pfd_read_file = {read_piece, find_end, advise_descriptor};
+const pfd_file_methods pfd_read_file = {read_piece, find_end, advise_descriptor, NULL};
 
 /* ---- Opened files: a file that is mapped ----------------------------------------------------- */
 
@@ -134,7 +137,7 @@ static void advise_mapping(const pfd_input_file *opened, int64_t offset, int64_t
     (void)madvise((void *)first, (size_t)size + (begin - first), MADV_WILLNEED);
 }
 
-const pfd_file_methods pfd_mapped_file = {view, find_end, advise_mapping};
+const pfd_file_methods pfd_mapped_file = {view, find_end, advise_mapping, NULL};
 
 /* ---- Opened files: any of them --------------------------------------------------------------- */
 
@@ -191,7 +194,7 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
 {
     const pfd_input_file *last = NULL;
     int32_t found = 1;
-    int fd = -1; /* of the last file, which the next place may be in too */
+    int fd = -1; /* descriptor of the last file, which the next place may be in too */
     for (int64_t i = 0; i < n && found; i++) {
         if (places[i].file < 0 || places[i].file >= num_files) return 0;
         const pfd_input_file *opened = pfd_input_file_of(files[places[i].file]);
@@ -208,19 +211,25 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
 
 /* ---- Files by their path --------------------------------------------------------------------- */
 
+static pfd_status fail_path(const char *path, const char *what, int reason, pfd_error *err)
+{
+    (void)pfd_fail_file(err, path, "the file cannot be %s: %s", what, strerror(reason));
+    return pfd_error_set_errno(err, reason);
+}
+
 static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_t **data,
                                   int64_t *size, int64_t *file_size, pfd_error *err)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0) return pfd_fail_file(err, path, "%s", strerror(errno));
+    if (pfd_sys_fstat(NULL, fd, &st) != 0) return fail_path(path, "examined", errno, err);
     if (!S_ISREG(st.st_mode)) return pfd_fail_file(err, path, "this is not a regular file");
     *file_size = (int64_t)st.st_size;
     int64_t wanted = *file_size < most ? *file_size : most;
     *data = malloc(wanted ? (size_t)wanted : 1);
     if (!*data) return pfd_fail_memory(err, wanted, "the beginning of a file");
     int reason;
-    *size = read_up_to(fd, 0, wanted, *data, &reason);
-    if (reason) return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(reason));
+    *size = pfd_sys_read(NULL, fd, 0, wanted, *data, &reason);
+    if (reason) return fail_path(path, "read", reason, err);
     if (*size == wanted) return PFD_OK;
     return pfd_fail_file(err, path, "the file became shorter while it was read");
 }
@@ -230,8 +239,8 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
 {
     *data = NULL;
     *size = *file_size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) return pfd_fail_file(err, path, "the file cannot be opened: %s", strerror(errno));
+    int fd = pfd_sys_open(NULL, AT_FDCWD, path, O_NONBLOCK);
+    if (fd < 0) return fail_path(path, "opened", errno, err);
     pfd_status status = read_descriptor(path, fd, most, data, size, file_size, err);
     close(fd);
     if (status == PFD_OK) return PFD_OK;
@@ -243,7 +252,7 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
 int32_t pfd_file_is_there(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 char *pfd_path_beside(const char *path, const char *name, int64_t name_size)
@@ -292,29 +301,57 @@ static pfd_status fail_sample(const sample_reading *self, const char *what, pfd_
 static pfd_status fail_sample_errno(const sample_reading *self, const char *what, int reason,
                                     pfd_error *err)
 {
-    int32_t is_ours = reason == EMFILE || reason == ENFILE || reason == ENOMEM;
-    return self->args->host->fail_row(err, self->row, -1, is_ours ? PFD_IO : PFD_CORRUPT_DATA,
-                                      "%.400s cannot be %s: %s", shown_name(self), what,
-                                      strerror(reason));
+    (void)self->args->host->fail_row(err, self->row, -1, pfd_status_of_errno(reason),
+                                     "%.400s cannot be %s: %s", shown_name(self), what,
+                                     strerror(reason));
+    return pfd_error_set_errno(err, reason);
+}
+
+static pfd_status fail_sample_memory(const sample_reading *self, int64_t bytes, pfd_error *err)
+{
+    return self->args->host->fail_row(err, self->row, -1, PFD_OUT_OF_MEMORY,
+                                      "no memory for the %" PRId64 " bytes of %.400s", bytes,
+                                      shown_name(self));
+}
+
+/* The bytes are those of one moment only if nothing changed from their first to their last. */
+static pfd_status check_sample(const sample_reading *self, int fd, const struct stat *before,
+                               int64_t got, pfd_error *err)
+{
+    struct stat st;
+    if (pfd_sys_fstat(pfd_scratch_bounds(self->args->scratch), fd, &st) != 0)
+        return fail_sample_errno(self, "examined", errno, err);
+    if (got == before->st_size && pfd_is_unchanged(before, &st)) return PFD_OK;
+    return self->args->host->fail_row(err, self->row, -1, PFD_IO,
+                                      "%.400s changed while it was read", shown_name(self));
+}
+
+static pfd_status compare_sample(const sample_reading *self, const pfd_bytes *data, pfd_error *err)
+{
+    pfd_error found = {.struct_size = sizeof found};
+    const pfd_input_file *counted = pfd_input_file_of(self->file->counted);
+    if (!counted->methods->check_member) return PFD_OK;
+    if (counted->methods->check_member(counted, self->file->path, *data, &found) == PFD_OK)
+        return PFD_OK;
+    return self->args->host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "%.400s: %s",
+                                      shown_name(self), found.message);
 }
 
 static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out, pfd_error *err)
 {
-    const pfd_host *host = self->args->host;
+    const pfd_bounds *bounds = pfd_scratch_bounds(self->args->scratch);
     struct stat st;
-    if (fstat(fd, &st) != 0) return fail_sample_errno(self, "examined", errno, err);
+    if (pfd_sys_fstat(bounds, fd, &st) != 0) return fail_sample_errno(self, "examined", errno, err);
     if (!S_ISREG(st.st_mode)) return fail_sample(self, "is no regular file", err);
     if (st.st_size == 0) return fail_sample(self, "is empty", err);
-    uint8_t *data = host->alloc(self->args->scratch, st.st_size);
-    if (!data)
-        return host->fail_row(err, self->row, -1, PFD_OUT_OF_MEMORY,
-                              "no memory for the %" PRId64 " bytes of %.400s",
-                              (int64_t)st.st_size, shown_name(self));
+    uint8_t *data = self->args->host->alloc(self->args->scratch, st.st_size);
+    if (!data) return fail_sample_memory(self, st.st_size, err);
     *out = (pfd_bytes){data, st.st_size};
     int reason;
-    int64_t got = read_up_to(fd, 0, st.st_size, data, &reason);
+    int64_t got = pfd_sys_read(bounds, fd, 0, st.st_size, data, &reason);
     if (reason) return fail_sample_errno(self, "read", reason, err);
-    return got == st.st_size ? PFD_OK : fail_sample(self, "became shorter while it was read", err);
+    PFD_TRY(check_sample(self, fd, &st, got, err));
+    return compare_sample(self, out, err);
 }
 
 pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
@@ -322,7 +359,7 @@ pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
 {
     const sample_reading self = {args, row, file};
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
-    int fd = openat(file->folder, file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = pfd_sys_open(pfd_scratch_bounds(args->scratch), file->folder, file->path, O_NONBLOCK);
     if (fd < 0) return fail_sample_errno(&self, "opened", errno, err);
     pfd_status status = read_sample(&self, fd, out, err);
     close(fd);
@@ -335,7 +372,8 @@ pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
 int64_t pfd_whole_file_size(int folder, const char *path)
 {
     struct stat st;
-    return fstatat(folder, path, &st, 0) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    int found = pfd_sys_stat(NULL, folder, path, &st) == 0 && S_ISREG(st.st_mode);
+    return found ? st.st_size : 0;
 }
 
 int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx)

@@ -14,6 +14,7 @@
 #define PFD_FILES_FILE_READ_H
 #include "core/error.h"
 #include "core/rows.h"
+#include "core/scratch.h"
 
 /* ---- Opened files ---------------------------------------------------------------------------- */
 
@@ -29,6 +30,10 @@ typedef struct pfd_file_methods {
                            int64_t *end, pfd_error *err);
     /* Asks the disk for a range that lies in the file, without waiting. */
     void (*will_need)(const pfd_input_file *file, int64_t offset, int64_t size);
+    /* Checks all bytes of the file `name` below a folder.  PFD_CORRUPT_DATA, without a place.
+     * NULL: nothing is known of them. */
+    pfd_status (*check_member)(const pfd_input_file *folder, const char *name, pfd_bytes data,
+                               pfd_error *err);
 } pfd_file_methods;
 
 extern const pfd_file_methods pfd_mapped_file;
@@ -39,10 +44,11 @@ struct pfd_input_file {
     pfd_file file; /* first: ops have a pointer to it */
     const pfd_file_methods *methods;
     const uint8_t *data;         /* the whole file, mapped; else NULL */
-    int fd;                      /* of a file that is read; -1: opened for each read */
+    int fd;                      /* descriptor of a file that is read; -1: opened for each read */
     int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
     char *absolute;              /* absolute path; owned */
     uint64_t device, inode;
+    const pfd_bounds *bounds;    /* of the loader; NULL: none waits */
     _Atomic int64_t *bytes_read; /* the counter of all files */
 };
 
@@ -116,8 +122,9 @@ typedef struct pfd_whole_file {
 } pfd_whole_file;
 
 /* Reads the file; the bytes live as long as args->scratch.
- * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is missing, empty, cannot be read, or is no
- *         file.  PFD_IO: the process has no descriptor left. */
+ * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the path leads to no file, or to an empty one.  PFD_IO
+ *         and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, or it changed
+ *         while it was read. */
 pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
                                const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
 

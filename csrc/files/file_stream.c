@@ -136,7 +136,7 @@ static void will_need(const pfd_input_file *file, int64_t offset, int64_t size)
     (void)file, (void)offset, (void)size;
 }
 
-static const pfd_file_methods streamed_file = {read_copy, find_end, will_need};
+static const pfd_file_methods streamed_file = {read_copy, find_end, will_need, NULL};
 
 pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err)
 {

@@ -29,7 +29,7 @@ typedef struct pfd_stream_window {
     uint8_t *memory;
     int64_t room;
     int64_t head;       /* where in the memory the bytes begin */
-    int64_t begin, end; /* of the bytes, in the stream */
+    int64_t begin, end; /* bounds of the bytes, in the stream */
     int32_t has_ended;  /* the stream ends at `end`, and its checksums are right */
 } pfd_stream_window;
 
@@ -65,7 +65,7 @@ typedef struct pfd_file_stream {
     int64_t known;
     int64_t file;    /* the current one; num_files: the end */
     int64_t offset;  /* in it, where the next record is looked for; INT64_MAX: at its end */
-    int64_t ordinal; /* of that record */
+    int64_t ordinal; /* number of that record */
     int32_t is_open; /* the window, over the current file */
     int32_t has_failed;
     pfd_stream_window window;

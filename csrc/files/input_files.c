@@ -5,8 +5,10 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "core/search.h"
+#include "core/system_calls.h"
 #include "files/codecs.h"
 #include "files/file_names.h"
+#include "files/seal.h"
 #include "files/sigbus_guard.h"
 
 #include <errno.h>
@@ -25,7 +27,10 @@
 /* The state of the file at open. */
 typedef struct file_state {
     pfd_guarded_region *region; /* NULL: not mapped */
-    struct timespec modified;
+    pfd_sealed_file *sealed;    /* in the list in place of the file; NULL: not compared */
+    struct timespec modified, changed; /* changed: in any way, also its rights */
+    uint64_t links;
+    uint32_t mode, owner, group;
     int64_t first_byte; /* the sizes of the files before it, added up */
 } file_state;
 
@@ -34,7 +39,8 @@ struct pfd_input_files {
     pfd_input_file *files;
     const pfd_file **list; /* the same, for ops */
     file_state *states;
-    int64_t bytes, fds; /* of all files; kept open */
+    int64_t bytes, fds; /* bytes of all files; descriptors kept open */
+    const pfd_bounds *bounds; /* borrowed; may be NULL */
     int32_t access;     /* MAP, READ or FOLDER from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
@@ -66,18 +72,32 @@ static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 static pfd_status fail_open(pfd_error *err, const char *path, int reason)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
-    return pfd_fail_file(err, path, "the file cannot be opened: %s%s", strerror(reason),
-                         reason == EACCES ? "; is this user allowed to read it, and to enter the "
-                                            "folders above it?" : "");
+    if (pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE && stat(path, &st) == 0 &&
+        !S_ISREG(st.st_mode))
+        return fail_kind(err, path, st.st_mode);
+    (void)pfd_fail_file(err, path, "the file cannot be opened: %s%s", strerror(reason),
+                        reason == EACCES ? "; is this user allowed to read it, and to enter the "
+                                           "folders above it?" : "");
+    return pfd_error_set_errno(err, reason);
 }
 
 static pfd_status fail_map(pfd_error *err, const char *path, int reason)
 {
     static const char hint[] = "; the address space is used up, or there are more files than "
                                "vm.max_map_count lets a process map";
-    return pfd_fail_file(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
-                         reason == ENOMEM ? hint : "");
+    (void)pfd_fail_file(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
+                        reason == ENOMEM ? hint : "");
+    return pfd_error_set_errno(err, reason);
+}
+
+static void note_state(const struct stat *st, file_state *state)
+{
+    state->modified = st->st_mtim;
+    state->changed = st->st_ctim;
+    state->links = (uint64_t)st->st_nlink;
+    state->mode = st->st_mode;
+    state->owner = st->st_uid;
+    state->group = st->st_gid;
 }
 
 static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
@@ -85,7 +105,7 @@ static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error 
     struct stat st;
     pfd_input_file *opened = &self->files[i];
     const char *path = opened->file.path;
-    if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
+    if (pfd_sys_fstat(self->bounds, fd, &st) != 0) return fail_open(err, path, errno);
     int32_t is_folder = self->access == PFD_FILE_ACCESS_FOLDER;
     if (is_folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
         return fail_kind(err, path, st.st_mode);
@@ -94,7 +114,8 @@ static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error 
     opened->inode = st.st_ino;
     opened->file.size = st.st_size;
     opened->bytes_read = &self->bytes_read;
-    self->states[i].modified = st.st_mtim;
+    opened->bounds = self->bounds;
+    note_state(&st, &self->states[i]);
     self->states[i].first_byte = self->bytes;
     self->bytes += st.st_size;
     if (st.st_size == 0) opened->data = (const uint8_t *)"";
@@ -123,8 +144,8 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *
     int64_t size = opened->file.size;
     if ((uint64_t)size > SIZE_MAX / 2) return fail_map(err, opened->file.path, EFBIG);
     if (self->access == PFD_FILE_ACCESS_AUTO && num_mapped >= most_mapped) return PFD_OK;
-    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) {
+    void *data = pfd_sys_map(self->bounds, fd, size);
+    if (!data) {
         if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
         return fail_map(err, opened->file.path, errno);
     }
@@ -173,7 +194,7 @@ static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *
     self->size++;
     if (!copy || !opened->absolute) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = pfd_sys_open(self->bounds, AT_FDCWD, path, O_NONBLOCK);
     if (fd < 0) return fail_open(err, path, errno);
     pfd_status status = note_file(self, i, fd, err);
     if (status == PFD_OK && !opened->data && self->access != PFD_FILE_ACCESS_READ)
@@ -268,13 +289,14 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
 
 /* ---- The interface --------------------------------------------------------------------------- */
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
-                                pfd_input_files **out, pfd_error *err)
+                                const pfd_bounds *bounds, pfd_input_files **out, pfd_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     PFD_TRY(pfd_sigbus_guard_install(err));
     size_t count = n > 0 ? (size_t)n : 1;
     pfd_input_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
+    self->bounds = bounds;
     self->access = access == PFD_FILE_ACCESS_AUTO ? choose_access(paths, n) : access;
     (void)pthread_once(&once, find_most_mapped);
     self->files = calloc(count, sizeof *self->files);
@@ -294,11 +316,21 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, i
     return PFD_OK;
 }
 
+pfd_status pfd_input_files_compare_seals(pfd_input_files *files, pfd_error *err)
+{
+    for (int64_t i = 0; i < files->size; i++) {
+        PFD_TRY(pfd_sealed_file_open(&files->files[i], &files->states[i].sealed, err));
+        files->list[i] = pfd_sealed_file_of(files->states[i].sealed);
+    }
+    return PFD_OK;
+}
+
 void pfd_input_files_close(pfd_input_files *files)
 {
     if (!files) return;
     for (int64_t i = 0; i < files->size; i++) {
         pfd_input_file *opened = &files->files[i];
+        pfd_sealed_file_close(files->states[i].sealed);
         if (files->states[i].region) {
             pfd_sigbus_guard_remove(files->states[i].region);
             munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
@@ -321,30 +353,59 @@ const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_
 }
 
 /* ---- Changes while open ---------------------------------------------------------------------- */
-static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
+static pfd_status fail_look(const pfd_file *file, int reason, pfd_error *err)
+{
+    if (reason == ENOENT) return pfd_fail_file(err, file->path, "the file vanished while open");
+    (void)pfd_fail_file(err, file->path, "the open file cannot be examined any more: %s",
+                        strerror(reason));
+    return pfd_error_set_errno(err, reason);
+}
+
+/* Compares two looks at a file that differ. */
+static pfd_status check_difference(const pfd_input_file *opened, const file_state *state,
+                                   const struct stat *now, pfd_error *err)
 {
     const pfd_file *file = &opened->file;
-    const char *path = file->path;
-    struct stat st;
-    if (stat(opened->absolute, &st) != 0) {
-        if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
-        return pfd_fail_file(err, path, "the open file cannot be examined any more: %s",
-                             strerror(errno));
-    }
-    if (st.st_dev != opened->device || st.st_ino != opened->inode)
-        return pfd_fail_file(err, path, "the file was replaced by another one while open");
-    if (S_ISDIR(st.st_mode)) return PFD_OK; /* its reader looks after the files in it */
-    if (st.st_size != file->size)
-        return pfd_fail_file(err, path,
-                             "the file changed while open: it was %" PRId64 " bytes at open, is "
-                             "%" PRId64 " now",
-                             file->size, (int64_t)st.st_size);
-    if (st.st_mtim.tv_sec != state->modified.tv_sec ||
-        st.st_mtim.tv_nsec != state->modified.tv_nsec)
-        return pfd_fail_file(err, path,
-                             "the file changed while open: its size is the same, its modification "
-                             "time is another one");
-    return PFD_OK;
+    const struct stat before = {.st_size = file->size,
+                                .st_mtim = state->modified,
+                                .st_ctim = state->changed,
+                                .st_nlink = (nlink_t)state->links,
+                                .st_mode = state->mode,
+                                .st_uid = state->owner,
+                                .st_gid = state->group};
+    if (now->st_dev != opened->device || now->st_ino != opened->inode)
+        return pfd_fail_file(err, file->path, "the file was replaced by another one while open");
+    if (S_ISDIR(now->st_mode)) return PFD_OK; /* its reader looks after the files in it */
+    if (pfd_is_unchanged(&before, now)) return PFD_OK;
+    if (now->st_size == file->size)
+        return pfd_fail_file(err, file->path,
+                             "the file changed while open: its size is the same, its %s is "
+                             "another one",
+                             memcmp(&now->st_mtim, &state->modified, sizeof now->st_mtim)
+                                 ? "modification time"
+                                 : "time of change (ctime)");
+    return pfd_fail_file(err, file->path,
+                         "the file changed while open: it was %" PRId64
+                         " bytes at open, is %" PRId64 " now",
+                         file->size, (int64_t)now->st_size);
+}
+
+static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
+{
+    struct stat now;
+    if (pfd_sys_stat(opened->bounds, AT_FDCWD, opened->absolute, &now) != 0)
+        return fail_look(&opened->file, errno, err);
+    if (now.st_ino == opened->inode && now.st_dev == opened->device &&
+        now.st_size == opened->file.size &&
+        !memcmp(&now.st_mtim, &state->modified, sizeof now.st_mtim) &&
+        !memcmp(&now.st_ctim, &state->changed, sizeof now.st_ctim))
+        return PFD_OK;
+    return check_difference(opened, state, &now, err);
+}
+
+pfd_status pfd_input_files_check_one(const pfd_input_files *files, int64_t i, pfd_error *err)
+{
+    return check_file(&files->files[i], &files->states[i], err);
 }
 
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
@@ -426,11 +487,13 @@ void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint6
     *state = pfd_hash_word(seed, files->fingerprint);
     for (int64_t i = 0; i < files->size; i++) {
         const pfd_input_file *opened = &files->files[i];
-        const struct timespec *modified = &files->states[i].modified;
+        const struct timespec *times[] = {&files->states[i].modified, &files->states[i].changed};
         *identity = pfd_hash_bytes(*identity, opened->absolute, (int64_t)strlen(opened->absolute));
         *state = pfd_hash_word(*state, (uint64_t)opened->file.size);
-        *state = pfd_hash_word(*state, (uint64_t)modified->tv_sec);
-        *state = pfd_hash_word(*state, (uint64_t)modified->tv_nsec);
+        for (int j = 0; j < 2; j++) {
+            *state = pfd_hash_word(*state, (uint64_t)times[j]->tv_sec);
+            *state = pfd_hash_word(*state, (uint64_t)times[j]->tv_nsec);
+        }
     }
 }
 

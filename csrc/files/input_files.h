@@ -27,10 +27,15 @@ typedef struct pfd_input_files pfd_input_files;
 /* Not a choice: the paths are folders, each of which is opened as a file without bytes. */
 #define PFD_FILE_ACCESS_FOLDER 3
 
-/* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*, `compression` PFD_COMPRESSION_*.  PFD_IO
- * names the path and reason. */
+/* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*, `compression` PFD_COMPRESSION_*.
+ * `bounds` are those of the loader, borrowed until close, or NULL: its end ends calls that are
+ * tried again.  PFD_IO names the path and reason. */
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
-                                pfd_input_files **out, pfd_error *err);
+                                const pfd_bounds *bounds, pfd_input_files **out, pfd_error *err);
+
+/* From here on, the bytes of all files in the list are compared with their seals.  ERRORS  Those of
+ * pfd_sealed_file_open(); the caller closes the files. */
+pfd_status pfd_input_files_compare_seals(pfd_input_files *files, pfd_error *err);
 void pfd_input_files_close(pfd_input_files *files) PFD_PRIVATE; /* accepts NULL */
 
 const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n) PFD_PRIVATE;
@@ -38,8 +43,11 @@ const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_
 /* Cheap, for every batch: PFD_IO once a SIGBUS struck in one of these files. */
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
 
-/* Looks at the disk, for every epoch and after every failure: PFD_IO when a file or folder has
- * vanished, or a file's size or modification time changed since open. */
+/* Looks at the disk: PFD_IO when file or folder i has vanished or was replaced, or a file changed
+ * since open, by its size and times.  Bytes that were read before are then those at open. */
+pfd_status pfd_input_files_check_one(const pfd_input_files *files, int64_t i, pfd_error *err);
+
+/* The same for all files, for every epoch and after every failure. */
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err);
 
 /* A hash of base names, sizes and sampled content (the same on another machine with equal files);

@@ -2,7 +2,9 @@
 #include "files/part_files.h"
 
 #include "core/error.h"
+#include "core/system_calls.h"
 #include "files/codecs.h"
+#include "files/seal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,6 +45,10 @@ const pfd_attr pfd_file_attr_table[] = {
                     "for the other processes of the machine; none keeps them in memory. Left "
                     "empty, files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, "
                     "else in XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata."),
+    PFD_CHOICE_ATTR(pfd_file_attrs, check, "format", PFD_CHECK_CHOICES,
+                    "What is checked of the bytes: format only what the format has checksums of; "
+                    "seal also compares each block with the file's seal, NAME.pfdseal, when the "
+                    "block is first read (pyflowdata seal makes it)."),
 };
 
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);
@@ -230,8 +236,10 @@ static pfd_status fail_folder(const char *folder, int reason, pfd_error *err)
     if (reason == ENOTDIR)
         return pfd_fail_file(err, folder,
                              "this is not a folder; data_dir is the folder of the part files");
-    if (reason != ENOENT)
-        return pfd_fail_file(err, folder, "the folder cannot be read: %s", strerror(reason));
+    if (reason != ENOENT) {
+        (void)pfd_fail_file(err, folder, "the folder cannot be read: %s", strerror(reason));
+        return pfd_error_set_errno(err, reason);
+    }
     if (!slash) {
         if (!getcwd(above, sizeof above)) (void)snprintf(above, sizeof above, ".");
     } else { /* the root keeps its slash */
@@ -301,7 +309,7 @@ static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 static pfd_status check_folder(const char *path, pfd_error *err)
 {
     struct stat st;
-    if (stat(path, &st) != 0) return fail_folder(path, errno, err);
+    if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) != 0) return fail_folder(path, errno, err);
     if (S_ISDIR(st.st_mode)) return PFD_OK;
     return pfd_fail_file(err, path, "this is a file; the reader takes folders");
 }
@@ -321,7 +329,7 @@ pfd_status pfd_data_folders_find(const pfd_file_attrs *attrs, pfd_path_list *out
     for (int64_t i = 0; i < attrs->files.size; i++) {
         struct stat st;
         const char *path = attrs->files.data[i];
-        if (stat(path, &st) == 0 || !strpbrk(path, "*?["))
+        if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0 || !strpbrk(path, "*?["))
             PFD_TRY(add_folder(path, out, err));
         else
             PFD_TRY(pfd_folder_pattern_find("files", path, out, err));
@@ -363,10 +371,15 @@ static pfd_status collect(const pfd_file_attrs *attrs, const path_stem *stem,
                           pfd_path_list *list, pfd_error *err)
 {
     pfd_status status = PFD_OK;
-    DIR *directory = opendir(stem->folder);
+    int reason = 0;
+    DIR *directory = pfd_sys_opendir(NULL, AT_FDCWD, stem->folder);
     if (!directory) return fail_folder(stem->folder, errno, err);
-    errno = 0;
-    for (struct dirent *entry; status == PFD_OK && (entry = readdir(directory)); errno = 0) {
+    while (status == PFD_OK) {
+        const struct dirent *entry = pfd_sys_readdir(NULL, directory);
+        if (!entry) {
+            reason = errno;
+            break;
+        }
         pfd_digits number;
         if (is_part_name(entry->d_name, stem->base, attrs->part_name_suffix_length, &number)) {
             char *path;
@@ -374,7 +387,7 @@ static pfd_status collect(const pfd_file_attrs *attrs, const path_stem *stem,
             status = pfd_path_list_take(list, path, err);
         }
     }
-    if (status == PFD_OK && errno != 0) status = fail_folder(stem->folder, errno, err);
+    if (reason) status = fail_folder(stem->folder, reason, err);
     closedir(directory);
     return status;
 }
@@ -416,7 +429,8 @@ pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing
         return pfd_file_patterns_find("files", &attrs->files, keep_missing, out, err);
     PFD_TRY(path_stem_make(attrs, &stem, err));
     pfd_status status = PFD_OK;
-    if (stat(stem.folder, &st) != 0) status = fail_folder(stem.folder, errno, err);
+    if (pfd_sys_stat(NULL, AT_FDCWD, stem.folder, &st) != 0)
+        status = fail_folder(stem.folder, errno, err);
     else if (S_ISREG(st.st_mode)) status = fail_not_a_folder(attrs->data_dir, err);
     else if (!S_ISDIR(st.st_mode)) status = fail_folder(stem.folder, ENOTDIR, err);
     else if (attrs->data_part_num == -1) status = find_all(attrs, &stem, keep_missing, out, err);

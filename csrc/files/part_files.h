@@ -21,6 +21,7 @@ typedef struct pfd_file_attrs {
     int32_t file_access;   /* PFD_FILE_ACCESS_* of files/input_files.h */
     int32_t compression;   /* PFD_COMPRESSION_* of files/codecs.h */
     const char *index_dir; /* as in index/index_image.h */
+    int32_t check;         /* PFD_CHECK_* of files/seal.h */
 } pfd_file_attrs;
 
 extern const pfd_attr pfd_file_attr_table[];

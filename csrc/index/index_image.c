@@ -6,12 +6,14 @@
 #include "core/hash.h"
 #include "core/multi_thread_loop.h"
 #include "core/scratch.h"
+#include "core/system_calls.h"
 #include "files/sigbus_guard.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,13 +257,10 @@ static pfd_index_image *read_image(int fd, const char *path, const pfd_index_hea
                                &err) != PFD_OK)
         return NULL;
     image->path = strdup(path);
-    int64_t done = 0;
-    ssize_t got = 1;
-    while (image->path && done < image->bytes && got > 0) {
-        got = pread(fd, (uint8_t *)image->memory + done, (size_t)(image->bytes - done), done);
-        done += got;
-    }
-    if (image->path && done == image->bytes) return image;
+    int reason;
+    if (image->path &&
+        pfd_sys_read(NULL, fd, 0, image->bytes, image->memory, &reason) == image->bytes)
+        return image;
     pfd_index_image_free(image);
     return NULL;
 }
@@ -301,7 +300,9 @@ static pfd_index_image *load_open_file(int fd, const char *path, const index_wan
     pfd_index_header header;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
     if (!wanted->of_any_owner && !is_trusted(&st)) return NULL;
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return NULL;
+    int reason;
+    if (pfd_sys_read(NULL, fd, 0, sizeof header, (uint8_t *)&header, &reason) != sizeof header)
+        return NULL;
     if (!is_header_right(&header, st.st_size, wanted)) return NULL;
     layout at = lay_out(wanted->num_files, header.num_entries);
     int is_small = at.total <= most_read;
@@ -322,7 +323,7 @@ static pfd_index_image *index_image_load(const char *path, const index_wanted *w
 {
     pfd_error err = {.struct_size = sizeof err};
     if (pfd_sigbus_guard_install(&err) != PFD_OK) return NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = pfd_sys_open(NULL, AT_FDCWD, path, O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0) return NULL;
     pfd_index_image *image = load_open_file(fd, path, wanted);
     close(fd);
@@ -413,6 +414,18 @@ static pfd_index_request *request_of(const pfd_open_args *args)
     return args->struct_size >= least ? args->index : NULL;
 }
 
+void pfd_index_notice(const pfd_open_args *args, const char *format, ...)
+{
+    pfd_index_request *request = request_of(args);
+    if (!request) return;
+    size_t used = strlen(request->notice);
+    if (used > 0 && used < sizeof request->notice - 1) request->notice[used++] = '\n';
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(request->notice + used, sizeof request->notice - used, format, values);
+    va_end(values);
+}
+
 int32_t pfd_index_threads(const pfd_open_args *args)
 {
     const pfd_index_request *request = request_of(args);
@@ -442,6 +455,20 @@ static int64_t bytes_of(const pfd_open_args *args)
     return bytes;
 }
 
+/* Whether the user shares the cache: only then are indexes of other users accepted. */
+static int32_t is_shared(void)
+{
+    const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
+    return shared && !strcmp(shared, "1");
+}
+
+/* Whether the folder is another user's, who could replace what is in it at any time. */
+static int32_t is_foreign(const char *folder)
+{
+    struct stat st;
+    return stat(folder, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0 && !is_shared();
+}
+
 /* Returns 0 if the index must stay in memory. */
 static int open_cached(cached *self, const pfd_index_request *request)
 {
@@ -451,18 +478,17 @@ static int open_cached(cached *self, const pfd_index_request *request)
     self->key = key_of(self->args, request, self->maker->kind);
     self->folder = index_folder(request->folder);
     if (!self->folder) return 0;
+    if (is_foreign(self->folder)) {
+        pfd_index_notice(self->args, "the index stays in memory, as the folder of the index cache, "
+                         "%.400s, belongs to another user; choose one by PYFLOWDATA_INDEX_DIR, or "
+                         "trust this one by PYFLOWDATA_SHARED_INDEXES=1", self->folder);
+        return 0;
+    }
     if (asprintf(&self->path, "%s/%016" PRIx64 "%016" PRIx64 ".index", self->folder,
                  self->key.identity[0], self->key.identity[1]) >= 0)
         return 1;
     self->path = NULL;
     return 0;
-}
-
-/* Whether the user shares the cache: only then are indexes of other users accepted. */
-static int32_t is_shared(void)
-{
-    const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
-    return shared && !strcmp(shared, "1");
 }
 
 static int32_t is_current(const cached *self, const pfd_index_image *image)
@@ -501,7 +527,9 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
         lock->path = NULL;
         return PFD_OK;
     }
-    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    /* A link would make a file wherever another user wants one. */
+    lock->fd = open(lock->path,
+                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0666);
     if (lock->fd < 0) return PFD_OK;
     int64_t patience = self->maker->is_current ? PATIENCE_NS_FOLDERS : PATIENCE_NS;
     int64_t deadline = pfd_clock_ns() + patience + PATIENCE_NS_PER_BYTE * bytes_of(self->args);

@@ -21,8 +21,8 @@ enum { PFD_INDEX_ENTRY_BYTES = 64 };
 #define PFD_INDEX_LINES 1  /* record_index.h, of lines */
 #define PFD_INDEX_BLOCKS 2 /* line_scan.h */
 #define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
-#define PFD_INDEX_FOLDERS 4 /* file_list.h */
-#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_annotations.h */
+#define PFD_INDEX_FOLDERS 4 /* formats/imagefolder/image_folder_reader.c */
+#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_reader.c */
 
 typedef struct pfd_index_file {
     int64_t first_record;
@@ -41,8 +41,8 @@ typedef struct pfd_index_header {
     int32_t kind, shift, width, reserved;
     pfd_index_key key;
     int64_t num_files, num_records, num_entries, total_bytes;
-    uint64_t body_hash;   /* of the tables of files and of checksums */
-    uint64_t header_hash; /* of all the above */
+    uint64_t body_hash;   /* hash of the tables of files and of checksums */
+    uint64_t header_hash; /* hash of all the above */
 } pfd_index_header;
 
 typedef struct pfd_index_image {
@@ -52,8 +52,8 @@ typedef struct pfd_index_image {
     int64_t bytes;
     void *memory;             /* all of the image */
     void *front;              /* the private copies; NULL: the image is not mapped */
-    char *path;               /* of its file; NULL: built in memory */
-    uint64_t device, inode;   /* of that file */
+    char *path;               /* path of its file; NULL: built in memory */
+    uint64_t device, inode;   /* numbers of that file */
     void *region;             /* guarded, while a file is mapped */
     _Atomic int64_t fault;
 } pfd_index_image;
@@ -82,15 +82,17 @@ pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *e
 /* The options for the indexes of a reader, and their counters; pfd_open_args.index. */
 struct pfd_index_request {
     const char *folder; /* attr index_dir: "" is the default folder, "none" no cache */
-    pfd_index_key key;  /* of files, op and attrs */
+    pfd_index_key key;  /* key of files, op and attrs */
     int32_t num_threads;
 
     /* Counters: */
     int32_t num_sources; /* how many sources needed an index */
     int32_t num_built;   /* how many of them were not in the cache */
-    int64_t bytes;       /* of all indexes */
+    int64_t bytes;       /* bytes of all indexes */
     int64_t ns;          /* the time to find or build them */
-    char path[4096];     /* of the last one on disk; "": in memory */
+    char path[4096];     /* path of the last one on disk; "": in memory */
+
+    char notice[1024]; /* what users should know, a sentence without its period a line */
 };
 
 /* Builds an index in memory. */
@@ -101,7 +103,7 @@ typedef pfd_status (*pfd_index_build_fn)(void *ctx, int32_t num_threads, pfd_ind
 typedef struct pfd_index_maker {
     int32_t kind; /* PFD_INDEX_* */
     pfd_index_build_fn build;
-    void *ctx; /* of both functions */
+    void *ctx; /* the first argument of both functions */
 
     /* Whether an index with the right key is up to date; NULL: the key alone tells. */
     int32_t (*is_current)(void *ctx, const pfd_index_image *image);
@@ -118,6 +120,10 @@ pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *make
 /* The same for an index of args->files whose key alone tells that it is up to date. */
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err);
+
+/* Adds a sentence, without its period, to what the program that opens the reader is warned of. */
+void pfd_index_notice(const pfd_open_args *args, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* How many threads to use to check or build the indexes of a source. */
 int32_t pfd_index_threads(const pfd_open_args *args);

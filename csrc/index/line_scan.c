@@ -8,6 +8,7 @@
 #include "core/scratch.h"
 #include "core/search.h"
 #include "files/file_read.h"
+#include "files/seal.h"
 #include "index/record_index.h"
 
 #include <stddef.h>
@@ -586,7 +587,8 @@ static pfd_status read_piece(const line_scan *self, int64_t number, int64_t file
     if (*size > piece_bytes) *size = piece_bytes;
     if (*size <= 0) return PFD_OK;
     pfd_scratch_reset(scratch);
-    return pfd_file_read(self->args->files[file], *offset, *size, scratch, text, err);
+    return pfd_file_read(pfd_file_uncompared(self->args->files[file]), *offset, *size, scratch,
+                         text, err);
 }
 
 static pfd_status scan_pieces(void *ctx, int64_t begin, int64_t end, int32_t worker_number,
@@ -751,7 +753,7 @@ static pfd_status choose_strides(line_scan *self, pfd_record_marks *marks, pfd_e
 {
     int64_t bytes = 0, lines = 1, all_bytes = 0;
     for (int64_t i = 0; i < self->args->num_files && bytes == 0; i++) {
-        const pfd_file *file = self->args->files[i];
+        const pfd_file *file = pfd_file_uncompared(self->args->files[i]);
         const uint8_t *text;
         pfd_scratch *scratch = pfd_scratch_create();
         bytes = file->size < sample_bytes ? file->size : sample_bytes;

@@ -701,7 +701,7 @@ pfd_status pfd_shard_table_add(pfd_shard_table *table, int64_t num_records, pfd_
     int64_t all;
     if (__builtin_add_overflow(table->first[table->size], num_records, &all))
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "the shards have more than 2^63 records");
-    table->first[++table->size] = all;
+    table->first[++table->size] = table->num_records = all;
     return PFD_OK;
 }
 

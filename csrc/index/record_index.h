@@ -22,7 +22,7 @@ typedef struct pfd_index_group {
 } pfd_index_group;
 
 typedef struct pfd_record_index {
-    const uint8_t *const *texts; /* of each file; NULL: it is not mapped */
+    const uint8_t *const *texts; /* text of each file; NULL: the file is not mapped */
     int64_t num_files, num_records, num_groups;
     int shift;                   /* a stride covers 2^shift records */
     int width;                   /* a stride has 2^width bytes */
@@ -84,10 +84,11 @@ typedef struct pfd_mark_piece {
     int64_t file, num_marks, first_mark, last_mark; /* places in the file */
     int32_t list;                                   /* which has the strides and flags from: */
     int64_t stride, large, num_large, flags, num_flags;
-    uint64_t open_flags; /* of the record that is open where the piece begins */
+    uint64_t open_flags; /* flags of the record that is open where the piece begins */
     /* Set by pfd_record_marks_place(): */
-    int64_t number;    /* of the first mark */
-    int64_t open_byte; /* of the last mark before that begins a stride; in all files together */
+    int64_t number;    /* number of the first mark */
+    int64_t open_byte; /* place of the last mark before that begins a stride; in all files
+                          together */
 } pfd_mark_piece;
 
 void pfd_mark_list_free(pfd_mark_list *list); /* accepts a zeroed one */
@@ -114,8 +115,9 @@ typedef struct pfd_record_marks {
     const pfd_mark_list *lists;
     pfd_mark_piece *pieces; /* in the order of the files */
     int64_t num_pieces;
-    int64_t first_number; /* of the first mark: 1 if record 0 begins at byte 0 and has no mark */
-    int shift, width;     /* of the index to make */
+    int64_t first_number; /* record of the first mark: 1 if record 0 begins at byte 0 and has no
+                             mark */
+    int shift, width;     /* shift and width of the index to make */
 } pfd_record_marks;
 
 /* Chooses shift and width for records of this mean size: each stride has 16 bytes or more, so that
@@ -135,16 +137,11 @@ pfd_status pfd_record_marks_fill(const pfd_record_marks *marks, int64_t num_reco
 /* Zeroed: empty.  It owns its memory.  Any thread may use it once all shards are added. */
 typedef struct pfd_shard_table {
     int64_t *first; /* number of the first record of each shard; then the number of all records */
-    int64_t size, capacity;
+    int64_t size, capacity, num_records;
 } pfd_shard_table;
 
 pfd_status pfd_shard_table_add(pfd_shard_table *table, int64_t num_records, pfd_error *err);
 void pfd_shard_table_free(pfd_shard_table *table);
-
-static inline int64_t pfd_shard_table_records(const pfd_shard_table *table)
-{
-    return table->size > 0 ? table->first[table->size] : 0;
-}
 
 /* The shard of record `ordinal`, which must exist; empty shards are skipped. */
 int64_t pfd_shard_of(const pfd_shard_table *table, int64_t ordinal);

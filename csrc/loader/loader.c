@@ -1,8 +1,9 @@
-/* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
+/* The loader's interface to Python: checks arguments, refuses forks, counts the
+ * calls that are inside (leases), copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "files/file_hint.h"
-#include "loader/plan/private_version.h"
+#include "loader/private_version.h"
 #include "loader/ring/ring.h"
 #include "loader/ring/slots.h"
 
@@ -29,6 +30,61 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
                         "this loader was opened before a fork, and its threads are in the parent; "
                         "open the loader in the child process");
     return PFD_OK;
+}
+
+/* ---- Leases ---------------------------------------------------------------------------------- */
+
+/* Ends a call that was counted as `kind`. While the loader closes, another thread may free it as
+ * soon as `lock` is given back. */
+static void end_call(pfd_loader *l, int64_t kind)
+{
+    int64_t calls = atomic_load(&l->lease.calls);
+    while (!(calls & PFD_LEASE_CLOSING))
+        if (atomic_compare_exchange_weak(&l->lease.calls, &calls, calls - kind)) return;
+    pthread_mutex_lock(&l->lock);
+    atomic_fetch_sub(&l->lease.calls, kind);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static pfd_status fail_closed(pfd_error *err)
+{
+    return pfd_fail(err, PFD_CANCELLED, "the loader is closed; open another one");
+}
+
+/* Begins a use, unless the loader closes. */
+static pfd_status begin_use(pfd_loader *l, pfd_error *err)
+{
+    PFD_TRY(check_usable(l, err));
+    if (!(atomic_fetch_add(&l->lease.calls, PFD_LEASE_USE) & PFD_LEASE_CLOSING)) return PFD_OK;
+    end_call(l, PFD_LEASE_USE);
+    return fail_closed(err);
+}
+
+static void end_use(pfd_loader *l)
+{
+    end_call(l, PFD_LEASE_USE);
+}
+
+/* Begins a question.  0: the loader is foreign, and its lock is in the parent. */
+static int32_t begin_question(pfd_loader *l)
+{
+    if (is_foreign(l)) return 0;
+    atomic_fetch_add(&l->lease.calls, PFD_LEASE_QUESTION);
+    return 1;
+}
+
+static void end_question(pfd_loader *l)
+{
+    end_call(l, PFD_LEASE_QUESTION);
+}
+
+/* While the loader closes: waits for the calls that are counted in these bits. */
+static void wait_for_calls(pfd_loader *l, int64_t bits)
+{
+    pthread_mutex_lock(&l->lock);
+    while (atomic_load(&l->lease.calls) & bits) pthread_cond_wait(&l->changed, &l->lock);
+    pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- Open, close, release -------------------------------------------------------------------- */
@@ -66,6 +122,7 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
     l->prefetch = prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     l->bounds.most_bytes = l->memory_budget > LEAST_BOUND ? l->memory_budget : LEAST_BOUND;
+    l->bounds.is_interrupted = options->is_interrupted;
     return PFD_OK;
 }
 
@@ -75,6 +132,7 @@ static pfd_loader *create(void)
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
     pfd_counters_open(&l->counters);
+    l->bounds.retries = &l->retries;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -112,11 +170,14 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 
 void pfd_loader_close(pfd_loader *l)
 {
-    if (is_foreign(l)) return;
+    if (!begin_question(l)) return;
+    atomic_fetch_or(&l->lease.calls, PFD_LEASE_CLOSING);
     atomic_store(&l->bounds.cancelled, 1); /* a thread in next() ends its row range, and returns */
+    wait_for_calls(l, PFD_LEASE_USES);
     pthread_mutex_lock(&l->consumer);
     pfd_ring_close(l);
     pthread_mutex_unlock(&l->consumer);
+    end_question(l);
 }
 
 static void destroy(pfd_loader *l)
@@ -138,6 +199,7 @@ static void *release(void *loader)
 {
     pfd_loader *l = loader;
     pfd_loader_close(l);
+    wait_for_calls(l, ~PFD_LEASE_CLOSING);
     pthread_mutex_lock(&l->lock);
     l->released = 1;
     int32_t last = l->num_held == 0;
@@ -170,9 +232,8 @@ void pfd_batch_release(void *memory)
 
 /* ---- Batches --------------------------------------------------------------------------------- */
 
-static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
+static pfd_status lock_in_use(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
-    PFD_TRY(check_usable(l, err));
     if (pthread_mutex_trylock(&l->consumer) != 0) {
         struct timespec until; /* the other caller gives the lock back by its own deadline */
         clock_gettime(CLOCK_REALTIME, &until);
@@ -182,9 +243,24 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         until.tv_nsec = (long)(left % 1000000000);
         if (pthread_mutex_timedlock(&l->consumer, &until) != 0) return PFD_PENDING;
     }
-    if (!l->closed) return PFD_OK;
+    if (!pfd_loader_is_closing(l)) return PFD_OK;
     pthread_mutex_unlock(&l->consumer);
-    return pfd_fail(err, PFD_CANCELLED, "the loader is closed; open another one");
+    return fail_closed(err);
+}
+
+/* Begins a use with `consumer` held.  PFD_PENDING: the deadline has passed. */
+static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
+{
+    PFD_TRY(begin_use(l, err));
+    pfd_status status = lock_in_use(l, deadline_ns, err);
+    if (status != PFD_OK) end_use(l);
+    return status;
+}
+
+static void unlock_consumer(pfd_loader *l)
+{
+    pthread_mutex_unlock(&l->consumer);
+    end_use(l);
 }
 
 /* The time of a deadline; the largest number for a timeout that is too large to add. */
@@ -199,7 +275,7 @@ pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pf
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     l->called_ns = now_ns;
     pfd_status status = pfd_ring_next(l, deadline_ns, out, err);
-    pthread_mutex_unlock(&l->consumer);
+    unlock_consumer(l);
     return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
 }
 
@@ -233,7 +309,7 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
         l->step = step;
         status = pfd_ring_restart(l, deadline_ns, err);
     }
-    pthread_mutex_unlock(&l->consumer);
+    unlock_consumer(l);
     return status;
 }
 
@@ -246,21 +322,26 @@ pfd_status pfd_loader_read(pfd_loader *l, int64_t epoch, const int64_t *position
     if (status == PFD_OK && (l->restart || has_new_seed(l)))
         status = pfd_ring_restart(l, deadline_ns, err);
     if (status == PFD_OK) status = pfd_ring_read(l, epoch, positions, n, out, err);
-    pthread_mutex_unlock(&l->consumer);
+    unlock_consumer(l);
     return status;
 }
 
 pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error *err)
 {
-    if (i < 0 || i >= l->plan.num_readers || seed < 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "seed %" PRId64 " for reader %d; there are %d readers, and a seed must not "
-                        "be negative",
-                        seed, i, l->plan.num_readers);
     PFD_TRY(lock_consumer(l, INT64_MAX, err));
-    l->plan.readers[i].next_seed = seed;
-    pthread_mutex_unlock(&l->consumer);
-    return PFD_OK;
+    pfd_status status = PFD_OK;
+    if (i < 0 || i >= l->plan.num_readers || seed < 0) {
+        status = pfd_fail(err, PFD_INVALID_ARGUMENT,
+                          "seed %" PRId64 " for reader %d; there are %d readers, and a seed must "
+                          "not be negative",
+                          seed, i, l->plan.num_readers);
+    } else {
+        pthread_mutex_lock(&l->lock); /* for questions */
+        l->plan.readers[i].next_seed = seed;
+        pthread_mutex_unlock(&l->lock);
+    }
+    unlock_consumer(l);
+    return status;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -271,20 +352,26 @@ static pfd_loader *writable(const pfd_loader *loader)
     return (pfd_loader *)(uintptr_t)loader;
 }
 
-/* The loader with `lock` held; NULL: it is foreign, and its lock is in the parent. */
+/* Begins a question with `lock` held; NULL: the loader is foreign. */
 static pfd_loader *lock_loader(const pfd_loader *loader)
 {
     pfd_loader *l = writable(loader);
-    if (is_foreign(l)) return NULL;
+    if (!begin_question(l)) return NULL;
     pthread_mutex_lock(&l->lock);
     return l;
 }
 
-pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
+/* Ends it; NULL is accepted. */
+static void unlock_loader(pfd_loader *l)
 {
-    pfd_loader *l = writable(loader);
-    int32_t locks = !is_foreign(l);
-    if (locks) pthread_mutex_lock(&l->lock);
+    if (!l) return;
+    pthread_mutex_unlock(&l->lock);
+    end_question(l);
+}
+
+pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
+{
+    pfd_loader *locked = lock_loader(l);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
                              .prefetch = l->prefetch,
@@ -294,16 +381,14 @@ pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
                              .num_batches = l->plan.num_batches,
                              .num_blobs = l->plan.num_wanted,
                              .offsets = l->plan.offsets};
-    if (locks) pthread_mutex_unlock(&l->lock);
+    unlock_loader(locked);
     return PFD_OK;
 }
 
-pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info *out)
+static pfd_reader_info describe_reader(const pfd_data_reader *reader)
 {
-    if (i < 0 || i >= l->plan.num_readers) return PFD_INVALID_ARGUMENT;
-    const pfd_data_reader *reader = &l->plan.readers[i];
-    *out = (pfd_reader_info){
-        .struct_size = sizeof *out,
+    return (pfd_reader_info){
+        .struct_size = sizeof(pfd_reader_info),
         .num_files = (int32_t)reader->num_files,
         .name = reader->name,
         .op = reader->node->op->op->name,
@@ -322,51 +407,86 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
         .index_ns = reader->index_ns,
         .indexes_built = reader->indexes_built,
         .left_out = atomic_load(&reader->left_out),
+        .notice = reader->notice ? reader->notice : "",
     };
-    return PFD_OK;
 }
 
-static const pfd_data_reader *reader_at(const pfd_loader *l, int32_t i, pfd_error *err)
+pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info *out)
 {
+    pfd_loader *locked = lock_loader(l);
+    int32_t is_reader = i >= 0 && i < l->plan.num_readers;
+    if (is_reader) *out = describe_reader(&l->plan.readers[i]);
+    unlock_loader(locked);
+    return is_reader ? PFD_OK : PFD_INVALID_ARGUMENT;
+}
+
+/* Begins a use of reader i; NULL: there is none, or the loader is not usable. */
+static const pfd_data_reader *use_reader(const pfd_loader *l, int32_t i, pfd_error *err)
+{
+    if (begin_use(writable(l), err) != PFD_OK) return NULL;
     if (i >= 0 && i < l->plan.num_readers) return &l->plan.readers[i];
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "there is no reader %" PRId32, i);
+    end_use(writable(l));
     return NULL;
 }
 
-const char *pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i)
+pfd_status pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i, char *out, int64_t room,
+                           int64_t *size, pfd_error *err)
 {
-    pfd_error ignored = {.struct_size = sizeof ignored};
-    const pfd_data_reader *of = reader_at(l, reader, &ignored);
-    return of ? pfd_record_file(of, i) : NULL;
+    const pfd_data_reader *of = use_reader(l, reader, err);
+    if (!of) return err->status;
+    const char *path = pfd_record_file(of, i);
+    if (path) {
+        *size = (int64_t)strlen(path) + 1;
+        if (room > 0) memcpy(out, path, (size_t)(room < *size ? room : *size));
+    }
+    end_use(writable(l));
+    return path ? PFD_OK : PFD_END;
 }
 
 pfd_status pfd_loader_first_record(const pfd_loader *l, int32_t reader, int64_t file,
                                    int64_t *ordinal, pfd_error *err)
 {
-    const pfd_data_reader *of = reader_at(l, reader, err);
-    return of ? pfd_record_first(of, file, ordinal, err) : err->status;
+    const pfd_data_reader *of = use_reader(l, reader, err);
+    if (!of) return err->status;
+    pfd_status status = pfd_record_first(of, file, ordinal, err);
+    end_use(writable(l));
+    return status;
 }
 
 pfd_status pfd_loader_locate(const pfd_loader *l, int32_t reader, int64_t file, int64_t ordinal,
                              pfd_error *place)
 {
-    const pfd_data_reader *of = reader_at(l, reader, place);
-    return of ? pfd_record_locate(of, file, ordinal, place) : place->status;
+    const pfd_data_reader *of = use_reader(l, reader, place);
+    if (!of) return place->status;
+    pfd_status status = pfd_record_locate(of, file, ordinal, place);
+    end_use(writable(l));
+    return status;
 }
 
-uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
+/* As pfd_loader_get_past(), of a reader, epoch and step that exist. The fields that it reads are
+ * constant. */
+static uint64_t past_of(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
 {
-    if (i < 0 || i >= l->plan.num_readers || epoch < 0 || step < 0) return 0;
     const pfd_data_reader *reader = &l->plan.readers[i];
     const pfd_view_tree *tree = pfd_plan_tree_of(&l->plan, i);
     if (!tree) return 0;
-    if (reader->former) /* each epoch has the rows of the first one, in an order of its own */
+    if (reader->former) /* each epoch has the rows of the first one, in its own order */
         return pfd_view_tree_past(tree, 0, epoch + step > 0 ? reader->num_records : 0);
     int64_t size = reader->attrs->batch_size;
     int64_t rows = step <= reader->num_records / size ? step * size : reader->num_records;
     /* with a shuffle any row of the epoch may be past */
     int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE;
     return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
+}
+
+uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
+{
+    int32_t is_counted = begin_question(writable(l));
+    int32_t is_place = i >= 0 && i < l->plan.num_readers && epoch >= 0 && step >= 0;
+    uint64_t past = is_place ? past_of(l, i, epoch, step) : 0;
+    if (is_counted) end_question(writable(l));
+    return past;
 }
 
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
@@ -376,7 +496,7 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;
     if (status == PFD_OK) pfd_error_copy(out, &l->skipped[(first + i) % PFD_KEPT_SKIPPED]);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -385,7 +505,7 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
     pfd_loader *l = writable(loader);
-    if (is_foreign(l)) return PFD_UNSUPPORTED;
+    if (!begin_question(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->asking);
     pfd_ring_ask(l);
     pthread_mutex_lock(&l->lock);
@@ -396,6 +516,7 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
     pthread_mutex_unlock(&l->lock);
     pthread_mutex_unlock(&l->asking);
+    end_question(l);
     return PFD_OK;
 }
 
@@ -408,7 +529,7 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
     pfd_status status = is_item && (kept || !l->closed) ? PFD_OK : PFD_END;
     if (status == PFD_OK)
         *out = l->closed ? kept[i] : pfd_counters_work(&l->plan, &l->threads, i);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -418,18 +539,17 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     if (!l) return PFD_UNSUPPORTED;
     pfd_status status = l->closed || i < 0 || i > l->threads.num_workers ? PFD_END : PFD_OK;
     if (status == PFD_OK) *out = pfd_counters_thread(&l->threads, i);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
 pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *err)
 {
-    if (!lock_loader(l))
-        return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
+    if (!lock_loader(l)) return check_usable(l, err);
     pfd_steps *steps = &l->counters.steps;
     int32_t has_memory = !is_paused || pfd_steps_pause(steps);
     if (!is_paused) pfd_steps_resume(steps);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }
 
@@ -439,7 +559,7 @@ pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
     if (!l) return PFD_UNSUPPORTED;
     *out = l->counters.steps.history;
     out->struct_size = sizeof *out;
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return PFD_OK;
 }
 
@@ -455,7 +575,7 @@ pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
         out->num_threads = l->num_threads;
         out->prefetch = l->prefetch;
     }
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -464,7 +584,7 @@ pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_deci
     pfd_loader *l = lock_loader(loader);
     if (!l) return PFD_UNSUPPORTED;
     pfd_status status = l->tuning ? pfd_tuning_get_decision(l->tuning, i, out) : PFD_END;
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -472,10 +592,9 @@ pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_deci
 
 pfd_status pfd_loader_trace_start(pfd_loader *l, int64_t bytes, pfd_error *err)
 {
-    if (!lock_loader(l))
-        return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
+    if (!lock_loader(l)) return check_usable(l, err);
     pfd_status status = pfd_traces_start(&l->traces, pfd_loader_threads(l), bytes, err);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -484,7 +603,7 @@ pfd_status pfd_loader_trace_stop(pfd_loader *l, pfd_trace_info *out)
     if (!lock_loader(l)) return PFD_UNSUPPORTED;
     pfd_traces_stop(&l->traces, &l->threads);
     pfd_status status = pfd_traces_get_info(&l->traces, out);
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
     return status;
 }
 
@@ -494,19 +613,18 @@ pfd_status pfd_loader_trace_read(pfd_loader *l, int32_t track, pfd_trace_event *
     if (!lock_loader(l)) return PFD_UNSUPPORTED;
     pfd_trace *trace = pfd_traces_begin_read(&l->traces, track);
     pthread_mutex_unlock(&l->lock);
-    if (!trace) return PFD_END;
-    pfd_trace_copy(trace, track, out, room, count);
+    if (trace) pfd_trace_copy(trace, track, out, room, count);
     pthread_mutex_lock(&l->lock);
-    pfd_trace_end_read(trace);
-    pthread_mutex_unlock(&l->lock);
-    return PFD_OK;
+    if (trace) pfd_trace_end_read(trace);
+    unlock_loader(l);
+    return trace ? PFD_OK : PFD_END;
 }
 
 void pfd_loader_trace_drop(pfd_loader *l)
 {
     if (!lock_loader(l)) return;
     pfd_traces_drop(&l->traces, pfd_loader_threads(l));
-    pthread_mutex_unlock(&l->lock);
+    unlock_loader(l);
 }
 
 /* ---- For the kit ----------------------------------------------------------------------------- */

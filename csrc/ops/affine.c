@@ -26,7 +26,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const affine_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     int64_t channels = num_channels(attrs);
-    int32_t axis = attrs->axis < 0 ? attrs->axis + in->ndim : attrs->axis;
+    int32_t axis = pfd_axis(attrs->axis, in->ndim);
     args->outputs[0] = *in;
     args->outputs[0].dtype = attrs->dtype;
     if (attrs->scale.size == 0 || attrs->shift.size == 0 ||
@@ -51,7 +51,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
  * shifts, whose element `phase` belongs to the first element. */
 typedef struct factors {
     const double *scale, *shift;
-    int64_t period; /* of the pattern; 0: one factor for all */
+    int64_t period; /* length of the pattern; 0: one factor for all */
 } factors;
 
 static void scale_run(const factors *by, int64_t phase, const double *in, double *out, int64_t n)
@@ -164,8 +164,7 @@ static pfd_status apply(const pfd_compute_args *args, const uint8_t *in, uint8_t
 static int64_t inner_of(const affine_attrs *attrs, const int64_t *shape, int32_t ndim)
 {
     int64_t inner = 1;
-    for (int32_t d = (attrs->axis < 0 ? attrs->axis + ndim : attrs->axis) + 1; d < ndim; d++)
-        inner *= shape[d];
+    for (int32_t d = pfd_axis(attrs->axis, ndim) + 1; d < ndim; d++) inner *= shape[d];
     return inner;
 }
 

@@ -19,11 +19,6 @@ static void as_array(pfd_row_type *type)
     type->shape[0] = 1;
 }
 
-static int32_t axis_of(const concat_attrs *attrs, int32_t ndim)
-{
-    return attrs->axis < 0 ? attrs->axis + ndim : attrs->axis;
-}
-
 static pfd_status refuse(const pfd_infer_args *args, int64_t input, const char *expected,
                          pfd_error *err)
 {
@@ -67,7 +62,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     pfd_row_type *out = &args->outputs[0];
     *out = args->inputs[0];
     as_array(out);
-    int32_t axis = axis_of(attrs, out->ndim);
+    int32_t axis = pfd_axis(attrs->axis, out->ndim);
     if (axis < 0 || axis >= out->ndim) {
         char expected[64];
         (void)snprintf(expected, sizeof expected, "they have no dimension %d, which is axis",
@@ -136,7 +131,8 @@ static pfd_status concat_row(const pfd_compute_args *args, int64_t i, int32_t ax
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    int32_t axis = axis_of(args->attrs, args->outputs[0]->type.ndim);
+    const concat_attrs *attrs = args->attrs;
+    int32_t axis = pfd_axis(attrs->axis, args->outputs[0]->type.ndim);
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(concat_row(args, i, axis, err));
     return PFD_OK;
 }

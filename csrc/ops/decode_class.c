@@ -11,17 +11,12 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static int32_t is_blank(uint8_t byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
 /* Parses the text.  Returns 1 if it is an integer of 64 bits, with nothing but blanks around it. */
 static int32_t parse(const uint8_t *text, int64_t size, int64_t *out)
 {
     int64_t i = 0, value = 0, sign = 1;
-    while (size > 0 && is_blank(text[size - 1])) size--;
-    while (i < size && is_blank(text[i])) i++;
+    while (size > 0 && pfd_is_space(text[size - 1])) size--;
+    while (i < size && pfd_is_space(text[i])) i++;
     if (i < size && (text[i] == '-' || text[i] == '+')) sign = text[i++] == '-' ? -1 : 1;
     if (i == size) return 0;
     for (; i < size; i++) {

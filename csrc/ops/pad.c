@@ -1,5 +1,4 @@
 /* Pad: makes rows of any size rows of one shape. */
-#include "core/convert.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
@@ -8,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { RAISE, TRUNCATE }; /* of on_longer */
+enum { RAISE, TRUNCATE }; /* attr on_longer */
 
 typedef struct pad_attrs {
     pfd_list_int64 shape;
@@ -37,20 +36,11 @@ static pfd_status check_shape(const pfd_infer_args *args, pfd_error *err)
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pad_attrs *attrs = args->attrs;
-    const pfd_row_type *in = &args->inputs[0];
-    pfd_row_type *out = &args->outputs[0], *mask = &args->outputs[1], *length = &args->outputs[2];
+    pfd_row_type *out = &args->outputs[0];
     PFD_TRY(check_shape(args, err));
-    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "value = %g; the rows are %s, which holds %s", attrs->value,
-                                pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
-    *out = *in;
+    *out = args->inputs[0];
     memcpy(out->shape, attrs->shape.data, (size_t)out->ndim * sizeof *out->shape);
-    *mask = *out;
-    mask->dtype = PFD_BOOL;
-    mask->ndim = pfd_mask_dims(in, out);
-    *length = (pfd_row_type){.dtype = PFD_INT64, .ndim = mask->ndim > 1, .shape = {mask->ndim}};
-    return PFD_OK;
+    return pfd_infer_padding(args, attrs->value, err);
 }
 
 static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_row *row,

@@ -1,5 +1,4 @@
 /* PadBatch: pads the rows of a batch to its largest row. */
-#include "core/convert.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
@@ -17,20 +16,11 @@ typedef struct pad_batch_attrs {
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pad_batch_attrs *attrs = args->attrs;
-    const pfd_row_type *in = &args->inputs[0];
-    pfd_row_type *mask = &args->outputs[1], *length = &args->outputs[2];
-    if (!pfd_is_ragged(in))
+    if (!pfd_is_ragged(&args->inputs[0]))
         return pfd_refuse_rows(args, 0, "in", "all have one shape already: Pad makes them larger",
                                err);
-    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "value = %g; the rows are %s, which holds %s", attrs->value,
-                                pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
-    args->outputs[0] = *mask = *in;
-    mask->dtype = PFD_BOOL;
-    mask->ndim = pfd_mask_dims(in, in);
-    *length = (pfd_row_type){.dtype = PFD_INT64, .ndim = mask->ndim > 1, .shape = {mask->ndim}};
-    return PFD_OK;
+    args->outputs[0] = args->inputs[0];
+    return pfd_infer_padding(args, attrs->value, err);
 }
 
 /* Computes the largest size along each dimension, rounded up.  Returns 0 if it is too large. */
@@ -56,24 +46,6 @@ static int32_t common_shape(const pfd_compute_args *args, int64_t *shape)
     return 1;
 }
 
-/* Allocates all rows of an output, back to back, and points the rows into them.  NULL: no memory.
- */
-static uint8_t *rows_in_scratch(const pfd_compute_args *args, int32_t output, const int64_t *shape,
-                                int64_t *row_bytes)
-{
-    pfd_tensor *out = args->outputs[output];
-    int64_t elements = 1, bytes = pfd_dtype_size(out->type.dtype), total;
-    for (int32_t d = 0; d < out->type.ndim; d++)
-        if (__builtin_mul_overflow(elements, shape[d], &elements)) return NULL;
-    if (__builtin_mul_overflow(elements, bytes, row_bytes) ||
-        __builtin_mul_overflow(*row_bytes, args->num_rows, &total))
-        return NULL;
-    uint8_t *data = args->host->alloc(args->scratch, total);
-    for (int64_t i = 0; data && i < args->num_rows; i++)
-        out->rows[i] = (pfd_ragged_row){data + i * *row_bytes, elements, shape};
-    return data;
-}
-
 static void write_lengths(const pfd_compute_args *args)
 {
     int64_t *lengths = (void *)args->outputs[2]->data;
@@ -93,8 +65,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     int64_t *shape = args->host->alloc(args->scratch, PFD_MAX_DIMS * (int64_t)sizeof *shape);
     uint8_t *out = NULL, *masks = NULL;
     if (shape && common_shape(args, shape)) {
-        out = rows_in_scratch(args, 0, shape, &row_bytes);
-        masks = attrs->with_mask ? rows_in_scratch(args, 1, shape, &mask_bytes) : out;
+        out = pfd_equal_rows_to_write(args, 0, shape, &row_bytes);
+        masks = attrs->with_mask ? pfd_equal_rows_to_write(args, 1, shape, &mask_bytes) : out;
     }
     if (!out || !masks)
         return args->host->fail(err, PFD_OUT_OF_MEMORY,

@@ -9,15 +9,10 @@ typedef struct row_length_attrs {
     int32_t axis;
 } row_length_attrs;
 
-static int32_t axis_of(const row_length_attrs *attrs, int32_t ndim)
-{
-    return attrs->axis < 0 ? attrs->axis + ndim : attrs->axis;
-}
-
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const row_length_attrs *attrs = args->attrs;
-    int32_t ndim = args->inputs[0].ndim, axis = axis_of(attrs, ndim);
+    int32_t ndim = args->inputs[0].ndim, axis = pfd_axis(attrs->axis, ndim);
     if (axis < 0 || axis >= ndim) {
         char found[64];
         (void)snprintf(found, sizeof found, "they have no dimension %d, which is axis",
@@ -33,7 +28,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     (void)err;
     const pfd_tensor *in = args->inputs[0];
     int64_t *out = (void *)args->outputs[0]->data;
-    int32_t axis = axis_of(args->attrs, in->type.ndim);
+    const row_length_attrs *attrs = args->attrs;
+    int32_t axis = pfd_axis(attrs->axis, in->type.ndim);
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_row row;
         pfd_row_at(in, i, &row);

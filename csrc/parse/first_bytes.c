@@ -1,6 +1,8 @@
 /* What the first bytes of a file say: text, or a format of another program. */
 #include "parse/first_bytes.h"
 
+#include "parse/words.h"
+
 #include <string.h>
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -17,9 +19,7 @@ int32_t pfd_is_text(const uint8_t *data, int64_t size)
 
 static int32_t is_blank(const uint8_t *line, int64_t size)
 {
-    while (size > 0 &&
-           (line[size - 1] == ' ' || (line[size - 1] >= '\t' && line[size - 1] <= '\r')))
-        size--;
+    while (size > 0 && pfd_is_space(line[size - 1])) size--;
     return size == 0;
 }
 
@@ -72,6 +72,11 @@ const char *pfd_unmarked_encoding(const uint8_t *data, int64_t size)
     return nul == 0 ? "UTF-16BE" : "UTF-16LE";
 }
 
+int32_t pfd_probe_finds(const pfd_probe_args *args, const char *text)
+{
+    return memmem(args->data, (size_t)args->size, text, strlen(text)) != NULL;
+}
+
 /* ---- Files of other programs ----------------------------------------------------------------- */
 
 typedef struct signature {
@@ -104,10 +109,13 @@ static const signature containers[] = {
      "version https://git-lfs.github.c"},
 };
 
+#define IN_FOLDERS                                                                                 \
+    " (ImageFolderReader reads a folder of class folders with such images)"
 static const signature records[] = {
-    {"PNG (ImageFolderReader reads folders of images)", 0, 8, "\x89PNG\r\n\x1a\n"},
-    {"JPEG (ImageFolderReader reads folders of images)", 0, 3, "\xff\xd8\xff"},
+    {"PNG" IN_FOLDERS, 0, 8, "\x89PNG\r\n\x1a\n"},
+    {"JPEG" IN_FOLDERS, 0, 3, "\xff\xd8\xff"},
 };
+#undef IN_FOLDERS
 
 /* Images that no codec here decodes. */
 static const signature images[] = {

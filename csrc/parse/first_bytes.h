@@ -33,6 +33,9 @@ pfd_text_lines pfd_text_lines_of(const pfd_probe_args *args, int64_t most);
 /* The next line, without its newline; 0: there is none. */
 int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t *size);
 
+/* Whether a text is among the first bytes. */
+int32_t pfd_probe_finds(const pfd_probe_args *args, const char *text);
+
 /* ---- Files of other programs ----------------------------------------------------------------- */
 
 /* As pfd_foreign_container() in pyflowdata.h, and for images, which may be records. */

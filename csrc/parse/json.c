@@ -1,6 +1,7 @@
 /* A cursor over JSON: every byte is looked at once, and checked. */
 #include "parse/json.h"
 
+#include "core/bytes.h"
 #include "parse/number_text.h"
 #include "parse/words.h"
 
@@ -114,12 +115,12 @@ static int32_t code_unit(const uint8_t *p, int64_t left)
 /* The character that an escape at p stands for, and how long the escape is; -1: it is none. */
 static int32_t read_escape(const uint8_t *p, int64_t left, int64_t *length)
 {
-    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    static const char meant[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
     *length = 2;
-    const char *letter = left >= 2 && p[1] ? strchr(letters, p[1]) : NULL;
-    if (letter) return meant[letter - letters];
+    if (left >= 2 && p[1] < sizeof meant && meant[p[1]]) return meant[p[1]];
     int32_t first = code_unit(p, left);
-    *length = 6;
+    if (first >= 0) *length = 6;
     if (first < 0xd800 || first > 0xdfff) return first;
     int32_t second = code_unit(p + 6, left - 6);
     if (first > 0xdbff || second < 0xdc00 || second > 0xdfff) return -1;
@@ -127,25 +128,94 @@ static int32_t read_escape(const uint8_t *p, int64_t left, int64_t *length)
     return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
 }
 
+/* Passes the characters beyond ASCII that follow each other; 0 and a problem where one is not
+ * well-formed. */
+static int32_t pass_utf8(pfd_json *json)
+{
+    while (json->at < json->size && json->data[json->at] >= 0x80) {
+        int64_t length = pfd_utf8_length(json->data + json->at, json->size - json->at);
+        if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
+        json->at += length;
+    }
+    return 1;
+}
+
+static int32_t pass_escape(pfd_json *json)
+{
+    int64_t length;
+    if (read_escape(json->data + json->at, json->size - json->at, &length) < 0)
+        return pfd_json_refuse(json, length > 2 ? "expected the escapes of surrogates to be pairs, "
+                                                  "such as \\ud83d\\ude00"
+                                                : "expected an escape such as \\n or \\u00e9");
+    json->at += length;
+    return 1;
+}
+
+static int32_t is_plain(uint8_t c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* Passes what is no plain byte; 0: it is the closing quote, or a problem. */
+static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
+{
+    uint8_t c = json->data[json->at];
+    if (c == '"') return 0;
+    if (c < 0x20)
+        return pfd_json_refuse(json, "expected control characters in strings to be escaped");
+    if (c != '\\') return pass_utf8(json);
+    *has_escapes = 1;
+    return pass_escape(json);
+}
+
+#ifdef PFD_HAS_BYTES16
+/* A bit for each of 64 bytes that is not plain. */
+PFD_INLINE uint64_t special_bits(const uint8_t *p)
+{
+    pfd_bytes16 found[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        pfd_bytes16 v = pfd_load16(p + 16 * i);
+        found[i] = (pfd_bytes16)((v == '"') | (v == '\\') | (v < 0x20) | (v >= 0x80));
+    }
+    return pfd_bits64(found);
+}
+
+/* Reads on while there are 64 bytes; 0 at the closing quote, and after a problem. */
+static int32_t scan_blocks(pfd_json *json, int32_t *has_escapes)
+{
+    while (json->size - json->at >= 64) {
+        int64_t begin = json->at;
+        uint64_t bits = special_bits(json->data + begin);
+        json->at = begin + 64;
+        while (bits) {
+            json->at = begin + __builtin_ctzll(bits);
+            if (!pass_special(json, has_escapes)) return 0;
+            int64_t passed = json->at - begin;
+            bits = passed < 64 ? bits >> passed << passed : 0;
+            if (!bits && passed < 64) json->at = begin + 64;
+        }
+    }
+    return 1;
+}
+#else
+static int32_t scan_blocks(pfd_json *json, int32_t *has_escapes)
+{
+    (void)json;
+    (void)has_escapes;
+    return 1;
+}
+#endif
+
 /* To the closing quote; 0 and a problem where the string has what no string may have. */
 static int32_t scan_string(pfd_json *json, int32_t *has_escapes)
 {
-    while (json->at < json->size) {
-        const uint8_t *p = json->data + json->at;
-        int64_t left = json->size - json->at, length = 1;
-        if (*p == '"') return 1;
-        if (*p < 0x20)
-            return pfd_json_refuse(json, "expected control characters in strings to be escaped");
-        if (*p == '\\') {
-            *has_escapes = 1;
-            if (read_escape(p, left, &length) < 0)
-                return pfd_json_refuse(json, "expected an escape such as \\n or \\u00e9");
-        } else if (*p >= 0x80) {
-            length = pfd_utf8_length(p, left);
-            if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
-        }
-        json->at += length;
+    int32_t goes_on = scan_blocks(json, has_escapes);
+    while (goes_on && json->at < json->size) {
+        if (is_plain(json->data[json->at])) json->at++;
+        else goes_on = pass_special(json, has_escapes);
     }
+    if (json->at < json->size) return !json->problem;
     return pfd_json_refuse(json, "expected the closing quote of a string");
 }
 
@@ -214,8 +284,15 @@ int64_t pfd_json_decode(const pfd_json_text *text, char *out)
 {
     int64_t written = 0;
     for (int64_t at = 0; at < text->size;) {
+        const uint8_t *from = text->data + at;
+        const uint8_t *escape = memchr(from, '\\', (size_t)(text->size - at));
+        int64_t n = escape ? escape - from : text->size - at;
+        memcpy(out + written, from, (size_t)n);
+        written += n;
+        at += n;
+        if (!escape) break;
         char bytes[4];
-        int64_t n = decode_one(text, &at, bytes);
+        n = decode_one(text, &at, bytes);
         memcpy(out + written, bytes, (size_t)n);
         written += n;
     }

@@ -25,8 +25,8 @@ typedef struct pair_masks {
 
 /* Notes about some records, besides their digits. */
 typedef struct pair_notes {
-    uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* of each number: the digits after its point, and 128 for
-                                             a minus sign */
+    uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* for each number: the digits after its point, and 128
+                                             for a minus sign */
     uint64_t odd[PFD_PAIRS_AT_ONCE];      /* not 0: the record is left */
 } pair_notes;
 
@@ -58,7 +58,7 @@ TARGET_BMI PFD_INLINE uint64_t but_lowest(uint64_t bits)
  * even with a mask.  The sanitizers that check addresses are turned off for it. */
 typedef struct pair_block {
     const uint8_t *data;
-    uint64_t offset, size, inside; /* of the record; size may be more than 64 */
+    uint64_t offset, size, inside; /* bounds of the record; size may be more than 64 */
 } pair_block;
 
 TARGET_BMI PFD_INLINE pair_block block_of_pair(const pfd_record *record)
@@ -96,7 +96,7 @@ typedef struct pair_text {
     uint8_t before[64]; /* not written: its bytes are cut off */
     uint8_t text[64];   /* the block */
     pair_place place;
-    uint64_t ends[2];   /* of the numbers, in text */
+    uint64_t ends[2];   /* ends of the numbers, in text */
     uint64_t points[2]; /* not 0: has a point */
 } pair_text;
 

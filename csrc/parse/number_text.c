@@ -83,11 +83,11 @@ enum {
 
 /* A scanned number: mantissa * 10^exponent, unless it has too many digits. */
 typedef struct decimal_text {
-    uint64_t mantissa; /* of all digits, modulo 2^64 */
+    uint64_t mantissa; /* value of all digits, modulo 2^64 */
     int64_t exponent;
     const char *digits; /* the first digit or point */
     const char *point;  /* where the whole digits end */
-    const char *end;    /* of digits and point, before the exponent */
+    const char *end;    /* end of digits and point, before the exponent */
 } decimal_text;
 
 static inline int is_digit(char c)

@@ -13,17 +13,25 @@
 
 /* ---- The type of a row in a message ---------------------------------------------------------- */
 
+/* Adds the sizes of the dimensions as long as there is room; returns how many bytes there are. */
+static size_t add_shape(char *out, size_t capacity, size_t used, const pfd_row_type *type,
+                        const char *varies, const char *comma)
+{
+    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS && used < capacity; i++) {
+        const char *before = i ? comma : "";
+        int64_t size = type->shape[i];
+        used += (size_t)(size < 0
+                             ? snprintf(out + used, capacity - used, "%s%s", before, varies)
+                             : snprintf(out + used, capacity - used, "%s%" PRId64, before, size));
+    }
+    return used;
+}
+
 const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capacity)
 {
     const char *dtype = pfd_dtype_name(type->dtype);
     size_t used = (size_t)snprintf(out, capacity, "%s (", dtype ? dtype : "unknown");
-    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS && used < capacity; i++) {
-        const char *comma = i ? ", " : "";
-        used += (size_t)(type->shape[i] < 0
-                             ? snprintf(out + used, capacity - used, "%sNone", comma)
-                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
-                                        type->shape[i]));
-    }
+    used = add_shape(out, capacity, used, type, "None", ", ");
     if (used < capacity) (void)snprintf(out + used, capacity - used, type->ndim == 1 ? ",)" : ")");
     return out;
 }
@@ -49,6 +57,7 @@ pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err)
 typedef struct parser {
     const pfd_host *host;
     const char *attr, *element;
+    const char *bytes_types; /* more names than 'bytes', with | between them */
 } parser;
 
 static pfd_status fail(const parser *p, const char *found, const char *at, size_t size,
@@ -98,6 +107,15 @@ static pfd_status parse_shape(const parser *p, const char *at, const char *end, 
     }
 }
 
+/* Whether a word is one of those with | between them. */
+static int32_t is_one_of(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = words; *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == size && !memcmp(at, word, size)) return 1;
+    return 0;
+}
+
 /* dtype[shape], or bytes. */
 static pfd_status parse_type(const parser *p, const char *at, size_t size, pfd_field_spec *out,
                              pfd_error *err)
@@ -108,15 +126,20 @@ static pfd_status parse_type(const parser *p, const char *at, size_t size, pfd_f
     if (length < sizeof dtype) memcpy(dtype, at, length);
     out->has_type = 1;
     out->has_shape = bracket != NULL;
-    if (!bracket && !strcmp(dtype, "bytes")) {
+    if (!bracket && (!strcmp(dtype, "bytes") || is_one_of(p->bytes_types, dtype))) {
         out->has_shape = 1;
         out->type = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
         return PFD_OK;
     }
     out->type.dtype = pfd_dtype_parse(dtype);
-    if (!out->type.dtype)
-        return fail(p, "the type is neither 'bytes' nor a dtype from 'bool' to 'float64':", at,
-                    size, err);
+    if (!out->type.dtype) {
+        char found[128];
+        (void)snprintf(found, sizeof found,
+                       "the type is neither 'bytes'%s%s%s nor a dtype from 'bool' to 'float64':",
+                       *p->bytes_types ? " or '" : "", p->bytes_types,
+                       *p->bytes_types ? "'" : "");
+        return fail(p, found, at, size, err);
+    }
     return bracket ? parse_shape(p, bracket, at + size, &out->type, err) : PFD_OK;
 }
 
@@ -137,7 +160,20 @@ int64_t pfd_field_name_size(const char *element)
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err)
 {
-    parser p = {host, attr, element};
+    return pfd_field_spec_parse_with(host, attr, element, "", out, err);
+}
+
+int32_t pfd_field_has_type(const pfd_field_spec *field, const char *type)
+{
+    const char *at = field->key + field->key_size + 1; /* after the ':' */
+    size_t size = strlen(type);
+    return field->has_type && !strncmp(at, type, size) && (!at[size] || at[size] == '=');
+}
+
+pfd_status pfd_field_spec_parse_with(const pfd_host *host, const char *attr, const char *element,
+                                     const char *bytes_types, pfd_field_spec *out, pfd_error *err)
+{
+    parser p = {host, attr, element, bytes_types};
     *out = (pfd_field_spec){.name = element, .key = element};
     out->name_size = pfd_field_name_size(element);
     if (element[out->name_size] == '=') out->key = element + out->name_size + 1;
@@ -161,20 +197,14 @@ const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t ca
 {
     size_t used = (size_t)snprintf(out, capacity, "%s%s", pfd_dtype_name(type->dtype),
                                    type->ndim ? "[" : "");
-    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS; i++) {
-        const char *comma = i ? "," : "";
-        used += (size_t)(type->shape[i] < 0
-                             ? snprintf(out + used, capacity - used, "%s?", comma)
-                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
-                                        type->shape[i]));
-    }
+    used = add_shape(out, capacity, used, type, "?", ",");
     if (type->ndim) (void)snprintf(out + used, capacity - used, "]");
     return out;
 }
 
 size_t pfd_add_name(char *out, size_t capacity, size_t used, const char *name)
 {
-    const size_t most = 80; /* of one name, and the dots */
+    const size_t most = 80; /* bytes of one name, and the dots */
     if (used >= capacity) return used;
     if (used + most > capacity) {
         (void)snprintf(out + used, capacity - used, ", ...");

@@ -14,6 +14,12 @@ pfd_status pfd_refuse_rows(const pfd_infer_args *args, int32_t input, const char
 /* Fails unless the rows of input 'in', which is the only one, are bytes: uint8 (None,) or (n,). */
 pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err);
 
+/* The dimension that an attr names, from the end if it is negative. */
+static inline int32_t pfd_axis(int32_t axis, int32_t ndim)
+{
+    return axis < 0 ? axis + ndim : axis;
+}
+
 /* ---- Fields, as a user writes them ----------------------------------------------------------- */
 
 /* One output of an op, as a user writes it in a list of fields.
@@ -46,6 +52,14 @@ int64_t pfd_field_name_size(const char *element);
 /* PFD_INVALID_ARGUMENT names attr and element, the wrong part, and how a field is written. */
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err);
+
+/* The same for an op with more names of types of bytes: "str|json". */
+pfd_status pfd_field_spec_parse_with(const pfd_host *host, const char *attr, const char *element,
+                                     const char *bytes_types, pfd_field_spec *out,
+                                     pfd_error *err);
+
+/* Whether the field was written with this type. */
+int32_t pfd_field_has_type(const pfd_field_spec *field, const char *type);
 
 /* The type as it is written in a field, "int64[2,?]"; returns out, of at least 256 bytes. */
 const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t capacity);

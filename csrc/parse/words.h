@@ -21,6 +21,12 @@ int32_t pfd_is_utf8(const uint8_t *text, int64_t size);
  * at most 40 of them, then "...".  `out` holds `capacity` >= 200 bytes; returns out. */
 const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t capacity);
 
+/* Whether a byte is a blank or one of "\t\n\v\f\r", in every locale. */
+static inline int32_t pfd_is_space(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 /* The small letter of a capital of ASCII, in every locale; other characters stay. */

@@ -7,6 +7,7 @@
 #include "registry/attr_value.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct pfd_attrs {
-    pfd_scratch *memory; /* of strings and lists */
+    pfd_scratch *memory; /* memory of strings and lists */
     alignas(max_align_t) unsigned char data[];
 };
 
@@ -175,7 +176,7 @@ void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, si
     PFD_ATTR_ROW_WITH(pfd_reader_attrs, field, type, default_value, min, max, choices, doc, flags)
 #define FLAG(field, flags, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, flags, doc)
 
-enum { LEFT_OPEN = -1 }; /* of rank and world_size */
+enum { LEFT_OPEN = -1 }; /* value of rank and world_size */
 
 #define INT32_TOP 2147483647.0
 #define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
@@ -230,9 +231,15 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(on_error, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|skip|pad", 0,
         "What to do with a damaged record: raise fails its batch, skip omits its row (a batch may "
         "then have 0 rows), pad delivers a row of zeros whose mask is False."),
+    ROW(max_skipped, PFD_ATTR_FLOAT64, "0.01", -1, INT64_TOP, NULL, 0,
+        "How many damaged records on_error=skip and pad may leave out of an epoch of this rank "
+        "before they fail too. A float up to 1.0 is a share of the epoch's records (of those so "
+        "far, where their number is not known), which always permits 10; an int is a number, and "
+        "-1 means no limit."),
     ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
-        "How many damaged records an epoch of this rank may have before on_error=skip and pad "
-        "fail too; -1 means no limit."),
+        "The older form of max_skipped, only a number: how many damaged records an epoch of this "
+        "rank may have before on_error=skip and pad fail too; -1 means no limit. Give one of the "
+        "two."),
     FLAG(with_mask, 0,
          "Whether to return the output mask too: bool, False for rows that only fill a batch."),
     FLAG(with_id, 0,
@@ -347,6 +354,35 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
+/* Whether an attr was given as a float, 1.0, and not as an int, 1. */
+static int32_t is_given_as_float(const char *attr, const pfd_attr_value *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(values[i].name, attr)) return values[i].kind == PFD_VALUE_FLOAT;
+    return 0;
+}
+
+/* Of the two limits only the one that is given counts.  The share 1.0 is no limit. */
+static pfd_status settle_max_skipped(pfd_reader_attrs *attrs, const pfd_attr_value *values,
+                                     int64_t n, pfd_error *err)
+{
+    double most = attrs->max_skipped;
+    if (pfd_attrs_has_value("max_errors", values, n)) {
+        if (pfd_attrs_has_value("max_skipped", values, n))
+            return pfd_fail_attr(err, "max_errors", NULL, PFD_INVALID_ARGUMENT,
+                                 " and max_skipped are given; they are two forms of one limit: "
+                                 "leave max_errors out");
+        attrs->max_skipped = -1;
+        return PFD_OK;
+    }
+    int32_t is_float = is_given_as_float("max_skipped", values, n);
+    if (most == 1 && is_float) attrs->max_skipped = -1;
+    if (most > 1 ? !is_float && most == floor(most) : most >= 0 || most == -1) return PFD_OK;
+    return pfd_fail_attr(err, "max_skipped", NULL, PFD_INVALID_ARGUMENT,
+                         " = %g; it must be a share up to 1.0, a whole number of records, or -1 "
+                         "for no limit", most);
+}
+
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n,
                                    int32_t sizes_differ, pfd_error *err)
 {
@@ -356,6 +392,7 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value
     settle_shuffle(attrs, values, n);
     PFD_TRY(check_shuffle(attrs, err));
     PFD_TRY(check_lanes(attrs, err));
+    PFD_TRY(settle_max_skipped(attrs, values, n, err));
     if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
     return PFD_OK;
 }

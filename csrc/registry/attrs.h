@@ -79,7 +79,10 @@ typedef struct pfd_reader_attrs {
     int32_t group_buffer_size; /* the most records that wait for a batch of their group */
     int64_t rank, world_size;  /* never -1 once settled */
     int32_t on_error;          /* PFD_ON_ERROR_* */
-    int64_t max_errors;        /* per epoch and rank; -1: no limit */
+    double max_skipped;        /* damaged records of an epoch and rank: (0, 1) a share, else a
+                                  number; -1: no limit, also for the share 1.0 or if max_errors
+                                  is given */
+    int64_t max_errors;        /* the older attr: their number; -1: no limit */
     int32_t with_mask, with_id;
 } pfd_reader_attrs;
 

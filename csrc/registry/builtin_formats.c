@@ -17,6 +17,7 @@
     X(coco)                                                                                        \
     X(manifest)                                                                                    \
     X(csv)                                                                                         \
+    X(json)                                                                                        \
     X(text)                                                                                        \
     X(cifar)                                                                                       \
     X(raw)                                                                                         \

@@ -7,6 +7,7 @@
     X(mindrecord_reader)                                                                           \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
+    X(json_lines_reader)                                                                           \
     X(csv_reader)                                                                                  \
     X(csv_cell_types)                                                                              \
     X(csv_encoder)                                                                                 \

@@ -120,12 +120,21 @@ static int32_t is_snake_case(const char *name)
     return name[size] == '\0' && size < 64;
 }
 
-/* Whether a name is CamelCase, and short enough for pfd_error.op. */
-static int32_t is_camel_case(const char *name)
+/* Whether the first `size` bytes of a name are CamelCase, and short enough for pfd_error.op. */
+static int32_t is_camel_case(const char *name, size_t size)
 {
-    if (!name || name[0] < 'A' || name[0] > 'Z') return 0;
-    size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-    return name[size] == '\0' && size < 64;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    return size < 64 && name[0] >= 'A' && name[0] <= 'Z' && strspn(name, letters) >= size;
+}
+
+/* The name of an op: CamelCase, and perhaps a number, as pfd_op_kind() has it. */
+static int32_t is_op_name(const char *name)
+{
+    if (!name || strlen(name) >= 64) return 0;
+    size_t size = strcspn(name, "#");
+    const char *number = name + size;
+    if (*number == '#' && (!number[1] || number[1 + strspn(number + 1, "0123456789")])) return 0;
+    return is_camel_case(name, size);
 }
 
 /* ---- Rules of attrs -------------------------------------------------------------------------- */
@@ -271,7 +280,7 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     int32_t finds = 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const pfd_attr *row = &op->attrs[i];
-        int32_t is_own = (op->flags & (PFD_VIEW | PFD_CHECKS_FILES)) != 0;
+        int32_t is_own = (op->flags & (PFD_VIEW | PFD_READS_FILES)) != 0;
         uint64_t known = PFD_ATTR_FOUND | (is_own ? PFD_NOT_IN_SPEC : 0);
         if (row->flags & ~known)
             return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
@@ -334,7 +343,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
     int32_t good = n >= 0;
     for (int64_t i = 0; i < n && good; i++)
-        good = is_camel_case(names[i]) || is_snake_case(names[i]);
+        good = is_camel_case(names[i], strlen(names[i])) || is_snake_case(names[i]);
     return good ? PFD_OK
                 : fault(err, op->name, "aliases",
                         "must be names in CamelCase or lower_snake_case, separated by |");
@@ -342,7 +351,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
 
 pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
 {
-    if (!is_camel_case(op->name))
+    if (!is_op_name(op->name))
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
@@ -384,7 +393,7 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-enum { least_format = offsetof(pfd_format, probe) + sizeof(void *) }; /* of the first header */
+enum { least_format = offsetof(pfd_format, probe) + sizeof(void *) }; /* size in the first header */
 
 static pfd_status format_fault(const char *format, const char *field, const char *found,
                                pfd_error *err)

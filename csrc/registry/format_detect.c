@@ -1,11 +1,16 @@
 /* Detects the format of a file by the scores of the probes and by the suffix, and knows how
  * files of other programs begin. */
 #include "core/error.h"
+#include "core/system_calls.h"
 #include "files/codecs.h"
 #include "parse/first_bytes.h"
 #include "registry/attr_value.h"
 #include "registry/registry.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -41,6 +46,23 @@ static int32_t has_suffix(const pfd_format *format, const char *name, size_t len
     return 0;
 }
 
+/* Whether the name is that of the index of a data set, and a part of one lies beside it: other
+ * programs have an index.json too. */
+static int32_t is_index_of_parts(const pfd_format *format, const char *path)
+{
+    char folder[PATH_MAX];
+    const char *name = last_part(path);
+    if (!format->folder_file || strcmp(name, format->folder_file) != 0) return 0;
+    if (snprintf(folder, sizeof folder, "%.*s.", (int)(name - path), path) >= (int)sizeof folder)
+        return 0;
+    DIR *names = pfd_sys_opendir(NULL, AT_FDCWD, folder);
+    int32_t found = 0;
+    for (const struct dirent *one; names && !found && (one = pfd_sys_readdir(NULL, names));)
+        found = has_suffix(format, one->d_name, pfd_compression_plain_length(one->d_name));
+    if (names) (void)closedir(names);
+    return found;
+}
+
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
 /* The candidates for a file: the format by content and suffix, and the first one by suffix alone.
@@ -68,9 +90,10 @@ static candidates look(const pfd_probe_args *args)
     size_t length = pfd_compression_plain_length(name);
     for (int64_t i = 0; list && i < list->size; i++) {
         const pfd_registered_format *one = list->formats[i];
-        int32_t is_named = has_suffix(&one->format, name, length);
+        int32_t is_index = args->path && is_index_of_parts(&one->format, args->path);
+        int32_t is_named = is_index || has_suffix(&one->format, name, length);
         int32_t score = score_of(&one->format, args, is_named);
-        if (is_named && !found.named) found.named = one;
+        if (is_index || (is_named && !found.named)) found.named = one;
         int32_t is_equal = score > PFD_PROBE_NO && score == found.score;
         if (score > found.score || (is_equal && is_named && !is_best_named)) {
             is_best_named = is_named;
@@ -108,7 +131,7 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     const char *foreign = foreign_name(data, size);
     if (foreign)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "it looks like %s, and is of none of the formats that are read", foreign);
+                        "it looks like %s; no reader takes such a file alone", foreign);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
                    "its content has none of the supported formats; these are %s, and those of a "
                    "plugin when it is loaded or its package imported; for rows of one size give "
@@ -118,6 +141,32 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);
     return PFD_INVALID_ARGUMENT;
+}
+
+/* A name that says how the file is compressed, and content that is neither that nor a format. */
+static pfd_status check_compression(const pfd_probe_args *args, const candidates *found,
+                                    pfd_error *err)
+{
+    const char *name = last_part(args->path);
+    int32_t named = pfd_compression_of_name(name);
+    if (pfd_compression_is_named(name, args->data, args->size))
+        return pfd_fail(err, PFD_CORRUPT_DATA,
+                        "it begins like compressed data, but the rest of the header is damaged");
+    if (named == PFD_COMPRESSION_NONE || (found->best && args->size > 0)) return PFD_OK;
+    if (pfd_foreign_file(args->data, args->size)) return PFD_OK; /* which is said of it */
+    return pfd_fail(err, PFD_CORRUPT_DATA, "the name says %s, and the file %s",
+                    pfd_compression_name(named),
+                    args->size > 0 ? "does not begin like that, nor like any known format"
+                                   : "is empty");
+}
+
+/* Whether the suffix counts more than content that may be any text: then the file is a damaged one
+ * of the format that its name says. */
+static int32_t is_bound(const candidates *found)
+{
+    const pfd_registered_format *named = found->named, *best = found->best;
+    return named && best && best != named && named->format.probe &&
+           !(named->format.flags & PFD_FORMAT_TEXT) && (best->format.flags & PFD_FORMAT_TEXT);
 }
 
 static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format **out,
@@ -139,11 +188,8 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s; convert it to UTF-8",
                         encoding);
     int32_t is_decompressed = args->file_size < 0;
-    if (!is_decompressed &&
-        pfd_compression_is_named(last_part(args->path), args->data, args->size))
-        return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "it begins like compressed data, but the rest of the header is damaged");
-    if (!found.best || (args->size == 0 && named)) *out = named;
+    if (!is_decompressed) PFD_TRY(check_compression(args, &found, err));
+    if (!found.best || (args->size == 0 && named) || is_bound(&found)) *out = named;
     return *out ? PFD_OK : fail_unknown(args->data, args->size, err);
 }
 

@@ -9,6 +9,7 @@
 #include "files/file_names.h"
 #include "files/file_stream.h"
 #include "files/part_files.h"
+#include "files/seal.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
 #include "registry/attr_value.h"
@@ -183,14 +184,26 @@ static int32_t file_access(const pfd_node *node)
     return reads_folders(node) ? PFD_FILE_ACCESS_FOLDER : attrs->file_access;
 }
 
-pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)
+static pfd_status open_paths(const pfd_node *node, char *const *paths, int64_t n, int32_t access,
+                             const pfd_bounds *bounds, pfd_input_files **out, pfd_error *err)
 {
     const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    PFD_TRY(pfd_input_files_open(paths, n, access, attrs->compression, bounds, out, err));
+    if (attrs->check != PFD_CHECK_SEAL) return PFD_OK;
+    pfd_status status = pfd_input_files_compare_seals(*out, err);
+    if (status == PFD_OK) return PFD_OK;
+    pfd_input_files_close(*out);
+    *out = NULL;
+    return status;
+}
+
+pfd_status pfd_node_open_files(const pfd_node *node, const pfd_bounds *bounds,
+                               pfd_input_files **out, pfd_error *err)
+{
     pfd_path_list list = {0};
     pfd_status status = pfd_node_find_files(node, &list, err);
     if (status == PFD_OK)
-        status = pfd_input_files_open(list.paths, list.size, file_access(node),
-                                      attrs->compression, out, err);
+        status = open_paths(node, list.paths, list.size, file_access(node), bounds, out, err);
     pfd_path_list_free(&list);
     return status;
 }
@@ -228,7 +241,7 @@ enum { beginning = 65536 }; /* bytes that are decompressed when a compressed fil
 /* A file that propose() opened. */
 typedef struct opened_file {
     pfd_input_files *files;   /* has this one file */
-    pfd_stream_window window; /* of a compressed file; else zeroed */
+    pfd_stream_window window; /* window of a compressed file; else zeroed */
 } opened_file;
 
 typedef struct inference {
@@ -256,10 +269,9 @@ static pfd_status open_file(const inference *self, char *const *path, opened_fil
                             pfd_error *err)
 {
     int64_t n;
-    const pfd_file_attrs *attrs = pfd_attrs_struct(self->node->file_attrs);
     int32_t access = file_access(self->node);
     if (access != PFD_FILE_ACCESS_FOLDER) access = PFD_FILE_ACCESS_READ;
-    PFD_TRY(pfd_input_files_open(path, 1, access, attrs->compression, &out->files, err));
+    PFD_TRY(open_paths(self->node, path, 1, access, NULL, &out->files, err));
     const pfd_file *file = pfd_input_files_list(out->files, &n)[0];
     if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE) return PFD_OK;
     PFD_TRY(pfd_stream_window_open(&out->window, file, err));

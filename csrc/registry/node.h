@@ -22,7 +22,7 @@ struct pfd_node {
     const pfd_registered_op *op;   /* the registry's, or own_op */
     pfd_registered_op *own_op; /* with the node's own ports; or NULL */
     char *name;               /* "" for none */
-    pfd_attrs *attrs;         /* of the op's own table */
+    pfd_attrs *attrs;         /* attrs of the op's own table */
     pfd_attr_value *inferred; /* those of them that were inferred from files */
     int64_t num_inferred;
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
@@ -54,7 +54,8 @@ int64_t pfd_node_end_of_source(const pfd_node *node, int64_t begin);
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out,
                                pfd_error *err) PFD_PRIVATE;
 
-/* Finds and opens them, with the attrs file_access and compression. */
-pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out,
-                               pfd_error *err) PFD_PRIVATE;
+/* Finds and opens them, with the attrs file_access and compression.  `bounds`: of the loader,
+ * borrowed until they are closed; NULL: there is none. */
+pfd_status pfd_node_open_files(const pfd_node *node, const pfd_bounds *bounds,
+                               pfd_input_files **out, pfd_error *err) PFD_PRIVATE;
 #endif

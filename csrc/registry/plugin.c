@@ -2,6 +2,7 @@
  *
  * A plugin stays loaded until the process ends, because nodes and batches point into it. */
 #include "core/error.h"
+#include "core/system_calls.h"
 #include "registry/registry.h"
 #include "registry/version.h"
 
@@ -89,7 +90,9 @@ static pfd_status check_segments(int file, const ElfW(Ehdr) * header, int64_t si
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "the shared library is damaged: e_phentsize");
     for (int i = 0; i < header->e_phnum; i++) {
         off_t place = (off_t)header->e_phoff + (off_t)i * (off_t)sizeof segment;
-        if (place < 0 || pread(file, &segment, sizeof segment, place) != (ssize_t)sizeof segment)
+        int reason;
+        if (place < 0 || pfd_sys_read(NULL, file, place, sizeof segment, (uint8_t *)&segment,
+                                      &reason) != sizeof segment)
             return fail_cut_off(size, err);
         if (segment.p_type != PT_LOAD) continue;
         if (segment.p_offset > (uint64_t)size ||
@@ -99,6 +102,12 @@ static pfd_status check_segments(int file, const ElfW(Ehdr) * header, int64_t si
     return PFD_OK;
 }
 
+static pfd_status fail_call(const char *what, int reason, pfd_error *err)
+{
+    (void)pfd_fail(err, PFD_IO, "cannot be %s: %s", what, strerror(reason));
+    return pfd_error_set_errno(err, reason);
+}
+
 static pfd_status check_file(int file, pfd_error *err)
 {
     struct stat about;
@@ -106,8 +115,9 @@ static pfd_status check_file(int file, pfd_error *err)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "this is not a file, but a folder or a device");
     ElfW(Ehdr) header;
     memset(&header, 0, sizeof header);
-    if (pread(file, &header, sizeof header, 0) < 0)
-        return pfd_fail(err, PFD_IO, "cannot be read: %s", strerror(errno));
+    int reason;
+    (void)pfd_sys_read(NULL, file, 0, sizeof header, (uint8_t *)&header, &reason);
+    if (reason) return fail_call("read", reason, err);
     PFD_TRY(check_header(&header, about.st_size, err));
     return check_segments(file, &header, about.st_size, err);
 }
@@ -117,8 +127,8 @@ static pfd_status check_file(int file, pfd_error *err)
  * for another processor as a missing file. */
 static pfd_status check_library(const char *path, pfd_error *err)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return pfd_fail(err, PFD_IO, "cannot be opened: %s", strerror(errno));
+    int file = pfd_sys_open(NULL, AT_FDCWD, path, O_NONBLOCK);
+    if (file < 0) return fail_call("opened", errno, err);
     pfd_status status = check_file(file, err);
     (void)close(file);
     return status;

@@ -159,6 +159,11 @@ int32_t pfd_op_is_reader(const pfd_op *op)
     return op->open != NULL;
 }
 
+void pfd_op_kind(const pfd_op *op, char kind[64])
+{
+    (void)snprintf(kind, 64, "%.*s", (int)strcspn(op->name, "#"), op->name);
+}
+
 static void append_attrs(pfd_attr **end, const pfd_attr *rows, uint32_t count)
 {
     if (count > 0) memcpy(*end, rows, count * sizeof **end);
@@ -286,6 +291,9 @@ static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
     PFD_TRY(pfd_descriptor_check(copy, err));
     if ((copy->flags & PFD_VIEW) && op->origin != BUILT_IN)
         return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': flags has unknown bits",
+                        copy->name);
+    if (strchr(copy->name, '#') && strncmp(op->origin, "python ", 7) != 0)
+        return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': name must not have a '#'",
                         copy->name);
     PFD_TRY(check_names_free(copy, old, err));
     if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));

@@ -44,6 +44,11 @@ pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_
 
 int32_t pfd_op_is_reader(const pfd_op *op) PFD_PRIVATE;
 
+/* The name without the number that follows a '#'.  A process numbers the functions of one name that
+ * a program maps over its data sets, in the order in which it meets them; so the number is no part
+ * of what a node is, and random keys are made without it. */
+void pfd_op_kind(const pfd_op *op, char kind[64]);
+
 /* host.c: the table of functions that ops may call. */
 const pfd_host *pfd_host_table(void) PFD_PRIVATE;
 

@@ -24,7 +24,7 @@ typedef struct feature {
     int64_t name_size;
     uint32_t list;
     int32_t dtype;
-    int64_t elements; /* of a dense row */
+    int64_t elements; /* elements of a dense row */
     int64_t fixed;    /* the size of the values of every row; -1: it varies */
     int64_t head_of;  /* the size of the values for which `head` is; -1: none yet */
     int64_t head_size;
@@ -64,7 +64,7 @@ static pfd_status check_names(const pfd_infer_args *args, const pfd_list_string 
         for (int64_t j = 0; j < i; j++)
             if (!strcmp(names->data[j], name))
                 return args->host->fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
-                                             "has '%s' twice; each input needs a name of its own",
+                                             "has '%s' twice; each input needs its own name",
                                              name);
     }
     return PFD_OK;

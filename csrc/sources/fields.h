@@ -55,7 +55,7 @@ pfd_status pfd_field_record_types(const pfd_host *host, const char *attr,
 typedef struct pfd_field_part {
     const void *data; /* need not be aligned */
     int64_t size;     /* bytes */
-    int64_t shape[PFD_MAX_DIMS]; /* of outputs with several dimensions of which one varies */
+    int64_t shape[PFD_MAX_DIMS]; /* shape of outputs with several dimensions of which one varies */
 } pfd_field_part;
 
 /* Sets data and size of *out.  PFD_OUT_OF_MEMORY. */

@@ -46,12 +46,17 @@ static void prefetch(const uint8_t *data, int64_t bytes)
     for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(data + i, 0, 2);
 }
 
+static int64_t place_of(const fixed *self, int64_t file, int64_t position)
+{
+    int64_t number = position - self->places[file].first_record;
+    return self->places[file].first_place + number * self->record_bytes;
+}
+
 static pfd_status read_run(const fixed *self, int64_t file, int64_t position, int64_t n,
                            pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
     const pfd_file *from = self->files[file];
-    int64_t number = position - self->places[file].first_record;
-    int64_t offset = self->places[file].first_place + number * self->record_bytes;
+    int64_t offset = place_of(self, file, position);
     const uint8_t *data;
     PFD_TRY(pfd_file_read(from, offset, n * self->record_bytes, scratch, &data, err));
     for (int64_t i = 0; i < n; i++)
@@ -62,6 +67,21 @@ static pfd_status read_run(const fixed *self, int64_t file, int64_t position, in
                               .file = from->index};
     prefetch(data, n * self->record_bytes);
     return PFD_OK;
+}
+
+/* Which record of a run that cannot be read as a whole is the first that is damaged. */
+static int64_t find_damaged(const fixed *self, int64_t file, int64_t position, int64_t n,
+                            pfd_scratch *scratch, pfd_error *err)
+{
+    int64_t bytes = self->record_bytes, i = 0;
+    int64_t offset = place_of(self, file, position);
+    const uint8_t *data;
+    do {
+        pfd_error_clear(err);
+        if (pfd_file_read(self->files[file], offset + i * bytes, bytes, scratch, &data, err))
+            return i;
+    } while (++i < n);
+    return 0;
 }
 
 static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
@@ -77,7 +97,10 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
         int64_t run = run_length(self, file, positions + i, n - i);
         pfd_status status = read_run(self, file, positions[i], run, scratch, out + i, err);
         if (status != PFD_OK) {
-            err->row = i;
+            int64_t row = i;
+            if (status == PFD_CORRUPT_DATA && run > 1)
+                row += find_damaged(self, file, positions[i], run, scratch, err);
+            err->row = row;
             return status;
         }
         i += run;

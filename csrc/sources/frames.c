@@ -7,6 +7,7 @@
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
+#include "files/seal.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
 #include "parse/row_type.h"
@@ -17,6 +18,11 @@
 #include <string.h>
 
 /* ---- Ops that write frames ------------------------------------------------------------------- */
+
+const pfd_port pfd_frame_inputs[1] = {{"in", "The bytes of each record, uint8 (None,)."}};
+const pfd_port pfd_frame_outputs[1] = {
+    {"out", "The bytes of each record with its frame, uint8 (None,)."},
+};
 
 pfd_status pfd_record_frames_infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -248,7 +254,7 @@ typedef struct frames {
 typedef struct frame_scan {
     const frames *source;
     const pfd_open_args *args;
-    pfd_mark_list *lists; /* of each thread */
+    pfd_mark_list *lists; /* one list for each thread */
     pfd_scratch **scratches;
     pfd_mark_piece *pieces; /* one a file */
 } frame_scan;
@@ -266,7 +272,7 @@ static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *e
 
 static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t worker, pfd_error *err)
 {
-    const pfd_file *file = self->source->files[number];
+    const pfd_file *file = pfd_file_uncompared(self->source->files[number]);
     pfd_scratch *scratch = self->scratches[worker];
     pfd_mark_piece piece;
     pfd_mark_piece_begin(&piece, &self->lists[worker], worker, number);

@@ -18,6 +18,13 @@ typedef uint8_t *(*pfd_put_frame)(pfd_bytes record, uint8_t *to);
 
 /* infer() of such an op: one input and one output, both of bytes. */
 pfd_status pfd_record_frames_infer(const pfd_infer_args *args, pfd_error *err);
+extern const pfd_port pfd_frame_inputs[1], pfd_frame_outputs[1];
+
+/* The members of such an op with compute() of its file. */
+#define PFD_FRAME_OP                                                                               \
+    PFD_OP_SIZES, .flags = PFD_TAKES_RAGGED, PFD_OP_INPUTS(pfd_frame_inputs),                      \
+                  PFD_OP_OUTPUTS(pfd_frame_outputs), .infer = pfd_record_frames_infer,             \
+                  .compute = compute
 
 /* compute() of it.  `frame_bytes`: those around each record. */
 pfd_status pfd_record_frames_put(const pfd_compute_args *args, int64_t frame_bytes,

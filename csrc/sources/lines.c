@@ -7,6 +7,7 @@
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
+#include "files/seal.h"
 #include "index/index_image.h"
 #include "index/line_scan.h"
 #include "index/record_index.h"
@@ -21,7 +22,7 @@
 
 enum {
     block_bytes = 1 << 20,
-    bytes_at_once = 256 * 1024, /* of a compressed file */
+    bytes_at_once = 256 * 1024, /* bytes of a compressed file */
     bytes_kept = 4 * 1024 * 1024,
     most_changes = 1 << 20
 };
@@ -237,13 +238,13 @@ static int64_t line_numbers_of_record(pfd_line_numbers *numbers, int64_t ordinal
 
 /* ---- A stream of lines ----------------------------------------------------------------------- */
 
-enum { piece_bytes = 128 * 1024 /* of text that are looked at together */, passed_at_once = 256 };
+enum { piece_bytes = 128 * 1024 /* text looked at together */, passed_at_once = 256 };
 
 typedef struct line_stream {
     pfd_file_stream files;
     const pfd_newline_scan *scan;
     pfd_line_numbers *numbers; /* owned */
-    int64_t line;              /* of the text at files.offset, from 1 */
+    int64_t line;              /* line of the text at files.offset, from 1 */
 } line_stream;
 
 /* Gets whole lines into the window, at least one, or the rest of the file.  PFD_END: there is
@@ -382,11 +383,13 @@ enum { bytes_of_a_line = 4096 /* how much to read for one line; more if it is lo
 
 typedef struct lines {
     const pfd_newline_scan *scan;
-    const pfd_file *const *files; /* borrowed */
+    const pfd_file *const *given; /* as the reader has them, perhaps with seals; borrowed */
+    const pfd_file **files;       /* plain; the array is owned */
     int64_t num_files, num_records, num_bytes;
-    const pfd_index_file *places; /* of the image */
+    const pfd_index_file *places; /* places in the image */
     const uint8_t **texts;        /* owned; NULL: not mapped */
     int32_t all_mapped, is_sparse;
+    int32_t has_seals;
     int32_t has_all_files;     /* has all files of the reader: a file's number is its index */
     pfd_index_image *image;    /* owned */
     pfd_record_index index;    /* dense */
@@ -409,6 +412,26 @@ static int64_t bytes_for(const lines *self, int64_t n)
     return bytes < (double)(INT64_C(1) << 40) ? (int64_t)bytes + bytes_of_a_line : INT64_MAX / 8;
 }
 
+/* An index of the cache may be that of other bytes, where a file system keeps no time of change. */
+static pfd_status fail_astray(const lines *self, int64_t file, int64_t offset, pfd_error *err)
+{
+    return pfd_fail_at(err, self->files[file], offset, PFD_IO,
+                       "no line begins here, where the index has one: the file changed since its "
+                       "index was made, or while open; remove the index%s%.300s, or give "
+                       "index_dir='none'",
+                       self->image->path ? " " : "",
+                       self->image->path ? self->image->path : "");
+}
+
+static pfd_status check_begin(const lines *self, const pfd_record_start *from, pfd_scratch *scratch,
+                              pfd_error *err)
+{
+    const uint8_t *before;
+    if (from->offset == 0) return PFD_OK;
+    PFD_TRY(pfd_file_read(self->files[from->file], from->offset - 1, 1, scratch, &before, err));
+    return *before == '\n' ? PFD_OK : fail_astray(self, from->file, from->offset, err);
+}
+
 /* Makes a walk whose next record is the one at `position`. */
 static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_scratch *scratch,
                           pfd_text_walk *walk, pfd_error *err)
@@ -416,6 +439,7 @@ static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_sc
     int64_t bytes = bytes_for(self, n);
     if (!self->is_sparse) {
         pfd_record_start from = pfd_record_index_find(&self->index, position);
+        PFD_TRY(check_begin(self, &from, scratch, err));
         *walk =
             pfd_text_walk_begin(self->scan, self->files[from.file], scratch, from.offset, bytes);
         return from.skip > 0 ? pfd_text_walk_skip(walk, from.skip, err) : PFD_OK;
@@ -440,13 +464,38 @@ static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_s
     return pfd_text_walk_read(&walk, position, n, out, done, err);
 }
 
+/* Whether there is a newline before each of n records of mapped files. */
+static int32_t begin_lines(const pfd_record *records, int64_t n)
+{
+    uint8_t others = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (records[i].offset > 0) others |= records[i].data[-1] ^ '\n';
+    return !others;
+}
+
+/* Reads a record that is known, with the byte before it. */
+static pfd_status read_single(const lines *self, pfd_scratch *scratch, pfd_record *record,
+                              pfd_error *err)
+{
+    const uint8_t *text = self->texts[record->file];
+    int64_t before = record->offset > 0;
+    if (text)
+        text += record->offset - before;
+    else
+        PFD_TRY(pfd_file_read(self->files[record->file], record->offset - before,
+                              record->size + before, scratch, &text, err));
+    if (before && *text != '\n') return fail_astray(self, record->file, record->offset, err);
+    record->data = text + before;
+    return PFD_OK;
+}
+
 /* Reads records at positions that are not consecutive, with a dense index. */
 static pfd_status read_singles(const lines *self, const int64_t *positions, int64_t n,
                                pfd_scratch *scratch, pfd_record *out, int64_t *done, pfd_error *err)
 {
     int64_t left = pfd_record_index_look_up(&self->index, positions, n, out), got = 1;
     *done = n;
-    if (left == 0 && self->all_mapped && self->has_all_files) return PFD_OK;
+    if (left == 0 && self->all_mapped && self->has_all_files && begin_lines(out, n)) return PFD_OK;
     PFD_TRY(pfd_index_image_check(self->image, err));
     for (*done = 0; *done < n && got == 1; *done += got) {
         pfd_record *record = &out[*done];
@@ -454,10 +503,8 @@ static pfd_status read_singles(const lines *self, const int64_t *positions, int6
             PFD_TRY(read_run(self, positions[*done], 1, scratch, record, &got, err));
             continue;
         }
-        const pfd_file *file = self->files[record->file];
-        if (!self->texts[record->file])
-            PFD_TRY(pfd_file_read(file, record->offset, record->size, scratch, &record->data, err));
-        record->file = file->index;
+        PFD_TRY(read_single(self, scratch, record, err));
+        record->file = self->files[record->file]->index;
     }
     return PFD_OK;
 }
@@ -502,6 +549,22 @@ static int64_t count_singles(const int64_t *positions, int64_t n)
     return i < n && positions[i] == positions[i - 1] + 1 ? i - 1 : i;
 }
 
+/* Compares the bytes of records with the seals of their files, and with each the two bytes after
+ * it, which may be its line end: a damaged one is part of two records. */
+static pfd_status compare_records(const lines *self, const pfd_record *records, int64_t n,
+                                  pfd_scratch *scratch, pfd_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t file = pfd_index_file_of(self->places, self->num_files, records[i].ordinal);
+        pfd_status status = pfd_file_compare(self->given[file], records[i].offset,
+                                             records[i].size + 2, scratch, err);
+        if (status == PFD_OK) continue;
+        err->row = i;
+        return status;
+    }
+    return PFD_OK;
+}
+
 static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
@@ -529,6 +592,7 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
         if (got < wanted) return fail_lost(self, positions[i + got], i + got, err);
         i += wanted;
     }
+    if (self->has_seals) PFD_TRY(compare_records(self, out, n, scratch, err));
     return pfd_index_image_check(self->image, err);
 }
 
@@ -564,6 +628,7 @@ static void close_lines(void *source)
     pfd_index_image_free(self->image);
     pfd_line_numbers_free(self->numbers);
     free(self->texts);
+    free(self->files);
     free(self);
 }
 
@@ -621,18 +686,21 @@ static pfd_status open_lines(lines *self, const pfd_open_args *args, pfd_error *
 {
     int64_t n = args->num_files;
     self->scan = pfd_newline_scan_best();
-    self->files = args->files;
+    self->given = args->files;
     self->num_files = n;
     self->all_mapped = self->has_all_files = 1;
     self->texts = calloc((size_t)n + 1, sizeof *self->texts);
-    if (!self->texts) return pfd_fail_memory(err, n, "the table of files");
+    self->files = calloc((size_t)n + 1, sizeof *self->files);
+    if (!self->texts || !self->files) return pfd_fail_memory(err, n, "the table of files");
     for (int64_t i = 0; i < n; i++) {
-        self->texts[i] = pfd_file_data(args->files[i]);
+        self->files[i] = pfd_file_uncompared(args->files[i]);
+        self->texts[i] = pfd_file_data(self->files[i]);
+        if (self->files[i] != args->files[i]) self->has_seals = 1;
         self->num_bytes += args->files[i]->size;
         if (!self->texts[i]) self->all_mapped = 0;
         if (args->files[i]->index != i) self->has_all_files = 0;
     }
-    self->numbers = pfd_line_numbers_create(args->files, n);
+    self->numbers = pfd_line_numbers_create(self->files, n);
     if (!self->numbers) return pfd_fail_memory(err, n, "line numbers");
     return open_index(self, args, err);
 }

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
+#include "files/seal.h"
 #include "parse/first_bytes.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         int32_t is_end;
         int64_t size;
         const uint8_t *text;
-        pfd_error damage; /* of later text: reported only if the text before it is not enough */
+        pfd_error damage; /* damage of later text: reported if the text before it is not enough */
         pfd_error_init(&damage);
         pfd_status rest = pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
@@ -66,6 +67,7 @@ pfd_status pfd_text_head(const pfd_host *host, const pfd_file *file, int64_t lin
     head self = {.lines = lines};
     *out = 0;
     if (file->size == 0) return PFD_OK;
+    file = pfd_file_uncompared(file); /* the records there are compared when they are read */
     PFD_TRY(pfd_text_look(host, file, 0, scratch, look_for_head, &self, err));
     *out = self.bytes;
     return PFD_OK;
@@ -170,7 +172,8 @@ pfd_status pfd_text_check(const pfd_open_args *args, uint8_t quote, int32_t is_h
     pfd_scratch *scratch = pfd_scratch_create(); /* open()'s is kept until it returns */
     pfd_status status = scratch ? PFD_OK : pfd_fail_memory(err, 0, "a scratch");
     for (int64_t i = 0; i < args->num_files && status == PFD_OK; i++) {
-        status = check_file(args->files[i], &window, quote, is_header, scratch, err);
+        status = check_file(pfd_file_uncompared(args->files[i]), &window, quote, is_header, scratch,
+                            err);
         pfd_scratch_reset(scratch);
     }
     pfd_stream_window_close(&window);

@@ -52,7 +52,7 @@ typedef struct pfd_text_walk {
     pfd_scratch *scratch;
     int64_t at;           /* the beginning of a line */
     int64_t window_bytes; /* how much to read at a time */
-    const uint8_t *text;  /* of [begin, end); `end` is the end of a line or of the file */
+    const uint8_t *text;  /* text of [begin, end); `end` is the end of a line or of the file */
     int64_t begin, end;
 } pfd_text_walk;
 

@@ -1,5 +1,5 @@
-/* Passes every call to the inner source; for text it omits the heads of the files.  And files that
- * are decompressed as a whole. */
+/* A wrapped source passes every call to its inner source, and omits the heads of text files.
+ * Inflated files are decompressed as a whole, when a reader opens them. */
 #include "sources/wrapped_source.h"
 
 #include "core/cpu.h"
@@ -293,12 +293,12 @@ void *pfd_wrapped_source_state(const void *self)
 
 /* ---- Files decompressed as a whole ----------------------------------------------------------- */
 
-struct pfd_inflated_files {
+typedef struct inflated_files {
     int64_t num_inflated;
     pfd_input_file *copies; /* owned, with the bytes of the decompressed ones */
     const pfd_file **files;
     int64_t n;
-};
+} inflated_files;
 
 /* Bytes that the compressed files of a reader may take together. */
 static int64_t most_bytes(const pfd_scratch *bounds)
@@ -308,7 +308,7 @@ static int64_t most_bytes(const pfd_scratch *bounds)
 }
 
 /* Makes a file in memory, which has only a size and bytes, at most so many. */
-static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
+static pfd_status inflate(inflated_files *self, int64_t i, int32_t compression, int64_t most,
                           const pfd_scratch *bounds, pfd_error *err)
 {
     const pfd_file *file = self->files[i];
@@ -333,36 +333,9 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
     return PFD_OK;
 }
 
-pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   const pfd_scratch *bounds, pfd_inflated_files **out,
-                                   pfd_error *err)
+static void close_inflated(void *inflated)
 {
-    pfd_inflated_files *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
-    self->n = n;
-    self->copies = calloc((size_t)n + 1, sizeof *self->copies);
-    self->files = calloc((size_t)n + 1, sizeof *self->files);
-    pfd_status status = self->copies && self->files
-                            ? PFD_OK
-                            : pfd_fail_memory(err, n, "the table of files");
-    int64_t most = most_bytes(bounds);
-    for (int64_t i = 0; status == PFD_OK && i < n; i++) {
-        int32_t compression = pfd_file_compression(files[i]);
-        self->files[i] = files[i];
-        if (compression <= PFD_COMPRESSION_NONE) continue;
-        status = inflate(self, i, compression, most, bounds, err);
-        most -= self->copies[i].file.size;
-    }
-    if (status == PFD_OK)
-        *out = self;
-    else
-        pfd_inflated_files_close(self);
-    return status;
-}
-
-void pfd_inflated_files_close(pfd_inflated_files *self)
-{
-    if (!self) return;
+    inflated_files *self = inflated;
     for (int64_t i = 0; self->copies && i < self->n; i++)
         free((uint8_t *)(uintptr_t)self->copies[i].data);
     free(self->copies);
@@ -370,19 +343,39 @@ void pfd_inflated_files_close(pfd_inflated_files *self)
     free(self);
 }
 
-const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *self)
+static pfd_status inflate_all(inflated_files *self, const pfd_open_args *args, pfd_error *err)
 {
-    return self->files;
+    self->copies = calloc((size_t)self->n + 1, sizeof *self->copies);
+    self->files = calloc((size_t)self->n + 1, sizeof *self->files);
+    if (!self->copies || !self->files) return pfd_fail_memory(err, self->n, "the table of files");
+    int64_t most = most_bytes(args->scratch);
+    for (int64_t i = 0; i < self->n; i++) {
+        int32_t compression = pfd_file_compression(args->files[i]);
+        self->files[i] = args->files[i];
+        if (compression <= PFD_COMPRESSION_NONE) continue;
+        PFD_TRY(inflate(self, i, compression, most, args->scratch, err));
+        most -= self->copies[i].file.size;
+    }
+    return PFD_OK;
 }
 
-static void free_files(void *files)
+pfd_status pfd_open_inflated(const pfd_open_args *args,
+                             pfd_status (*open)(const pfd_open_args *args, pfd_source *out,
+                                                pfd_error *err),
+                             pfd_source *out, pfd_error *err)
 {
-    pfd_inflated_files_close(files);
-}
-
-pfd_status pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source, pfd_error *err)
-{
+    inflated_files *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
+    self->n = args->num_files;
+    pfd_status status = inflate_all(self, args, err);
+    pfd_open_args inflated = *args;
+    inflated.files = self->files;
+    if (status == PFD_OK) status = open(&inflated, out, err);
+    if (status != PFD_OK) {
+        close_inflated(self);
+        return status;
+    }
     const pfd_source_wrap wrap = {
-        .state = self, .free_state = free_files, .hides_places = self->num_inflated > 0};
-    return pfd_source_wrap_open(&wrap, source, err);
+        .state = self, .free_state = close_inflated, .hides_places = self->num_inflated > 0};
+    return pfd_source_wrap_open(&wrap, out, err);
 }

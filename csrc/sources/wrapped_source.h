@@ -31,23 +31,14 @@ void *pfd_wrapped_source_state(const void *self);
 
 /* ---- Files decompressed as a whole ----------------------------------------------------------- */
 
-/* Small files, such as MNIST's: any thread can then read their bytes in any order.  The files given
- * are borrowed until close.  Places in errors are those of decompressed bytes. */
-typedef struct pfd_inflated_files pfd_inflated_files;
-
-/* Opens the files.  While it decompresses, `bounds` says whether the loader is closing.
- * PFD_OUT_OF_MEMORY: they take more than it allows, or more than a quarter of the memory of the
- * process. */
-pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   const pfd_scratch *bounds, pfd_inflated_files **out,
-                                   pfd_error *err);
-void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
-
-/* The files, in the same order; those that are not compressed are the given ones. */
-const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *inflated);
-
-/* Makes a random-access source over these files own them too.  It takes ownership of both, even
- * if it fails. */
-pfd_status pfd_inflated_files_give(pfd_inflated_files *inflated, pfd_source *source,
-                                   pfd_error *err);
+/* For readers of small files, such as MNIST's: any thread can then read their bytes in any order.
+ * Calls open() with args in which the compressed files are decompressed.  open() makes a
+ * random-access source; the new source owns it and the decompressed files.  Places in errors are
+ * those of decompressed bytes.
+ * PFD_OUT_OF_MEMORY: the files take more than the bounds of args->scratch allow, or more than a
+ * quarter of the memory of the process. */
+pfd_status pfd_open_inflated(const pfd_open_args *args,
+                             pfd_status (*open)(const pfd_open_args *args, pfd_source *out,
+                                                pfd_error *err),
+                             pfd_source *out, pfd_error *err);
 #endif

@@ -25,7 +25,7 @@ typedef struct bucket_dataset_attrs {
 static int64_t halve(const double *weights, int32_t *rows, int64_t n, int32_t *work)
 {
     int64_t most = (n + 1) / 2, first = 0, second = 0;
-    double heavier = 0; /* of the first half */
+    double heavier = 0; /* weight of the first half */
     for (int64_t i = 0; i < n; i++) {
         int32_t is_first = first < most && (second == n / 2 || heavier <= 0);
         heavier += is_first ? weights[rows[i]] : -weights[rows[i]];
@@ -76,7 +76,7 @@ static void sort_by_digit(const pfd_lengths *lengths, int32_t shift, const int64
         out[places[pfd_length_at(lengths, in[i]) >> shift & (digits - 1)]++] = in[i];
 }
 
-/* The longest first, of equal ones the first first. */
+/* Sorts the records by length, the longest first; equally long ones stay in order. */
 static pfd_status sort(pfd_bucket_table *table, const pfd_lengths *lengths, pfd_error *err)
 {
     int64_t n = lengths->count, longest = 0, bytes = (n + 1) * (int64_t)sizeof(int64_t);
@@ -348,7 +348,7 @@ typedef struct lookup {
     const pfd_bucket *bucket;
     uint64_t key;
     int32_t is_random;
-    int64_t size, num_larger; /* of the groups, rounded down; groups with one record more */
+    int64_t size, num_larger; /* size of a group, rounded down; groups with one record more */
     group_order orders[2];
 } lookup;
 
@@ -535,10 +535,6 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     buckets *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     pfd_status status = pfd_bucket_table_open(&rule, &lengths, &self->table, err);
-    if (status != PFD_OK) {
-        pfd_view_free(&self->base);
-        return status;
-    }
     self->args = *args;
     self->args.batching = NULL; /* it ends with this call */
     self->is_random = batching->is_random;
@@ -546,8 +542,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->base.size = self->table.num_positions;
     self->base.num_batches = self->table.num_batches;
     self->base.most_rows = self->table.most_rows;
-    *out = &self->base;
-    return PFD_OK;
+    return pfd_view_opened(status, self, out);
 }
 
 /* ---- Descriptor ------------------------------------------------------------------------------ */

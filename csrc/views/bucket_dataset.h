@@ -31,8 +31,8 @@ typedef struct pfd_bucket_rule {
 typedef struct pfd_bucket {
     int64_t first_record, num_records; /* in `records` of the table */
     int64_t first_batch, num_batches;
-    int64_t first_position; /* of its first batch's first row */
-    int64_t rows;           /* of a batch; the last may have fewer */
+    int64_t first_position; /* position of its first batch's first row */
+    int64_t rows;           /* rows of a batch; the last may have fewer */
     const int32_t *order;       /* the group of each row of a batch */
     const int32_t *short_order; /* the same among the groups that a short batch has; or NULL */
 } pfd_bucket;
@@ -41,11 +41,11 @@ typedef struct pfd_bucket_table {
     pfd_bucket *buckets; /* the longest first */
     int64_t num_buckets;
     int64_t *records; /* sorted by length, the longest first */
-    int32_t **orders; /* of the buckets */
+    int32_t **orders; /* orders of the buckets */
     int64_t num_orders;
     int64_t num_batches;
     int64_t num_positions; /* rows of all batches */
-    int64_t most_rows;     /* of a batch */
+    int64_t most_rows;     /* the most rows of a batch */
 } pfd_bucket_table;
 
 /* PFD_INVALID_ARGUMENT: max_tokens is less than the longest record needs. */

@@ -32,8 +32,8 @@ typedef struct class_sample_dataset_attrs {
 
 typedef struct class_members {
     int64_t num_classes;
-    int64_t num_records; /* of all classes */
-    int64_t *begins;     /* of each class in records[], and their end */
+    int64_t num_records; /* records of all classes */
+    int64_t *begins;     /* begin of each class in records[], and their end */
     uint32_t *records;   /* class by class, by ascending label; those of a class in their order */
 } class_members;
 
@@ -104,7 +104,7 @@ typedef struct member_round {
 typedef struct dealer {
     const class_sample *self;
     uint64_t class_key, member_key;
-    int64_t round; /* of `classes`; -1 at first */
+    int64_t round; /* round of `classes`; -1 at first */
     pfd_deal classes;
     member_round kept[kept_classes]; /* by label % kept_classes */
 } dealer;
@@ -240,14 +240,9 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     pfd_status status =
         find_members(labels, args->inner[0]->size, least, &self->members, err);
     if (status == PFD_OK) status = find_size(self, attrs, err);
-    if (status != PFD_OK) {
-        close_view(&self->base);
-        return status;
-    }
     self->args = *args;
     self->seed = attrs->seed;
-    *out = &self->base;
-    return PFD_OK;
+    return pfd_view_opened(status, self, out);
 }
 
 /* ---- Descriptor ------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* ConcatDataset: the records of several data sets one after another. */
 #include "core/error.h"
+#include "core/search.h"
 #include "views/view_base.h"
 
 typedef struct concat_dataset_attrs {
@@ -10,21 +11,14 @@ typedef struct concat_dataset_attrs {
 typedef struct concat_view {
     pfd_view base;
     int32_t num_sources;
-    int64_t begins[]; /* of each source, then the end of the last one */
+    int64_t begins[]; /* begin of each source, then the end of the last one */
 } concat_view;
 
 /* The last source that begins at or before the position; sources may be empty. */
 static int32_t find_source(const concat_view *self, int64_t position)
 {
-    int32_t low = 0, high = self->num_sources - 1;
-    while (low < high) {
-        int32_t middle = (low + high + 1) / 2;
-        if (self->begins[middle] <= position)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return (int32_t)pfd_last_at_most(self->begins, (int64_t)sizeof *self->begins, 0,
+                                     self->num_sources, position);
 }
 
 static void map(const pfd_view *view, const pfd_places *places)

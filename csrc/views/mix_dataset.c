@@ -2,7 +2,7 @@
  *
  * Row p of epoch e is row e * size + p of the run.  The schedule gives the source of a row, and the
  * number d of rows of that source before it in the run: the row is record d % N of the source's
- * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
+ * epoch d / N, where N is the source's size.  So each repeat of a source has its own order,
  * and an epoch goes on where the last one ended.  The number of the source's epoch tells repeats
  * apart.  With random turns, block b of an epoch is permuted by number b of the epoch's key. */
 #include "views/mix_dataset.h"
@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/random.h"
+#include "core/search.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
@@ -235,13 +236,8 @@ void pfd_mix_schedule_free(pfd_mix_schedule *schedule)
 /* The last segment that begins at `row` or before it. */
 static int64_t segment_of(const pfd_mix_schedule *schedule, int64_t row)
 {
-    int64_t low = 0, high = schedule->num_segments;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (schedule->segments[middle].start <= row) low = middle;
-        else high = middle;
-    }
-    return low;
+    return pfd_last_at_most(&schedule->segments[0].start, (int64_t)sizeof(pfd_mix_segment), 0,
+                            schedule->num_segments, row);
 }
 
 static int64_t end_of(const pfd_mix_schedule *schedule, int64_t i)
@@ -360,7 +356,7 @@ static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 static void permute_blocks(const mix *self, const pfd_places *places)
 {
     int64_t *positions = places->positions, keyed = -1;
-    uint64_t key = 0; /* of the epoch `keyed` */
+    uint64_t key = 0; /* key of the epoch `keyed` */
     for (int64_t begin = 0, end; begin < places->n; begin = end) {
         int64_t epoch = places->epochs[begin], block = positions[begin] / self->block_size;
         int64_t first = block * self->block_size;
@@ -582,9 +578,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     if (status == PFD_OK) status = open_schedule(self, attrs, weights, room, err);
     free(room);
     free(weights);
-    if (status == PFD_OK) *out = &self->base;
-    else close_view(&self->base);
-    return status;
+    return pfd_view_opened(status, self, out);
 }
 
 /* ---- Descriptor ------------------------------------------------------------------------------ */

@@ -39,8 +39,8 @@
 typedef struct pfd_mix_tree {
     int64_t num_sources;
     int32_t levels;
-    int32_t *sources;    /* of each of the 2^levels leaves */
-    int32_t *leaves;     /* of each source; -1: its weight is 0 */
+    int32_t *sources;    /* source of each of the 2^levels leaves */
+    int32_t *leaves;     /* leaf of each source; -1: its weight is 0 */
     uint64_t *fractions; /* f * 2^64 of node k > 0, whose sides are the nodes 2 k and 2 k + 1;
                             where only the right side has sources, 0 */
 } pfd_mix_tree;
@@ -69,7 +69,7 @@ void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, 
 typedef struct pfd_mix_segment {
     int64_t start; /* row */
     pfd_mix_tree tree;
-    int64_t *base; /* of each source: records drawn before `start` */
+    int64_t *base; /* records of each source drawn before `start` */
 } pfd_mix_segment;
 
 typedef struct pfd_mix_schedule {

@@ -3,6 +3,7 @@
 
 #include "core/convert.h"
 #include "core/error.h"
+#include "core/radix_sort.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "views/view_base.h"
@@ -24,11 +25,7 @@ typedef struct pack_dataset_attrs {
  * bit of each higher level for a word of the one below that is not 0.  The next larger room is
  * found with one look at a word of each level. */
 
-enum {
-    levels = 4, /* of 64 bits a word: rooms up to 2^24 */
-    digit_bits = 12,
-    digits = 1 << digit_bits
-};
+enum { levels = 4 }; /* of 64 bits a word: rooms up to 2^24 */
 
 struct pfd_best_fit {
     int64_t length;
@@ -36,7 +33,9 @@ struct pfd_best_fit {
     int64_t words[levels];
     int32_t *newest;      /* by room: the pack that got this room last */
     int32_t *older;       /* by pack: the one with the same room before it; -1: none */
-    uint64_t *items, *by_digit; /* of the window: room after the record in an empty pack, record */
+    uint64_t *rooms;      /* by record: the room after it in an empty pack */
+    uint32_t *order;      /* the records, the longest first */
+    uint32_t *work;       /* for sorting */
 };
 
 static int64_t words_of(int64_t last_bit)
@@ -60,9 +59,10 @@ pfd_status pfd_best_fit_create(int64_t length, int64_t window, pfd_best_fit **ou
     bytes = (length + 1) * (int64_t)sizeof *self->newest + window * 20;
     self->newest = malloc((size_t)(length + 1) * sizeof *self->newest);
     self->older = malloc((size_t)window * sizeof *self->older);
-    self->items = malloc((size_t)window * sizeof *self->items);
-    self->by_digit = malloc((size_t)window * sizeof *self->by_digit);
-    if (!whole || !self->newest || !self->older || !self->items || !self->by_digit) {
+    self->rooms = malloc((size_t)window * sizeof *self->rooms);
+    self->order = malloc((size_t)window * sizeof *self->order);
+    self->work = malloc((size_t)window * sizeof *self->work);
+    if (!whole || !self->newest || !self->older || !self->rooms || !self->order || !self->work) {
         pfd_best_fit_free(self);
         return pfd_fail_memory(err, bytes, "packing");
     }
@@ -76,8 +76,9 @@ void pfd_best_fit_free(pfd_best_fit *self)
     for (int32_t i = 0; i < levels; i++) free(self->bits[i]);
     free(self->newest);
     free(self->older);
-    free(self->items);
-    free(self->by_digit);
+    free(self->rooms);
+    free(self->order);
+    free(self->work);
     free(self);
 }
 
@@ -128,40 +129,25 @@ static int32_t take_pack(pfd_best_fit *self, int64_t room)
     return pack;
 }
 
-static void sort_by_digit(const uint64_t *in, int64_t n, int32_t shift, uint64_t *out)
+/* Sorts the records by length, the longest first; equally long ones stay in order.  Returns how
+ * many are not empty: these are the first. */
+static int64_t sort(pfd_best_fit *self, const int32_t *lengths, int64_t n)
 {
-    int32_t places[digits] = {0};
-    for (int64_t i = 0; i < n; i++) places[in[i] >> shift & (digits - 1)]++;
-    int32_t place = 0;
-    for (int32_t d = 0; d < digits; d++) {
-        int32_t count = places[d];
-        places[d] = place;
-        place += count;
-    }
-    for (int64_t i = 0; i < n; i++) out[places[in[i] >> shift & (digits - 1)]++] = in[i];
-}
-
-/* The records that are not empty, longest first, of equal ones the first first. */
-static const uint64_t *sort(pfd_best_fit *self, const int32_t *lengths, int64_t n, int64_t *count)
-{
-    *count = 0;
+    int64_t count = 0;
     for (int64_t i = 0; i < n; i++) {
-        self->items[*count] = (uint64_t)(self->length - lengths[i]) << 32 | (uint64_t)i;
-        *count += lengths[i] > 0;
+        self->rooms[i] = (uint64_t)(self->length - lengths[i]);
+        count += lengths[i] > 0;
     }
-    sort_by_digit(self->items, *count, 32, self->by_digit);
-    if (self->length < digits) return self->by_digit;
-    sort_by_digit(self->by_digit, *count, 32 + digit_bits, self->items);
-    return self->items;
+    pfd_radix_sort(self->rooms, n, self->order, self->work);
+    return count;
 }
 
 int64_t pfd_best_fit_pack(pfd_best_fit *self, const int32_t *lengths, int64_t n, int32_t *pack_of)
 {
-    int64_t count, num_packs = 0;
-    const uint64_t *order = sort(self, lengths, n, &count);
+    int64_t count = sort(self, lengths, n), num_packs = 0;
     for (int64_t i = 0; i < n; i++) pack_of[i] = -1;
     for (int64_t i = 0; i < count; i++) {
-        int64_t record = (int64_t)(order[i] & UINT32_MAX);
+        int64_t record = self->order[i];
         int64_t room = find_room(self, lengths[record]), left;
         int32_t pack;
         if (room >= 0) {
@@ -247,7 +233,7 @@ static void *allocate(int64_t n, pfd_error *err)
 /* A window: its records, the pack of the last piece of each, and numbers of packs. */
 typedef struct window {
     int64_t first, n;
-    int32_t *lengths; /* of last pieces: those that do not fill a pack */
+    int32_t *lengths; /* lengths of last pieces, which do not fill a pack */
     int32_t *pack_of;
     int32_t *number; /* by pack of best fit: its number in the window; -1: not seen */
 } window;
@@ -512,7 +498,7 @@ static pfd_status write_loss_mask(const pfd_compute_args *args, const packed *pa
     return PFD_OK;
 }
 
-/* Where segments begin, then the end of the last one: padding is a segment of its own. */
+/* Where segments begin, then the end of the last one: padding is a separate segment. */
 static pfd_status write_cu_seqlens(const pfd_compute_args *args, const packed *pack, int32_t output,
                                    pfd_error *err)
 {
@@ -741,13 +727,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
                           .window = attrs->window,
                           .drops_short = attrs->last};
     pfd_status status = pfd_pack_table_open(&rule, &lengths, &self->table, err);
-    if (status != PFD_OK) {
-        pfd_view_free(&self->base);
-        return status;
-    }
     self->base.size = self->table.num_packs;
-    *out = &self->base;
-    return PFD_OK;
+    return pfd_view_opened(status, self, out);
 }
 
 /* ---- Descriptor ------------------------------------------------------------------------------ */
@@ -801,7 +782,7 @@ static const pfd_op pack_dataset = {
            "of a window; shuffle them after packing. A shuffle before packing keeps its first "
            "epoch's order. Empty records are left out. A piece of a record that was split is a "
            "segment like a record, and its position_ids begin at 0. In cu_seqlens and max_seqlen "
-           "the padding is a segment of its own. Labels that are shifted by one must leave out the "
+           "the padding is a separate segment. Labels that are shifted by one must leave out the "
            "first element of each segment, whose position_ids is 0.",
     .compute = compute,
 };

@@ -1,4 +1,4 @@
-/* RepeatDataset: a data set several times, each time in an epoch of its own. */
+/* RepeatDataset: a data set several times, each time in its own epoch. */
 #include "core/error.h"
 #include "views/view_base.h"
 
@@ -11,12 +11,12 @@ typedef struct repeat_dataset_attrs {
 
 typedef struct repeat {
     pfd_view base;
-    int64_t times, records; /* of one repeat */
+    int64_t times, records; /* repeats; records of one repeat */
 } repeat;
 
 #define MOST_RECORDS (INT64_C(1) << 62) /* as of a permutation */
 
-/* Each repeat is an epoch of its own of the inner view, so a shuffle before it reshuffles.  The
+/* Each repeat is a separate epoch of the inner view, so a shuffle before it reshuffles.  The
  * number of the repeat tells the draws of a record in one epoch apart. */
 static void map(const pfd_view *view, const pfd_places *places)
 {

@@ -38,13 +38,13 @@ typedef struct repeat_factor_dataset_attrs {
 } repeat_factor_dataset_attrs;
 
 typedef struct factor_cells {
-    int64_t num_rows;  /* of every epoch */
+    int64_t num_rows;  /* rows of every epoch */
     int64_t num_cells; /* groups of records with about the same factor, then single records */
-    uint64_t *begins; /* of the cells in rows, in 2^-32 of a row, and their end */
+    uint64_t *begins; /* begins of the cells, in 2^-32 of a row, and their end */
     uint32_t *guide;  /* the cell in which each 2^guide_bits begin */
     int guide_bits;
     int64_t *members;  /* where each group's records begin, then those of the single records */
-    uint32_t *records; /* of the cells */
+    uint32_t *records; /* records of the cells */
 } factor_cells;
 
 typedef struct repeat_factor {
@@ -298,15 +298,10 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     repeat_factor *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     pfd_status status = make_cells(&self->cells, factors, args->inner[0]->size, err);
-    if (status != PFD_OK) {
-        close_view(&self->base);
-        return status;
-    }
     self->args = *args;
     self->seed = attrs->seed;
     self->base.size = self->cells.num_rows;
-    *out = &self->base;
-    return PFD_OK;
+    return pfd_view_opened(status, self, out);
 }
 
 /* ---- Descriptor ------------------------------------------------------------------------------ */

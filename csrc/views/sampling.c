@@ -58,7 +58,7 @@ void pfd_item_order_map(pfd_item_order *order, int64_t count, int64_t *out)
 
 /* ---- Rounds in which groups never have an item twice --------------------------------------------
  *
- * Where the size of the groups divides n, a round is a permutation by a key of its own.  Else
+ * Where the size of the groups divides n, a round is a permutation by its own key.  Else
  * groups lie across the ends of rounds: a group that begins in the tail of one ends in the head of
  * the next.  After some rounds an end of a round is the end of a group again.  These rounds, q of
  * them, share an order of the items, a cycle, and the groups across their ends are runs of it:

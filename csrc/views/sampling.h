@@ -18,7 +18,7 @@ typedef struct pfd_item_order {
         pfd_permutation permutation;
         struct {
             uint64_t key;
-            uint32_t num_final; /* of items[], which are listed where there are few */
+            uint32_t num_final; /* number of items[], which are listed where there are few */
             uint8_t items[pfd_few_items];
         } list;
     };
@@ -31,7 +31,7 @@ void pfd_item_order_map(pfd_item_order *order, int64_t count, int64_t *out);
 
 /* ---- Rounds: an endless sequence of draws, in groups --------------------------------------------
  *
- * A round is n draws, and has every item once, in an order of its own.  Each `group` draws are n
+ * A round is n draws, and has every item once, in its own order.  Each `group` draws are n
  * items at most, and differ from one another, also where a group lies in two rounds.  Which item a
  * draw is, is a function of key, n, group and the number of the draw. */
 
@@ -41,7 +41,7 @@ typedef struct pfd_deal {
     int64_t head, tail;  /* draws at its ends that belong to groups of two rounds */
     int64_t split;       /* where the items of the head begin, then those of the tail */
     int32_t is_split;    /* whether there is a head or tail in any round, and so an `order` */
-    pfd_item_order body; /* of the draws between */
+    pfd_item_order body; /* order of the draws between */
     pfd_item_order order;
 } pfd_deal;
 
@@ -58,7 +58,7 @@ void pfd_deal_items(pfd_deal *deal, int64_t first, int64_t count, int64_t *out);
 
 /* Column i of n columns that are drawn equally often. */
 typedef struct pfd_alias_column {
-    uint32_t share; /* of its draws that are record i, in 2^-32 */
+    uint32_t share; /* part of its draws that are record i, in 2^-32 */
     uint32_t alias; /* the record of its other draws */
 } pfd_alias_column;
 

@@ -53,7 +53,7 @@ static const pfd_attr attr_table[] = {
                     "A text on which the order depends besides the seed; empty means the name of "
                     "the node."),
     PFD_BOOL_ATTR(shuffle_dataset_attrs, reshuffle, "true",
-                  "Whether each epoch has an order of its own."),
+                  "Whether each epoch has its own order."),
 };
 
 static const pfd_op shuffle_dataset = {

@@ -30,7 +30,7 @@ typedef struct weighted_shuffle_dataset_attrs {
 enum { num_orders = 2 };
 
 typedef struct epoch_order {
-    uint64_t key; /* of the epoch */
+    uint64_t key; /* key of the epoch */
     int32_t is_made;
     uint32_t *records; /* `size` of them */
 } epoch_order;

@@ -65,9 +65,9 @@ class Bench:
         records: In the dataset; None for a stream.
         files, file_bytes: How many files, and their size together.
         measured_records, measured_bytes: The window that the parts were measured over.
-        measured_sum: Of its bytes as 64-bit words, modulo 2**64; each record filled up with zeros.
-        batch_size: Of the loader.
-        rows_per_call: Of one compute(), as a loader calls it.
+        measured_sum: The sum of its bytes as 64-bit words, modulo 2**64; zeros fill up each record.
+        batch_size: The loader's.
+        rows_per_call: Rows that a loader gives one compute().
         open_ms: Opening everything, with an index for random access where there is one.
         parts: In the order of the work.
         limits: memcpy and sum of the same records.
@@ -121,7 +121,7 @@ class _Graph:
         return self._made[node]
 
     def blobs(self, blobs: Sequence[Blob]) -> list[Blob]:
-        """The same outputs of the new nodes."""
+        """The outputs of the new nodes in place of these."""
         return [
             output_of(self._again(blob.node), blob.node.op.outputs[blob.index].name)
             for blob in blobs
@@ -258,8 +258,8 @@ def measure(
     Args:
         blobs: Outputs of one op; one reader is upstream of them.
         threads: How many threads the loaders have; None: 1, 2, 4 and so on up to all cores.
-        rounds: Of which the best one counts.
-        seconds: Of a round.
+        rounds: How many; the best one counts.
+        seconds: How long a round takes.
 
     Raises:
         InvalidArgumentError: An argument is out of range, or no blob is given.
@@ -312,7 +312,7 @@ def _figure(value: float | None) -> str:
 
 
 def _share(of_memcpy: float | None) -> str:
-    """Of what memcpy does; from ten times as much on, how many times."""
+    """The part of what memcpy does, or how many times as much from ten times on."""
     if of_memcpy is None:
         return "-"
     return percent(of_memcpy) if of_memcpy < 10 else f"{of_memcpy:.0f} x"

@@ -5,7 +5,7 @@ A check that can tell more from what it saw gives causes of its own.
 
 from __future__ import annotations
 
-# Of what differs where several threads are in one source.
+# The causes of what differs where several threads are in one source.
 SHARED_STATE = (
     "a field of the source that at() or compute() writes",
     "a static or global variable",
@@ -164,7 +164,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     # ---- A record depends on more than its bytes
     "own-generator": (
-        "rand() or an engine with a seed of its own, in place of host->random_bits()",
+        "rand() or an engine with its own seed, in place of host->random_bits()",
         "a library that the op calls draws them, to shuffle or to name a file: give it a seed of "
         "random_bits()",
     ),

@@ -26,7 +26,7 @@ class Corpus:
         self.folder = folder
 
     def folder_of(self, file: Path) -> Path:
-        """Of the inputs that stand in for a file; it is made."""
+        """The folder of inputs that stand in for a file; it is made."""
         folder = self.folder / file.name
         folder.mkdir(parents=True, exist_ok=True)
         return folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from .file_layout import Layout
+from .file_layout import ByteOrder, Layout, LengthField, Span, length_fields, spread_over
 
 Damaged = tuple[bytes, str]  # the bytes, and what was done
 
@@ -89,12 +89,50 @@ def swaps(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damage
                 yield changed, what.replace(",:", ":")
 
 
+_LENGTHS: tuple[tuple[int, ByteOrder], ...] = (
+    (4, "little"), (4, "big"), (8, "little"), (8, "big"), (2, "little"), (2, "big"), (1, "little"),
+)  # fmt: skip
+_UNITS = (1, 2, 4, 8)
+_MOST_FIELDS = 4
+_MOST_RESIZED = 3  # records of a file
+
+
+def resized(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damaged]:
+    """A record cut or filled up with zeros, and its length changed to fit: all records stand where
+    the lengths say, and one has not the bytes that its format has."""
+    found = length_fields(data, layout.records, _LENGTHS, _UNITS)
+    fields = sorted(found, key=lambda field: (abs(field.added), abs(field.before)))
+    seen = {data}
+    for field in fields[:_MOST_FIELDS]:
+        for record in spread_over(layout.records, _MOST_RESIZED):
+            size = record.size
+            for new in (0, size // 2, 2 * size, *(size + n for n in (-4, -1, 1, 4, 4096))):
+                changed = _with_size(data, field, record, new)
+                if changed is not None and changed not in seen:
+                    seen.add(changed)
+                    yield changed, f"record {record.ordinal} of {name} with {new} of {size} bytes"
+
+
+def _with_size(data: bytes, field: LengthField, record: Span, size: int) -> bytes | None:
+    """The file with a record of another size; None: there is no such record."""
+    value, rest = divmod(size + field.added, field.unit)
+    if size < 0 or rest or not 0 <= value < 1 << (8 * field.width):
+        return None
+    body = data[record.offset : record.offset + min(size, record.size)]
+    head, tail = data[: record.offset], data[record.end :]
+    changed = bytearray(head + body + bytes(size - len(body)) + tail)
+    place = record.offset - field.before
+    changed[place : place + field.width] = value.to_bytes(field.width, field.order)
+    return bytes(changed)
+
+
 KINDS: dict[str, Damage] = {
     "cut": cuts,
     "flipped": flips,
     "zeros": zeros,
     "lengths": lengths,
     "swapped": swaps,
+    "resized": resized,
 }
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 
 # ---- Files of one kind, of which some are damaged and fuzzed ------------------------------------
@@ -115,3 +116,60 @@ def spread_over(records: tuple[Span, ...], most: int) -> list[Span]:
     if most < 2:
         return list(records[:most])
     return [records[i * (len(records) - 1) // (most - 1)] for i in range(most)]
+
+
+# ---- Numbers that say how long a record is ------------------------------------------------------
+
+ByteOrder = Literal["little", "big"]
+_NEAR = 24  # bytes around a record's beginning in which its length is looked for
+_MOST_ADDED = 64  # what a length may have besides: a header, a checksum
+
+
+@dataclass(frozen=True)
+class LengthField:
+    """An integer that seems to hold the length of each record of a file.
+
+    Attributes:
+        before: The field begins so many bytes before the record; negative: within the record.
+        width: Its bytes.
+        order: Their order.
+        unit: The integer counts elements of so many bytes.
+        added: The bytes that it counts besides those of the record, the same for all records.
+    """
+
+    before: int
+    width: int
+    order: ByteOrder
+    unit: int
+    added: int
+
+
+def length_fields(
+    data: bytes, records: Sequence[Span], kinds: Iterable[tuple[int, ByteOrder]],
+    units: Sequence[int] = (1,),
+) -> Iterator[LengthField]:  # fmt: skip
+    """The fields that all records of a file have; none where it has no record.
+
+    Args:
+        data: The bytes of the file.
+        records: Its records.
+        kinds: The widths and byte orders to look for.
+        units: Bytes of the elements that a field may count.
+    """
+    sizes = [record.size for record in records]
+    for width, order in kinds:
+        for before in range(_NEAR, -_NEAR, -1):
+            places = [record.offset - before for record in records]
+            if not places or min(places) < 0 or max(places) + width > len(data):
+                continue
+            values = [int.from_bytes(data[p : p + width], order) for p in places]
+            for unit in units:
+                if differ_alike([value * unit for value in values], sizes):
+                    added = values[0] * unit - sizes[0]
+                    yield LengthField(before, width, order, unit, added)
+
+
+def differ_alike(values: Sequence[int], expected: Sequence[int]) -> bool:
+    """Whether each value is the expected one plus one small number, the same for all."""
+    added = {value - one for value, one in zip(values, expected)}
+    return len(added) == 1 and abs(next(iter(added))) <= _MOST_ADDED

@@ -1,4 +1,4 @@
-"""A group of checks in a process of its own: a fork, what it writes, and its limits of time."""
+"""A group of checks in a separate process: a fork, what it writes, and its limits of time."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _may_start(group: Group, num_running: int, is_alone: bool, most: int) -> boo
 
 
 def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
-    """Those that have ended, or were stopped, since the last look."""
+    """The groups that have ended, or were stopped, since the last look."""
     pipes = {one.pipe: one for one in running}
     ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
     ended = [one for one in ended if not one.read()]

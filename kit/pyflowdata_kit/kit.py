@@ -15,7 +15,7 @@ from pyflowdata.native import check, encode, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
-Draws = npt.NDArray[np.void]  # of fields as in _DRAW
+Draws = npt.NDArray[np.void]  # with the fields of _DRAW
 _SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4")], align=True)
 Tell = Callable[[str, str], None]  # a finding's id and text
 
@@ -56,8 +56,8 @@ class Hashed:
     """Hashes of what a run gave.
 
     Attributes:
-        records, rows: Of each record and of its row of all outputs; 0: not seen, 1: failed.  Of
-            shape (most_records,).
+        records, rows: A hash of each record, and one of its row in all outputs; 0: not seen, 1:
+            failed.  The shape is (most_records,).
     """
 
     records: Hashes
@@ -81,13 +81,13 @@ class Run(Hashed):
     """The result of one run.
 
     Attributes:
-        status: Of the first call that failed, as "PFD_OK".
+        status: What the first call that failed returned, or "PFD_OK".
         function: Which call it was, "open()".
         message: What it said.
         injected: A failure that was asked for took place.
         num_records: Looked at.
         size: All records that the reader says it has; -1 of a stream.
-        num_failed: Of them, those that failed.
+        num_failed: Records looked at that failed.
         num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         num_draws: Random numbers that compute() drew.

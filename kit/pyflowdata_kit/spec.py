@@ -82,27 +82,27 @@ class Spec:
         return _listed(reader.attrs.get("files"))
 
     def in_folder(self, folder: str) -> Spec:
-        """The same over the files of these names in another folder."""
+        """The node over the files of these names in another folder."""
         named = self.files()
         if not named:
             return self.with_reader(data_dir=folder)
         return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
 
     def with_files(self, files: list[str]) -> Spec:
-        """The same over these files, in place of those of a folder."""
+        """The node over these files, in place of the files of a folder."""
         return self.with_reader(
             data_dir=None, data_part_num=None, part_name_suffix_length=None, files=files
         )
 
     def with_found(self, node: Node) -> Spec:
-        """The same with what was found in the files of a node made like this one."""
+        """The node with what was found in the files of a node made like this one."""
         readers = reader_nodes(node.outputs)
         if len(readers) != 1:
             return self
         return self.with_reader(**{name: readers[0].values[name] for name in readers[0].found})
 
     def with_reader(self, **attrs: Any) -> Spec:
-        """The same over a reader with some attrs changed; None takes one away."""
+        """The node over a reader with some attrs changed; None takes an attr away."""
         if self.inputs:
             inputs = tuple((spec.with_reader(**attrs), name) for spec, name in self.inputs)
             return replace(self, inputs=inputs)
@@ -187,7 +187,7 @@ Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
 def over_other_files(
     spec: Spec, files: list[str], also: tuple[tuple[str, int], ...]
 ) -> list[Variant]:
-    """The same op over other files: as many as there are ways, the best one first."""
+    """The op over other files: as many as there are ways, the best one first."""
     found: list[Variant] = []
     if len(files) > 1:
         found = [
@@ -198,13 +198,13 @@ def over_other_files(
 
 
 def with_attr(spec: Spec, name: str, value: Any) -> Spec:
-    """The same inputs with another value of one attr."""
+    """The node with another value of one attr."""
     texts = {other: said for other, said in spec.texts.items() if other != name}
     return replace(spec, attrs={**spec.attrs, name: value}, texts=texts)
 
 
 def with_other_attrs(spec: Spec, names: set[str]) -> Iterator[Variant]:
-    """The same inputs with another value of one of these attrs."""
+    """Nodes with another value of one of these attrs."""
     values = spec.make().values
     for attr in find_op(spec.op).attrs:
         if attr.name not in names:
@@ -277,7 +277,7 @@ class Job:
     is_large: bool = False
 
     def of_sample(self, part: Sequence[str], is_large: bool) -> Job:
-        """The same over some files of the sample, or all where `part` is empty."""
+        """The job over some files of the sample, or all where `part` is empty."""
         if not part:
             return replace(self, is_large=is_large)
         spec = self.spec.with_files(list(part))

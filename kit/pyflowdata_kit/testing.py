@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .asking import ask, ask_here
 from .causes import causes_of
-from .corpus import corpus_beside
-from .spec import Job, Spec, has_python, libraries_of, spec_of
-from .recompiled.native_checks import NativeChecks, NativeResult
+from .corpus import Corpus, corpus_beside
+from .options import TIMEOUT, Native, Options, UnknownCaseError, command_words, repeat_command
+from .recompiled.compiling import FUZZ, NATIVE_GROUPS, SANITIZERS, BuildError, MissingToolError
+from .recompiled.fuzzing import Fuzzer
+from .recompiled.rebuilt import Graph, ended_on_failure, may_run_again
+from .recompiled.sanitizers import sanitize, write_samples
 from .report import Finding, Report, names_line
-from .only import Only, UnknownCaseError
-from .command_words import TIMEOUT, command_words, repeat_command
-from .workers import ask, ask_here
-from pyflowdata.errors import InvalidArgumentError
+from .spec import PYTHON, Job, Spec, has_python, libraries_of, spec_of
+from pyflowdata.errors import InvalidArgumentError, shown
 from pyflowdata.nodes import Blob
 from pyflowdata.plugins.compiler import source_of
 
@@ -50,148 +54,19 @@ class CheckFailed(AssertionError):  # noqa: N818  (a failed assertion, not an er
         super().__init__(str(report))
 
 
-@dataclass(frozen=True)
-class Native:
-    """Checks for which the plugin is compiled again, with a driver in C instead of Python.
-
-    Attributes:
-        sources: The plugin's C and C++ files (.c, .cc, .cpp, .cxx).
-        flags: For the compiler and linker, besides those for the headers.
-        sanitizers: Some of "asan", "ubsan", "tsan".
-        fuzz: Seconds of fuzzing; 0: none.
-        fuzzer: "clang" for libFuzzer, "own" for that of the kit; None: libFuzzer where it is there.
-        others: Sources of further plugins that the op's inputs come from, by the paths of their
-            libraries; one that is not here is loaded as it is.
-    """
-
-    sources: Sequence[str | os.PathLike[str]]
-    flags: Sequence[str] = ()
-    sanitizers: Sequence[str] = ()
-    fuzz: int = 0
-    fuzzer: str | None = None
-    others: Mapping[str, Sequence[str | os.PathLike[str]]] = field(default_factory=dict)
+def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    return tuple(os.fspath(file) for file in files)
 
 
-def run_checks(
-    spec: Spec,
-    libraries: Sequence[str] = (),
-    *,
-    records: int | None = None,
-    checksums: bool = False,
-    also: Mapping[str, int] | None = None,
-    ignore: Sequence[str] = (),
-    timeout: float = TIMEOUT,
-    native: Native | None = None,
-    groups: Collection[str] | None = None,
-    only: str | None = None,
-    quick: bool = False,
-    command: Sequence[str] | None = None,
-    here: bool = False,
-    progress: Callable[[str], None] | None = None,
-    corpus: str | os.PathLike[str] | None = None,
-) -> Report:
-    """Runs all checks, and returns their report; the other arguments are those of check_reader().
-
-    Args:
-        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
-            all.
-        command: The words of the command that runs these checks, for the findings that say how to
-            repeat a case; None: made of the arguments.
-        here: The checks may be forks of this process, which has loaded no plugins; it saves to
-            start another one.
-        progress: Is told the name of each group that begins.
-
-    Raises:
-        UnknownCaseError: `only` is no group or case, or the group does not suit the op.
-        OSError: No space is left for temporary files.
-    """
-    report = Report(spec.op)
-    asked = Only(only)
-    with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
-        others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
-        files = tuple(os.path.abspath(path) for path in libraries)
-        wanted = None if groups is None else frozenset(groups)
-        kept = _corpus(corpus, native, files)
-        job = asked.of(
-            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
-                corpus=str(kept) if kept and kept.is_dir() else None)
-        )  # fmt: skip
-        words = command
-        if command is None:
-            named = native or Native([])
-            words = command_words(
-                spec, files[-1:], plugins=files[:-1], sources=_paths(named.sources),
-                flags=named.flags, fuzzer=named.fuzzer, records=records, checksums=checksums,
-                also=also, ignore=ignore, timeout=timeout, corpus=corpus,
-            )  # fmt: skip
-        graph: dict[str, Any] = {}
-
-        def take(said: dict[str, Any]) -> None:
-            if "no_space" in said:
-                raise OSError(
-                    errno.ENOSPC, "no space is left for the samples that the checks write: make "
-                    "room, or name another folder by TMPDIR", said["no_space"],
-                )  # fmt: skip
-            if "id" in said and files and words and not (native and "asan" in native.sanitizers):
-                hint = names_line(said["id"], native is not None or bool(source_of(files[-1])))
-                said = {**said, "text": said["text"] + hint}
-            _take(report, said, ignore, words)
-            asked.take(said)
-            if "job" in said:
-                graph.update(said)
-                report.op = said["op"]
-            if "starts" in said and progress is not None:
-                progress(said["group"])
-
-        (ask_here if here else ask)(job, take)
-        if not report.findings:
-            asked.look(report.op, native is not None)
-        if native is not None and graph:
-            checks = _native_checks(native, _writable(kept, native, report), timeout, asked)
-            for result in checks.run(graph, Path(folder, "native")):
-                _take_native(report, result, ignore, words)
-    return report
+_MOST_NAMES = 4  # cases that are listed
 
 
-def _take(
-    report: Report, said: Mapping[str, Any], ignore: Sequence[str], words: Sequence[str] | None
-) -> None:
-    group = str(said["group"])
-    if "id" in said:
-        id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or causes_of(id))
-        repeat = repeat_command(words, group, case) if words else ""
-        warning = bool(said.get("warning", False))
-        finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
-        report.add(finding, ignore)
-    elif "note" in said:
-        report.left_out.append(str(said["note"]))
-    elif "done" in said:
-        report.groups[group] = str(said["done"])
-
-
-def _take_native(
-    report: Report, result: NativeResult, ignore: Sequence[str], words: Sequence[str] | None
-) -> None:
-    if result.left_out:
-        report.left_out.append(f"{result.group}: {result.left_out}")
-    else:
-        report.groups[result.group] = result.done
-    for finding in result.findings:
-        likely = finding.likely or causes_of(finding.id)
-        again = repeat_command(words, result.group, finding.case) if words else ""
-        report.add(replace(finding, likely=likely, repeat=again), ignore)
-
-
-def _corpus(
-    given: str | os.PathLike[str] | None, native: Native | None, libraries: Sequence[str]
-) -> Path | None:
-    """Where the corpus is, or would be; None: there is no plugin."""
-    if given is not None:
-        return Path(given).absolute()
-    names = [os.fspath(source) for source in (native.sources if native else ())]
-    names += libraries[-1:]
-    return corpus_beside(names[0]) if names else None
+def _some(names: list[str], wanted: str) -> str:
+    """The names that are most like the one that was wanted, else the first ones."""
+    like = difflib.get_close_matches(wanted, names, _MOST_NAMES)
+    some = (like or names)[:_MOST_NAMES]
+    more = len(names) - len(some)
+    return ", ".join(f"'{name}'" for name in some) + (f" and {more} others" if more else "")
 
 
 def _writable(corpus: Path | None, native: Native, report: Report) -> Path | None:
@@ -211,22 +86,225 @@ def _writable(corpus: Path | None, native: Native, report: Report) -> Path | Non
         return other
 
 
-def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
-    return tuple(os.fspath(file) for file in files)
+class _Checks:
+    """One run of the checks: what is asked for, what the checking process says, and the report."""
+
+    def __init__(
+        self, spec: Spec, libraries: Sequence[str], options: Options,
+        command: Sequence[str] | None,
+    ) -> None:  # fmt: skip
+        self.report = Report(spec.op)
+        self._spec, self._options = spec, options
+        self._native = options.native or Native([])
+        self._libraries = _paths([os.path.abspath(path) for path in libraries])
+        self._group, _, self._case = (options.only or "").partition("/")
+        self._words = command
+        if command is None:
+            own, others = self._libraries[-1:], self._libraries[:-1]
+            self._words = command_words(spec, own, options, others)
+        self._heard: dict[str, Any] = {}  # of the graph, its groups and its cases
+
+    def job(self, groups: Collection[str] | None, folder: str) -> Job:
+        """What the checking process gets."""
+        options, corpus = self._options, self._corpus()
+        also = tuple((os.path.abspath(name), count) for name, count in (options.also or {}).items())
+        wanted = None if groups is None else frozenset(groups)
+        job = Job(
+            self._spec, self._libraries, options.records, options.checksums, also, options.timeout,
+            folder, wanted, quick=options.quick,
+            corpus=str(corpus) if corpus and corpus.is_dir() else None,
+        )  # fmt: skip
+        if options.only is None:
+            return job
+        return replace(job, groups=frozenset([self._group]), case=self._case or None, quick=False)
+
+    def _corpus(self) -> Path | None:
+        """Where the corpus is, or would be; None: there is no plugin."""
+        if self._options.corpus is not None:
+            return Path(self._options.corpus).absolute()
+        names = [*_paths(self._native.sources), *self._libraries[-1:]]
+        return corpus_beside(names[0]) if names else None
+
+    # ---- What the checking process says ---------------------------------------------------------
+
+    def take(self, said: Mapping[str, Any]) -> None:
+        """A message of the checking process.  Raises OSError where it has no space left."""
+        if "no_space" in said:
+            raise OSError(
+                errno.ENOSPC, "no space is left for the samples that the checks write: make room, "
+                "or name another folder by TMPDIR", said["no_space"],
+            )  # fmt: skip
+        if "id" in said:
+            self._add(Finding(
+                said["id"], said["text"] + self._hint(said["id"]), said["group"],
+                said.get("warning", False), tuple(said.get("likely", ())), said.get("case", ""),
+            ))  # fmt: skip
+        elif "note" in said:
+            self.report.left_out.append(said["note"])
+        elif "done" in said:
+            self.report.groups[said["group"]] = said["done"]
+        elif "job" in said or "has_case" in said:
+            self._heard.update(said)
+            self.report.op = self._heard.get("op", self.report.op)
+
+    def _hint(self, id: str) -> str:
+        if not self._libraries or not self._words or "asan" in self._native.sanitizers:
+            return ""
+        is_known = bool(self._native.sources or source_of(self._libraries[-1]))
+        return names_line(id, is_known)
+
+    def _add(self, finding: Finding) -> None:
+        words = self._words
+        likely = finding.likely or causes_of(finding.id)
+        repeat = repeat_command(words, finding.group, finding.case) if words else ""
+        self.report.add(replace(finding, likely=likely, repeat=repeat), self._options.ignore)
+
+    def look_for_case(self) -> None:
+        """After all messages, none of which is a finding.
+
+        Raises:
+            UnknownCaseError: The group or case that alone is wanted is not there, or does not suit
+                the op.
+        """
+        group, heard = self._group, self._heard
+        is_native = self._options.native is not None and group in NATIVE_GROUPS
+        if self._options.only is None or is_native:
+            return
+        if group in (not_for_it := heard.get("not_for_it", {})):
+            why = not_for_it[group]
+            raise UnknownCaseError(
+                f"the group '{group}' does not suit {self.report.op}" + (f": {why}" if why else "")
+            )
+        if group not in (names := ["descriptor", *heard.get("groups", ())]):
+            raise UnknownCaseError(
+                f"there is no group of checks named {shown(group)}; those of {self.report.op} are "
+                f"{', '.join(names)}"
+            )
+        if self._case and not heard.get("has_case"):
+            cases = heard.get("cases")
+            raise UnknownCaseError(
+                f"the group '{group}' has no case {shown(self._case)} for this sample"
+                + (f"; it has {_some(cases, self._case)}" if cases else "")
+            )
+
+    # ---- Plugins compiled again: sanitizers and fuzzing, beside each other ----------------------
+
+    def run_native(self, folder: Path) -> None:
+        """Runs what the options ask for, once the checking process has said what the graph is.
+
+        Raises:
+            UnknownCaseError: The case that alone is wanted is none of the group.
+        """
+        groups, heard = self._native_groups() if self._heard else [], self._heard
+        if not groups:
+            return
+        if why := self._why_not(heard["origin"]):
+            self.report.left_out += [f"{group}: {why}" for group in groups]
+            return
+        graph = Graph(
+            job=heard["job"], files=tuple(Path(file) for file in heard["files"]),
+            origin=heard["origin"], libraries=tuple(heard["libraries"]),
+            sources=_paths(self._native.sources), flags=tuple(self._native.flags),
+            others={path: _paths(files) for path, files in self._native.others.items()},
+        )  # fmt: skip
+        corpus = Corpus(
+            _writable(self._corpus(), self._native, self.report) or Path("corpus").absolute()
+        )
+        samples: dict[str, Path] = {}
+        if any(group in SANITIZERS for group in groups):
+            samples = write_samples(graph.files, corpus, folder / "samples", self._case or None)
+            if not samples:
+                raise UnknownCaseError(f"the group '{groups[0]}' has no case {shown(self._case)}")
+        run = lambda group: self._run_native(group, graph, samples, corpus, folder)  # noqa: E731
+        try:
+            with ThreadPoolExecutor(os.cpu_count()) as pool, ended_on_failure():
+                for group, (findings, done) in zip(groups, [*pool.map(run, groups)], strict=True):
+                    if findings is None:
+                        self.report.left_out.append(f"{group}: {done}")
+                        continue
+                    self.report.groups[group] = done
+                    for finding in findings:
+                        self._add(finding)
+        finally:
+            may_run_again()
+
+    def _native_groups(self) -> list[str]:
+        fuzz = [FUZZ] if self._native.fuzz > 0 else []
+        if self._options.only is None:
+            return [*self._native.sanitizers, *fuzz]
+        if self._group == FUZZ and not self._case:
+            return fuzz
+        return [self._group] if self._group in NATIVE_GROUPS else []
+
+    def _why_not(self, origin: str) -> str:
+        op = self.report.op
+        if origin.startswith(PYTHON):
+            return f"{op} is a function of Python or numba, which has no C or C++ files"
+        if origin == "built in":
+            return f"{op} is built in: `make asan` and `make fuzz` of the project check it"
+        return "" if self._native.sources else f"the C or C++ files of {op} are not given"
+
+    def _run_native(
+        self, group: str, graph: Graph, samples: Mapping[str, Path], corpus: Corpus, folder: Path
+    ) -> tuple[list[Finding] | None, str]:
+        """What a group found and what was looked at; None and the reason where it is left out."""
+        work = folder / group
+        try:
+            if group != FUZZ:
+                found = sanitize(group, graph, samples, work)
+                return found, f"compiled again and run over {len(samples)} samples"
+            fuzzer = Fuzzer(graph, work, self._native.fuzzer, self._options.timeout)
+            if self._case:
+                return fuzzer.repeat(self._case, corpus)
+            return fuzzer.fuzz(self._native.fuzz, corpus)
+        except MissingToolError as failure:
+            return None, str(failure)
+        except BuildError as failure:
+            text = f"it does not compile: {failure}"
+            return [Finding("build-fails", text, group)], "not compiled"
 
 
-def _native_checks(
-    native: Native, corpus: Path | None, limit: float, asked: Only
-) -> NativeChecks:
-    others = {path: _paths(files) for path, files in native.others.items()}
-    return NativeChecks(
-        sources=_paths(native.sources), others=others, flags=tuple(native.flags),
-        sanitizers=tuple(native.sanitizers), fuzz=native.fuzz, fuzzer=native.fuzzer,
-        corpus=corpus or Path("corpus").absolute(), limit=limit, only=asked.native,
-    )  # fmt: skip
+def run_checks(
+    spec: Spec,
+    libraries: Sequence[str] = (),
+    *,
+    groups: Collection[str] | None = None,
+    command: Sequence[str] | None = None,
+    here: bool = False,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Report:
+    """Runs all checks, and returns their report; the other arguments are those of check_reader().
+
+    Args:
+        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
+            all.
+        command: The words of the command that runs these checks, for the findings that say how to
+            repeat a case; None: made of the arguments.
+        here: The checks may be forks of this process, which has loaded no plugins; it saves to
+            start another one.
+        progress: Is told the name of each group that begins.
+
+    Raises:
+        UnknownCaseError: `only` is no group or case, or the group does not suit the op.
+        OSError: No space is left for temporary files.
+    """
+    checks = _Checks(spec, libraries, Options(**options), command)
+
+    def take(said: dict[str, Any]) -> None:
+        checks.take(said)
+        if "starts" in said and progress is not None:
+            progress(said["group"])
+
+    with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
+        (ask_here if here else ask)(checks.job(groups, folder), take)
+        if not checks.report.findings:
+            checks.look_for_case()
+        checks.run_native(Path(folder, "native"))
+    return checks.report
 
 
-def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:
+def _check(blob: Blob | Sequence[Blob], is_reader: bool, options: Options) -> Report:
     one = blob if isinstance(blob, Blob) else next(iter(blob), None)
     if not isinstance(one, Blob):
         raise InvalidArgumentError(f"{blob!r}; it must be a Blob, or the blobs of one op")
@@ -234,9 +312,9 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Repo
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
         raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
-    if has_python(spec):  # which no other process has, and no command can name
-        options.update(here=True, command=[])
-    report = run_checks(spec, libraries_of(spec), **options)
+    # No other process has a function of this one, and no command can name it.
+    own: dict[str, Any] = {"here": True, "command": []} if has_python(spec) else {}
+    report = run_checks(spec, libraries_of(spec), **own, **vars(options))
     if not report.passed:
         raise CheckFailed(report)
     return report
@@ -277,10 +355,8 @@ def check_reader(
         CheckFailed: The op has faults; the text lists each with what to change.
         InvalidArgumentError: It is not a reader.
     """
-    return _check(
-        blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
-        timeout=timeout, native=native, only=only, quick=quick, corpus=corpus,
-    )  # fmt: skip
+    options = Options(records, checksums, also, ignore, timeout, native, only, quick, corpus)
+    return _check(blob, True, options)
 
 
 def check_decoder(
@@ -298,12 +374,7 @@ def check_decoder(
     Args:
         blob: What the op's function returned; one reader is upstream of it.
         ignore: Ids of findings that are known and accepted.
-        timeout: Seconds of CPU time that one pass over the sample may take.
-        native: Sanitizers and fuzzing, for which the plugin's sources are needed.
-        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
-        quick: Only what takes least and finds most; the report says what is left out.
-        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
-            NAME-corpus beside the plugin's first source, or beside its library.
+        timeout, native, only, quick, corpus: As for check_reader().
 
     Returns:
         The report; it may have warnings.
@@ -312,7 +383,5 @@ def check_decoder(
         CheckFailed: The op has faults; the text lists each with what to change.
         InvalidArgumentError: It is a reader.
     """
-    return _check(
-        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick,
-        corpus=corpus,
-    )  # fmt: skip
+    options = Options(None, False, None, ignore, timeout, native, only, quick, corpus)
+    return _check(blob, False, options)

@@ -38,7 +38,7 @@ _LINE = re.compile(r"^ \* ([a-z ]+): (.*?)(?: \*/)?$", re.M)
 
 
 _COMPILED = ROOT / "build" / "faulty"  # libraries by their sources, for all tests and the next run
-_FLAGS = ("-D_GNU_SOURCE",)
+_FLAGS = ("-D_GNU_SOURCE", "-O0", "-g0")  # compilers take longer than many of the checks
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def _headers() -> bytes:
     """What any of the plugins may include, and the compilers that make them."""
     headers = [*FOLDER.glob("*.h"), ROOT / "csrc/include/pyflowdata/op.h"]
     tools = [os.environ.get(name, "") for name in ("CC", "CXX")]
-    return b"".join(path.read_bytes() for path in sorted(headers)) + repr(tools).encode()
+    return b"".join(path.read_bytes() for path in sorted(headers)) + repr([tools, _FLAGS]).encode()
 
 
 def compiled(source: Path, folder: Path) -> str:

@@ -21,6 +21,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata_kit.commands import check as check_command
+from pyflowdata_kit.options import command_words
 from pyflowdata_kit.checks import GROUPS, Group
 from pyflowdata_kit.group_process import GroupProcess, run_groups
 from pyflowdata_kit.spec import Job, Spec
@@ -157,7 +158,9 @@ def test_a_case_is_repeated_with_all_options_that_can_matter():
             continue
         value = [] if action.nargs == 0 else [options.get(name[2:], "7").strip("'")]
         given.append("=".join([name, *value]))
-    words = check_command._command(args := parser.parse_args(given), check_command._spec(args))
+    args = parser.parse_args(given)
+    words = command_words(check_command._spec(args), args.library,
+                          check_command._options(args, False, {}), args.plugin)  # fmt: skip
     assert words[:2] == ["pyflowdata", "check"]
     again = vars(parser.parse_args(words[2:]))
     assert again == vars(args)
@@ -185,7 +188,7 @@ def test_python_repeats_a_case_with_the_same_options(good, samples, tmp_path, he
 
 
 class Watching:
-    """The command in a process of its own, read round by round."""
+    """The command in a separate process, read round by round."""
 
     def __init__(self, *arguments):
         self._process = subprocess.Popen(

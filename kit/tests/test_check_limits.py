@@ -9,7 +9,7 @@ from support.command import here  # noqa: F401  (a fixture)
 from pyflowdata_kit import testing
 from pyflowdata_kit.causes import is_finding
 from pyflowdata_kit.report import Report
-from pyflowdata_kit.worker import part_of
+from pyflowdata_kit.checking_process import part_of
 
 
 @pytest.mark.parametrize(

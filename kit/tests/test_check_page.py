@@ -1,11 +1,14 @@
-"""docs/reference/check-findings.md: each finding, and where it is found; check.md: each option."""
+"""docs/reference/check-findings.md: each finding, and where it is found; check.md: its code runs,
+and it has each option."""
 
 import re
 
 import pytest
 from faulty_plugins import FAULTY, PLUGINS
 from finding_ids import finding_ids
+from support.page_runner import PageProcess, run_page
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 from pyflowdata_kit.checks import GROUPS
 from pyflowdata_kit.recompiled.compiling import NATIVE_GROUPS, SANITIZERS
@@ -82,3 +85,15 @@ def test_each_option_is_described():
     for option in re.findall(r'add\("(--[a-z]+)"', command):
         assert f"| `{option}" in PAGE or f"`{option} FLAGS`" in PAGE, option
     assert all(f"`--{name}`" in PAGE for name in SANITIZERS)
+
+
+def test_its_code_runs(tmp_path):
+    """With the data of this tree."""
+    blocks = blocks_of("docs/reference/check.md")
+    for block in blocks:
+        del block.marks["tested by"]
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "data").symlink_to(ROOT / "data")
+    process = PageProcess()
+    run_page(process, blocks, tmp_path)
+    process.close()

@@ -34,7 +34,7 @@ def run(*command, cwd=None, **variables):
 
 
 def pyflowdata(*arguments, **options):
-    """The command in a process of its own."""
+    """The command in a separate process."""
     return run(sys.executable, "-m", "pyflowdata", *arguments, **options)
 
 

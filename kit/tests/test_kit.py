@@ -31,7 +31,7 @@ def good(tmp_path_factory):
 
 
 def pyflowdata(*arguments, cwd=None):
-    """The command in a process of its own."""
+    """The command in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "pyflowdata", *map(str, arguments)],
         cwd=cwd,

@@ -126,7 +126,33 @@ def test_records_are_made_to_fail_in_a_file_that_has_some(check, tmp_path):
     assert "leaks-memory" in {finding.id for finding in report.faults}, report
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def sized_records(data, unit):
+    """The records of a file, each after its number of elements: None if they do not fill it."""
+    found, at = [], 0
+    while at + 4 <= len(data):
+        size = unit * int.from_bytes(data[at : at + 4], "little")
+        found.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return found if at == len(data) else None
+
+
+@pytest.mark.parametrize("unit", [1, 4])
+@pytest.mark.parametrize("sizes", [(16, 16, 16, 16), (8, 4, 24, 16)])
+def test_a_resized_record_has_the_length_that_stands_before_it(unit, sizes):
+    records = [bytes(150 + i for i in range(size)) for size in sizes]
+    data = b"".join((len(one) // unit).to_bytes(4, "little") + one for one in records)
+    ends = [sum(sizes[: i + 1]) + 4 * (i + 1) for i in range(4)]
+    spans = tuple(Span(i, end - size, size) for i, (end, size) in enumerate(zip(ends, sizes)))
+    copies = KINDS["resized"](data, "f", Layout(spans))
+    found = [sized_records(changed, unit) for changed, _ in copies]
+    whole = [one for one in found if one is not None]
+    assert {len(one) for one in whole} == {4}
+    assert all(sum(a != b for a, b in zip(one, records)) == 1 for one in whole)
+    last = {len(one[3]) for one in whole}
+    assert last == {0, 8, 12, 16, 20, 32, 4112, *(() if unit == 4 else (15, 17))}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "resized"])
 def test_each_record_of_a_long_file_is_damaged_at_head_middle_and_tail(kind):
     data = bytes(1 + i * 7 % 250 for i in range(40_000))
     layout = Layout(tuple(Span(i, 10_000 * i + 500, 9000) for i in range(4)))

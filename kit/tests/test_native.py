@@ -16,7 +16,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata_kit import testing
-from pyflowdata_kit.recompiled import native_checks
+from pyflowdata_kit.recompiled import sanitizers
 from pyflowdata_kit.recompiled.compiling import Compiler
 from pyflowdata_kit.recompiled.fuzzing import reduced
 from pyflowdata_kit.recompiled.sanitizers import leaks_alone, summary
@@ -44,7 +44,7 @@ def run(tmp_path, samples):
         others = {libraries[0]: [plugin.reader]} if plugin.reader else {}
         native = testing.Native(
             [plugin.path], sanitizers=sanitizers, others=others,
-            **{key: options.pop(key) for key in ("fuzz", "fuzzer") if key in options},
+            **{key: options.pop(key) for key in ("flags", "fuzz", "fuzzer") if key in options},
         )  # fmt: skip
         return testing.run_checks(
             plugin.spec(samples), libraries, timeout=plugin.seconds, native=native, groups=[],
@@ -60,8 +60,8 @@ def run(tmp_path, samples):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_plugin_is_clean_under_each_sanitizer(run, monkeypatch, name):
-    monkeypatch.setattr(native_checks, "_DAMAGED", 4)  # of each kind: this is for many plugins
-    report = run(name, SANITIZERS)
+    monkeypatch.setattr(sanitizers, "_DAMAGED", 4)  # of each kind: this is for many plugins
+    report = run(name, SANITIZERS, flags=["-O0", "-g0"])  # no line is named
     assert report.findings == [], report
     for sanitizer in SANITIZERS:
         samples = re.match(r"compiled again and run over (\d+) samples", report.groups[sanitizer])

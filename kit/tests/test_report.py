@@ -12,7 +12,7 @@ from pyflowdata_kit import causes as causes_module
 from pyflowdata_kit.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata_kit.checks.state import _IDS
 from pyflowdata_kit.report import _RULES, Finding, Report, names_line
-from pyflowdata_kit.command_words import command_words
+from pyflowdata_kit.options import Options, command_words
 from pyflowdata_kit.spec import Spec
 from pyflowdata.plugins import compiler
 
@@ -129,6 +129,6 @@ def test_a_fault_of_memory_says_how_to_get_its_line():
 
 def test_a_compiled_plugin_is_repeated_from_its_source(monkeypatch):
     monkeypatch.setitem(compiler._sources, "/cache/own.so", ("/home/own.c", ("-lz", "-DN=1")))
-    words = command_words(Spec("Own"), ["/cache/own.so"], plugins=["/other.so"])
+    words = command_words(Spec("Own"), ["/cache/own.so"], Options(), ["/other.so"])
     assert words is not None and words[:3] == ["pyflowdata", "check", "/home/own.c"]
     assert "--cflags=-lz -DN=1" in words and "/other.so" in words

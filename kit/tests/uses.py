@@ -7,7 +7,7 @@ functions are marked PFD_PRIVATE in the headers, and exported for the kit alone.
 HEADERS = """
     core/convert.h core/cpu.h core/error.h core/hash.h core/narrow_floats.h core/random.h
     core/scratch.h dataset/dataset.h files/codecs.h files/input_files.h
-    loader/plan/data_reader.h loader/plan/private_version.h registry/attrs.h registry/node.h
+    loader/plan/data_reader.h loader/private_version.h registry/attrs.h registry/node.h
 """.split()
 
 FUNCTIONS = """

@@ -6,6 +6,7 @@ COMMANDS has its name.  The module has
     add_arguments(parser)      declares its options with argparse
     run(args) -> int           does it; returns 0: all is well, 1: a failure was found
 
+This is their documentation, so most modules add none.
 A wrong call exits with 2, by argparse or by raising UsageError; see usage.py.
 """
 
@@ -23,7 +24,8 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError
-from ..native import interrupt
+from ..native import starting
+from ..words import remedies
 from .usage import UsageError, is_wrong_call, say, settable
 
 # Module -> what it does.  Only the command that is called is imported.
@@ -37,9 +39,11 @@ COMMANDS = {
     "head": "print the first records of a file",
     "stats": "count records, and describe what their fields hold",
     "verify": "check every frame and checksum of files, and name the damage",
+    "seal": "write checksums of all bytes of files beside them",
     "convert": "write the records of files in another format",
     "index": "build the index of a folder of part files, and describe it",
     "report": "print a report of a loader, or compare those of ranks",
+    "audit": "prove from the ledgers of a run that no record was lost or repeated",
     "selftest": "check that this installation works on this machine",
     "include_dir": "print the folder to give to a C compiler as -I",
 }
@@ -47,7 +51,6 @@ COMMANDS = {
 # Commands whose modules are in another distribution: its entry points in this group.
 _ENTRY_POINTS = "pyflowdata.commands"
 _IN_KIT = ("new", "check", "bench")
-_KIT = "pyflowdata-kit"
 
 
 class _Version(argparse.Action):
@@ -72,15 +75,21 @@ def module_of(name: str) -> Any:
 
     for found in entry_points(group=_ENTRY_POINTS, name=name):
         return found.load()
-    raise Error(f"`pyflowdata {name}` is in a package of its own: pip install {_KIT}")
+    raise Error(f"`pyflowdata {name}` is in a separate package: {remedies.KIT}")
+
+
+def _listed_of_kit() -> str:
+    lines = [f"    {name:<11}{COMMANDS[name]}" for name in _IN_KIT]
+    return "\n".join([f"with the kit ({remedies.KIT}):", *lines])
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="pyflowdata", description="Data loading in C for models in Python."
-    )
+        prog="pyflowdata", description="Data loading in C for models in Python.",
+        epilog=_listed_of_kit(), formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     parser.add_argument("--version", action=_Version, help="show versions, and what was built in")
-    # Before and after the command; there it must not undo what was given here.
+    # Before and after the command; the second must not undo the first.
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     debug = argparse.ArgumentParser(add_help=False)
     debug.add_argument(
@@ -90,7 +99,8 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     for module, summary in COMMANDS.items():
         command = module.replace("_", "-")
         about = summary[0].upper() + summary[1:] + "."
-        sub = commands.add_parser(command, help=summary, description=about, parents=[debug])
+        listed: dict[str, Any] = {} if module in _IN_KIT else {"help": summary}
+        sub = commands.add_parser(command, description=about, parents=[debug], **listed)
         if command == chosen:
             found = module_of(module)
             found.add_arguments(sub)
@@ -98,7 +108,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-_MISFIT = (  # of a record that differs from the first ones
+_MISFIT = (  # what is said of a record that differs from the first ones
     "types are those of the first records; --fields states others, as --fields 'x:int64[?]' "
     "for any number of values, and leaves fields out"
 )
@@ -170,7 +180,7 @@ def _run(arguments: list[str]) -> int:
     chosen = next((one for one in arguments if not one.startswith("-")), None)
     args = argparse.Namespace(debug=False)
     try:
-        interrupt.raise_again()
+        starting.raise_again()
         args = _parser(chosen).parse_args(arguments)
         code: int = args.run(args)
         sys.stdout.flush()
@@ -178,8 +188,8 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return 1
-    except (UsageError, Error, OSError) as failure:
-        if args.debug:
+    except (UsageError, Error, OSError, ImportError) as failure:
+        if args.debug or isinstance(failure, ImportError) and not starting.is_sentence(failure):
             raise
         is_wrong = is_wrong_call(failure, args)
         if is_wrong:

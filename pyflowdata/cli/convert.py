@@ -23,10 +23,10 @@ from ..formats import (
 from ..nodes.registry import COMPRESSIONS
 from .conversion.shards import Conversion, are_types_of_all, run_tasks
 from .conversion.target import Target
+from .bars import command_bar
 from .sources import (
     about,
     add_source_arguments,
-    command_bar,
     expand,
     first_types,
     load_plugins,
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--float32", action="store_true", help="store float64 as float32")
     add("--skip-damaged", action="store_true", help="leave damaged records out (one shard only)")
     add("--overwrite", action="store_true", help="replace what is there")
+    add("--seal", action="store_true", help="write checksums of all bytes beside the files")
     add("--quiet", action="store_true", help="no progress")
     add_source_arguments(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -70,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _change(args: argparse.Namespace) -> ImageChange | None:
-    """The change of images that the options ask for."""
     if args.resize is None and args.image_format is None and args.quality is None:
         return None
     format = args.image_format or ImageChange.format
@@ -106,12 +106,12 @@ def _target(args: argparse.Namespace, path: str) -> Target:
     said = packed if args.compression is None else args.compression
     return Target(
         path, to, None if said == "none" else said, args.float32, args.skip_damaged,
-        args.overwrite, _change(args),
+        args.overwrite, _change(args), args.seal,
     )  # fmt: skip
 
 
 def _bounds(args: argparse.Namespace, records: int) -> list[int]:
-    """Where each shard begins, and the end."""
+    """The first record of each shard, and the end of the last."""
     for name, value in (("--shards", args.shards), ("--shard-records", args.shard_records)):
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: it must be 1 or more")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import bisect
 import contextlib
 import os
 import shutil
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptDataError, InvalidArgumentError
+from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, printable
 from ..datasets.showing import show
 from ..formats import RECORD, Source
+from ..loader.open_loader import open_loader_of
 from ..ragged import Ragged
-from ..words.plain_text import printable
 from .sources import (
     about,
     add_memory_argument,
@@ -28,7 +29,7 @@ from .sources import (
 )
 from .usage import UsageError, finite, say, say_json
 
-_IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before it is drawn
+_IMAGES, _MOST_IMAGES = 64, 1000  # a sheet decodes all before it draws
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,9 +99,10 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
 def _first_rows(
     source: Source, count: int, on_error: str = "raise"
 ) -> tuple[list[dict[str, Any]], int]:
-    """So many rows at most, and how many records there are; -1: that is not known."""
+    """The first `count` rows, and the number of records; -1: the number is not known."""
     rows: list[dict[str, Any]] = []
-    for batch in source.batches(batch_size=min(count, 4096), on_error=on_error):
+    attrs: dict[str, Any] = {"on_error": on_error, "max_skipped": -1}
+    for batch in source.batches(batch_size=min(count, 4096), **attrs):
         rows += _rows_of(batch)
         if len(rows) >= count:
             break
@@ -110,14 +112,35 @@ def _first_rows(
         return rows[:count], loader.readers[0].records
 
 
-def _save_images(rows: list[dict[str, Any]], file: str, out: str | None) -> int:
+def _names_of(source: Source, count: int) -> list[str]:
+    """What the first records are called: "dog/1.jpg", where each is a file, else "record 7"; with
+    the file in front where there are several."""
+    names = [f"record {number}" for number in range(count)]
+    with source.loader(batch_size=1) as loader:
+        opened = open_loader_of(loader)
+        files = opened.files()
+        try:
+            firsts = opened.first_records(len(files))
+        except UnsupportedError:  # of a stream
+            return names
+        for number in range(count):
+            at = bisect.bisect_right(firsts, number) - 1
+            path = opened.file_of_record(at, number)
+            if path not in files:
+                root = files[at] if os.path.isdir(files[at]) else os.path.dirname(path)
+                names[number] = os.path.relpath(path, root)
+            elif len(files) > 1:
+                names[number] = f"{os.path.basename(path)} record {number - firsts[at]}"
+    return names
+
+
+def _save_images(rows: list[dict[str, Any]], source: Source, file: str, out: str | None) -> int:
     """Writes a contact sheet, and prints its path."""
     if not rows:
         raise InvalidArgumentError("there are no records", file=file)
     table = {name: [row[name] for row in rows] for name in rows[0]}
     try:
-        ids = [f"record {number}" for number in range(len(rows))]
-        sheet = show(table, ids=ids, count=len(rows))
+        sheet = show(table, ids=_names_of(source, len(rows)), count=len(rows))
     except InvalidArgumentError as failure:
         raise InvalidArgumentError(str(failure), file=file) from None
     for note in sheet.notes:
@@ -128,7 +151,6 @@ def _save_images(rows: list[dict[str, Any]], file: str, out: str | None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table."""
     if args.n is None:
         args.n = _IMAGES if args.images else 10
     if args.n < 1:
@@ -150,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
         source = with_types(source)  # the first rows were of narrower ones
         rows, records = _first_rows(source, args.n, on_error)
     if args.images:
-        return _save_images(rows, args.files[0], args.out)
+        return _save_images(rows, source, args.files[0], args.out)
     if args.json:
         for row in rows:
             say_json({name: _plain(value) for name, value in row.items()})

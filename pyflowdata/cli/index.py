@@ -14,7 +14,8 @@ from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from ..words.plain_text import number, size
-from .sources import add_source_arguments, expand, load_plugins, source_of, waiting
+from .bars import waiting
+from .sources import add_source_arguments, expand, load_plugins, source_of
 from .usage import UsageError, pairs, say
 
 _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder is named
@@ -54,7 +55,6 @@ def _plugins_op(plugins: Sequence[Plugin]) -> Op | None:
 
 
 def _reader_node(args: argparse.Namespace, plugins: Sequence[Plugin], path: str) -> Node:
-    """The node that reads a path."""
     given = pairs(args.attr, "--attr")
     if not {"data_dir", "files"}.isdisjoint(given):
         raise UsageError("--attr data_dir or files: that is the argument PATH")

@@ -22,10 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _summary(op: Op) -> str:
-    return op.doc.partition(". ")[0].rstrip(".") + "."
-
-
 def _kind(op: Op) -> str:
     return "reader" if op.is_reader else "op"
 
@@ -33,7 +29,8 @@ def _kind(op: Op) -> str:
 def _print_table(ops: list[Op]) -> None:
     width = max(len(op.name) for op in ops)
     for op in ops:
-        print(f"{op.name:{width}}  {_kind(op):6}  {_summary(op)}")
+        summary = op.doc.partition(". ")[0].rstrip(".") + "."
+        print(f"{op.name:{width}}  {_kind(op):6}  {summary}")
     origins = {op.origin for op in ops} - {"built in"}
     for origin in sorted(origins):
         names = ", ".join(op.name for op in ops if op.origin == origin)

@@ -20,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the report."""
     reports = [Report.load(path) for path in args.files]
     found = reports[0] if len(reports) == 1 else RankReport(reports)
     if args.save:

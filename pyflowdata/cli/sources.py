@@ -1,89 +1,20 @@
-"""What commands about data files share: progress on a terminal, and arguments that name files,
-their format, and their fields."""
+"""The source that the arguments of a command name: files, their format, and their fields."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import math
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
-from ..insight.progress import Bar
 from ..nodes.registry import registered_formats
 from ..plugins import Plugin
 from ..plugins.packages import load_named
 from ..words.plain_text import UNITS
+from .bars import command_bar
 from .usage import UsageError, pairs, say
 
-
-# ---- Progress on a terminal ---------------------------------------------------------------------
-
-
-_AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
-
-
-def command_bar(
-    what: str, total: int, *, done: int = 0, unit: str = "records", quiet: bool = False
-) -> Bar:
-    """A bar that appears after a second, where stderr is a terminal, unless `quiet`.
-
-    Args:
-        what: The work, in a few words.
-        total: The units of work; -1: not known.
-        done: The units that were done before.
-        unit: What is counted.
-    """
-    is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
-    return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
-
-
-@contextlib.contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A line that counts the seconds of work without a known end."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    is_done, start = threading.Event(), time.monotonic()
-
-    def show() -> None:
-        seconds = 0.0
-        while not is_done.wait(_AFTER if not seconds else _REDRAW):
-            seconds = time.monotonic() - start
-            sys.stderr.write(f"\r{what}: {seconds:.0f} s")
-            sys.stderr.flush()
-        if seconds:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
-
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_done.set()
-        thread.join()
-
-
-def first_types(source: Source, *, exact: bool = False) -> tuple[Source, bool]:
-    """The source with types that hold the first records, and whether these are all; as
-    `Source.with_first_types`."""
-    with command_bar("finding the types of columns", -1) as bar:
-        return source.with_first_types(exact=exact, progress=bar.update)
-
-
-def with_types(source: Source, *, exact: bool = False) -> Source:
-    """The source with types that hold all records, for which they may all be read; as
-    `Source.with_types`."""
-    with command_bar("finding the types of columns", -1) as bar:
-        return source.with_types(exact=exact, progress=bar.update)
-
-
-# ---- Arguments ----------------------------------------------------------------------------------
 
 _BUDGET = 10**9
 
@@ -103,7 +34,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
-    """--memory-budget."""
+    """Adds the option --memory-budget, for commands that read records."""
     parser.add_argument(
         "--memory-budget", type=_bytes, default=_BUDGET, metavar="BYTES",
         help="memory for records, as 512MB or 4GB (default: 1GB): a record that needs more, as "
@@ -176,6 +107,20 @@ def source_of(
             raise UsageError(f"--fields names {name} twice")
     args.list_attrs = source.format.list_attrs  # for the messages of what comes later
     return source.choose(fields)
+
+
+def first_types(source: Source, *, exact: bool = False) -> tuple[Source, bool]:
+    """The source with types that hold the first records, and whether these are all; as
+    `Source.with_first_types`."""
+    with command_bar("finding the types of columns", -1) as bar:
+        return source.with_first_types(exact=exact, progress=bar.update)
+
+
+def with_types(source: Source, *, exact: bool = False) -> Source:
+    """The source with types that hold all records, for which they may all be read; as
+    `Source.with_types`."""
+    with command_bar("finding the types of columns", -1) as bar:
+        return source.with_types(exact=exact, progress=bar.update)
 
 
 def about(source: Source) -> str:

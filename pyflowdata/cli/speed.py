@@ -103,7 +103,7 @@ def _run_script(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _threads_end_quietly() -> Iterator[None]:
-    """Where a thread of the script trains, the end of the measurement ends it without a message."""
+    """Ends a thread of the script that trains without a message, at the end of the measurement."""
     before = threading.excepthook
 
     def show(failure: threading.ExceptHookArgs) -> None:
@@ -141,7 +141,7 @@ def _run_until_measured(script: str, watch: ScriptWatch) -> int:
         if isinstance(leave.code, str):
             say(leave.code, sys.stderr)
         return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
-    except BaseException as failure:  # of the script, which may raise anything
+    except BaseException as failure:  # the script may raise anything
         if not watch.is_done:
             _print_traceback(failure)
             return 1

@@ -74,11 +74,12 @@ class ScriptWatch:
 
     @property
     def batch_rows(self) -> int:
+        """The rows of a batch of this rank; 0: the script has not trained with the loader."""
         return self._together.rows if self._together else 0
 
     @property
     def limits(self) -> Limits:
-        """The measured speeds."""
+        """The rates of loader and training, alone and together, as far as they were measured."""
         both = self._together.measured if self._together else None
         training = self._training.measured if self._training else None
         taken = [(part.steps, part.seconds) for part in (training, both) if part is not None]

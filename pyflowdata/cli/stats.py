@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptDataError
+from ..errors import CorruptDataError, printable
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
-from ..words.plain_text import printable, size
+from ..words.plain_text import size
+from .bars import command_bar
 from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
-    command_bar,
     expand,
     first_types,
     load_plugins,
@@ -41,12 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Numbers:
-    """Statistics of the numbers of a field."""
-
     def __init__(self) -> None:
         self.count = self.nans = 0
         self.total: float = 0
-        self.squares: float = 0  # of the differences from the mean
+        self.squares: float = 0  # squared differences from the mean
         self.smallest: Any = None
         self.largest: Any = None
 
@@ -65,7 +63,7 @@ class _Numbers:
         self.smallest = low if self.smallest is None else min(self.smallest, low)
         self.largest = high if self.largest is None else max(self.largest, high)
         total, count = float(values.sum(dtype=np.float64)), values.size
-        with np.errstate(all="ignore"):  # of infinite numbers it is NaN
+        with np.errstate(all="ignore"):  # infinite numbers have NaN
             self.squares += float(values.var(dtype=np.float64)) * count
             if self.count:
                 apart = np.float64(total) / count - self.total / self.count
@@ -121,7 +119,6 @@ class _Field:
 
 
 def _row_bytes(column: Any) -> Any:
-    """The bytes of each row."""
     if isinstance(column, Ragged):
         stride = int(np.prod(column.values.shape[1:], dtype=np.int64))
         return column.lengths * stride * column.dtype.itemsize

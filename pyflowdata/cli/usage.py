@@ -14,8 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from ..errors import InvalidArgumentError
-from ..words.plain_text import printable
+from ..errors import InvalidArgumentError, printable
 
 
 # ---- Printing -----------------------------------------------------------------------------------

@@ -25,14 +25,17 @@ from ..formats import (
     decoded_image,
     image_fields,
     read_all,
+    read_seal,
+    seal_damage,
+    seal_path,
 )
 from ..insight.sheet import has_images
 from ..loader import DataLoader
+from .bars import command_bar
 from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
-    command_bar,
     expand,
     load_plugins,
     source_of,
@@ -56,7 +59,7 @@ def _image_field(source: Source) -> tuple[Source, str] | None:
     if format.is_image_name(found.image):
         return source, found.image
     with contextlib.suppress(Error):
-        rows = source.batches([found.image], batch_size=_FIRST, on_error="skip")
+        rows = source.batches([found.image], batch_size=_FIRST, on_error="skip", max_skipped=-1)
         if has_images(next(rows, {found.image: []})[found.image]):
             return source, found.image
     return None
@@ -68,7 +71,8 @@ def _damaged_images(source: Source, name: str, known: list[Damage], scan: Scan) 
 
     def opener(**attrs: Any) -> DataLoader[Any]:
         file = source.blobs(**attrs)[name]
-        return DataLoader({name: decoded_image(file)}, memory_budget=source.memory_budget)
+        blobs = {name: decoded_image(file)}
+        return DataLoader(blobs, memory_budget=source.memory_budget, ledger="")
 
     decoded = Scan()
     found = read_all(source.files[0], opener, source.compression is not None, decoded)
@@ -141,6 +145,30 @@ def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], sca
         scan.notes.append("no field of images is known in it")
 
 
+def _seal_damage(
+    path: str, known: list[Damage], scan: Scan, is_read: bool = True
+) -> list[Damage]:
+    """What the seal of the file says is wrong; without a seal, nothing.
+
+    Args:
+        known: Damage that was found before.
+        is_read: Whether the scan has counted the records.
+    """
+    try:
+        seal = read_seal(path)
+        if seal is None:
+            return []
+        found = seal_damage(path)
+    except (CorruptDataError, FileError) as failure:
+        return [damage_of(os.fspath(seal_path(path)), failure)]
+    if is_read and seal.records not in (None, scan.good) and not known and not found:
+        said = f"{scan.good} records are read, and the seal has {seal.records}"
+        return [Damage(path, None, None, said)]
+    if not found:
+        scan.notes.append(f"all {seal.bytes} bytes agree with the seal")
+    return found
+
+
 def _is_whole(args: argparse.Namespace, path: str) -> bool:
     """Checks a file, and prints what was found."""
     scan, title = Scan(), ""
@@ -151,11 +179,16 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
             scan.progress = bar.update
             damage = FORMATS[source.format.name].damage(source, scan)
             _check_images(args, path, damage, scan)
+            damage += _seal_damage(path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
         if is_wrong_call(failure, args):
             raise
         said = failure.message if failure.file == path and failure.op is None else failure
         say(f"{path}: not checked: {said}", sys.stderr)
+        for one in _seal_damage(path, [], scan, is_read=False):
+            say(str(one))
+        for note in scan.notes:
+            say(f"{path}: {note}")
         return False
     except (CorruptDataError, FileError) as failure:
         damage = [damage_of(path, failure)]

@@ -82,7 +82,7 @@ class Shuffle(NamedTuple):
         seed: None: the seed of the batches.
         kind: "auto", "global", "window" or "buffer".
         order_key: A text on which the order depends besides the seed.
-        reshuffle: Whether each epoch has an order of its own.
+        reshuffle: Whether each epoch has its own order.
         attrs: Attrs of the kind, as readers have them.
     """
 
@@ -204,13 +204,12 @@ def _described(data: DatasetBase) -> str:
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:
-    """One name or several as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 
 # ---- The nodes of batches -----------------------------------------------------------------------
 
-# Arguments of batches in other libraries, and in readers -> how they are given here.
+# Arguments of batches in other libraries, and in readers -> what a data set takes instead.
 _OTHER_WORDS = {
     "drop_last": 'say last="drop"',
     "drop_remainder": 'say last="drop"',
@@ -223,7 +222,7 @@ def check_attrs(attrs: Iterable[str]) -> None:
     """Refuses attrs of readers and of other libraries that have another name in data sets.
 
     Raises:
-        InvalidArgumentError: There is one; the message has the name here.
+        InvalidArgumentError: There is one; the message has its name in data sets.
     """
     for name in attrs:
         here = _OTHER_WORDS.get(name, "")
@@ -240,7 +239,6 @@ def batch_node(
     op: str = "BatchDataset",
     name: str | None = None,
 ) -> Node:
-    """The node of the batches of a data set."""
     shuffle = data._shuffle
     if shuffle is not None and _has_other_seed(shuffle, attrs):
         if op != "BatchDataset" or shuffle.kind not in ("auto", "global"):
@@ -260,7 +258,6 @@ def batch_node(
 
 
 def _has_other_seed(shuffle: Shuffle, attrs: Mapping[str, Any]) -> bool:
-    """Whether the batches have a seed that differs from that of the shuffle."""
     seed = attrs.get("seed", shuffle.seed)
     return shuffle.seed is not None and not (seed == shuffle.seed or seed == -1)
 

@@ -24,11 +24,11 @@ from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 
 # ---- Methods that are not there -----------------------------------------------------------------
 
-# The message for a method of another library names the method that does the same here.
+# The message for a method of another library names the method of data sets that does the same.
 
 _PADDED = "PadBatch(data.batch(n)[field])"
 
-# Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> the name here.
+# Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> the name in data sets.
 _METHODS = {
     "batch_and_pad": _PADDED,
     "bucket_batch_by_length": "batch_by_length(field=...)",
@@ -230,7 +230,7 @@ class Packing(DatasetBase):
             padding: The value after the last record of a pack, of all fields or by field.
             add: Fields that tell the records of a pack apart: segment_ids (1, 2 ..., and 0 for
                 padding), position_ids (from 0 in each segment), loss_mask (False for padding),
-                cu_seqlens (where segments begin, then `length`; padding is a segment of its own)
+                cu_seqlens (where segments begin, then `length`; padding is a separate segment)
                 and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
             window: With "best_fit", how many consecutive records are packed among each other;
                 None: so many as fill several hundred packs.

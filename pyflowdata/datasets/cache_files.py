@@ -16,7 +16,7 @@ import time
 import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,21 @@ def cache_folder(index_dir: str) -> Path | None:
     return Path(home, ".cache", "pyflowdata") if home else None
 
 
+@contextlib.contextmanager
+def _new_file(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
+    """A file that is written under another name, synced and renamed; a failure removes it."""
+    try:
+        with open(temporary, "xb") as file:
+            os.fchmod(file.fileno(), 0o644)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 class CachedArray:
     """The file of one array.
 
@@ -73,7 +88,7 @@ class CachedArray:
                 if not _is_trusted(os.fstat(file.fileno())):
                     return None
                 return self._map(file)
-        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # of its header
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
             return None
 
     def _map(self, file: io.BufferedReader) -> Array | None:
@@ -105,17 +120,9 @@ class CachedArray:
         temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with open(temporary, "xb") as file:
-                    os.fchmod(file.fileno(), 0o644)
-                    np.lib.format.write_array(file, array, allow_pickle=False)
-                    file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(temporary, self.path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
+            with _new_file(self.path, temporary) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+                file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
         except OSError:
             return array
         stored = self.load()
@@ -190,7 +197,7 @@ _held: dict[Path, int] = {}  # records in memory that this process uses: files w
 _owner = 0  # the process that has these locks
 
 
-class Place:
+class CachePlace:
     """A folder of caches.
 
     Attributes:
@@ -270,7 +277,7 @@ class CacheFolder:
         records: The file of the records.
     """
 
-    def __init__(self, place: Place, identity: str) -> None:
+    def __init__(self, place: CachePlace, identity: str) -> None:
         """Names it, and touches nothing."""
         self._folder = place.folder / f"{identity}.cache"
         self._is_memory = place.is_memory
@@ -295,13 +302,8 @@ class CacheFolder:
         """Writes the notes of records that were just written: the state of the data, and facts for
         people."""
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
-        temporary = self.temporary()
-        with open(temporary, "x") as file:
-            os.fchmod(file.fileno(), 0o644)
-            json.dump(said, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self._notes)
+        with _new_file(self._notes, self.temporary()) as file:
+            file.write(json.dumps(said, indent=1).encode())
 
     def temporary(self) -> Path:
         """A name for a file that is being made; `filling()` removes what killed processes left."""
@@ -345,7 +347,7 @@ class CacheFolder:
                     return file
             except BlockingIOError:
                 time.sleep(0.02)
-            except FileNotFoundError:  # it was removed since it was opened
+            except FileNotFoundError:  # another process has removed the file
                 pass
             except OSError:  # files cannot be locked here: each process makes its own
                 return file

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
+from ..native import version as library_version
 from ..nodes import Blob, Node, dtype_name
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
@@ -21,10 +22,9 @@ from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
-from .cache_files import CacheFolder, Place
+from .cache_files import CacheFolder, CachePlace
 from .columns import COMPARED, changing_fields, refuse_changing_order
 from .fingerprints import of_function
-from .fingerprints import version as library_version
 
 _AT_ONCE = 128  # records in a batch
 
@@ -43,18 +43,16 @@ class _Cache(Prepared):
     """
 
     fields: Mapping[str, Blob]
-    place: Place
+    place: CachePlace
     graph: str
     said: str
 
     @property
     def identity(self) -> str:
-        """A hash of the graph."""
         return hashlib.sha256(self.graph.encode()).hexdigest()[:32]
 
     @property
     def folder(self) -> CacheFolder:
-        """The folder of this cache."""
         return CacheFolder(self.place, self.identity)
 
     def prepare(self) -> None:
@@ -88,7 +86,7 @@ class _Cache(Prepared):
     def _state(self) -> str:
         """A hash that differs where the files do."""
         ids = node_alone(self.fields.values(), 1, with_id=True).outputs[-1]
-        with DataLoader(ids, num_threads=1, prefetch=1) as loader:
+        with DataLoader(ids, num_threads=1, prefetch=1, ledger="") as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
             for path in open_loader_of(loader).files():
@@ -110,7 +108,7 @@ class _Cache(Prepared):
 
     def _fill(self, folder: CacheFolder, state: str) -> None:
         encoded = encoded_records(node_alone(self.fields.values(), _AT_ONCE).outputs)
-        loader: DataLoader[Any] = DataLoader(encoded)
+        loader: DataLoader[Any] = DataLoader(encoded, ledger="")
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
@@ -186,7 +184,7 @@ def _origin(node: Node, version: str) -> str:
     if function is not None:  # its op has a name of this process
         name = name_of(function)
         given: tuple[bool, ...] = ()
-        if isinstance(function, RowFunction):  # of map()
+        if isinstance(function, RowFunction):  # map() made it
             given = function.are_bytes
             function = functools.partial(function.function, **function.keywords)
         code = of_function(function)
@@ -194,7 +192,7 @@ def _origin(node: Node, version: str) -> str:
             _need_version(f"what the Python function {name} depends on cannot be told", version)
         return f"{node.op.origin.partition(':')[2]}() {code} {given}"
     origin, folder = f"{node.op.name} {node.op.origin}", ""
-    if os.path.isfile(node.op.origin):  # of a plugin
+    if os.path.isfile(node.op.origin):  # the op is a plugin's
         found = os.stat(node.op.origin)
         origin += f" {found.st_size} {found.st_mtime_ns}"
     for name, value in node.values.items():
@@ -240,6 +238,6 @@ class Caching(DatasetBase):
         refuse_changing_order(self, "use cache() before it")
         fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
-        cache = _Cache(fields, Place(where), _described(fields, version), said)
+        cache = _Cache(fields, CachePlace(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

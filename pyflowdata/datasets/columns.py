@@ -25,16 +25,17 @@ from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..loader.state import Reader
+from ..native import version
 from ..nodes import Blob, Node, find_op
+from ..nodes.attr_words import prepared_of
 from ..nodes.node import nodes_of, reader_nodes
-from ..nodes.objects import Object
-from ..nodes.tables import Prepared, Table
+from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import CachedArray, cache_folder
 from .expressions import Expression, empty_column
-from .fingerprints import of_blobs, of_function, version
+from .fingerprints import of_blobs, of_function
 
 
 # ---- Fields that change from epoch to epoch -----------------------------------------------------
@@ -57,9 +58,9 @@ def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, list[bytes
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
     outputs = dict(zip(blobs, node_alone(blobs.values(), _IN_A_ROW, epoch).outputs, strict=False))
     found: dict[str, list[bytes]] = {name: [] for name in blobs}
-    with DataLoader(outputs, prefetch=1) as loader:
+    with DataLoader(outputs, prefetch=1, ledger="") as loader:
         pieces, last = COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
-        last = max(0, last)  # of a stream only the first ones
+        last = max(0, last)  # a stream gives only the first ones
         for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
             loader.seek(step, epoch=epoch)
             for batch in itertools.islice(loader, 1):
@@ -155,7 +156,7 @@ def _opened(
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
     if wanted.with_id:
         outputs[ID] = node.outputs[-1]
-    return DataLoader(outputs, **options)
+    return DataLoader(outputs, ledger="", **options)
 
 
 def _cached(
@@ -177,8 +178,6 @@ def _cached(
 
 
 class _Pass:
-    """One pass over all records."""
-
     def __init__(
         self, wanted: Computation, data: DatasetBase, reader: Reader, is_bitmap: bool
     ) -> None:
@@ -327,11 +326,11 @@ def files_state(data: DatasetBase) -> Hashable:
 
 def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
     for node in reader_nodes(list(blobs)):
-        given = [value.value for value in node.values.values() if isinstance(value, Object)]
-        made = [value for value in given if isinstance(value, Prepared)]
-        for value in made:  # a cache, whose own file may be made later
-            yield from _stats(value.fields.values())
-        files = [] if made else node.values.get("files") or []
+        made = prepared_of(node)
+        if made is not None:  # a cache, whose own file may be made later
+            yield from _stats(made.fields.values())
+            continue
+        files = node.values.get("files") or []
         for path in files if isinstance(files, list) else [files]:
             try:
                 found = os.stat(str(path))

@@ -59,12 +59,10 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
                 f"Dataset({shown(blobs)}): give the blobs of a reader, a tuple or a dict of them; "
                 "flow.open() makes a data set of files"
             )
-        if not isinstance(blobs, Mapping):
-            for blob in blobs:
-                _check_blob(blob)
-            blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
-        for blob in blobs.values():
+        for blob in blobs.values() if isinstance(blobs, Mapping) else blobs:
             _check_blob(blob)
+        if not isinstance(blobs, Mapping):
+            blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
         nodes = {blob.node for blob in blobs.values()}
         if len(nodes) > 1 or any(one.op.is_reader or not one.op.is_view for one in nodes):
             _check_records(blobs)
@@ -146,7 +144,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
         return batches_of(node, self._fields)
 
 
-# A view whose method needs no more than the attrs of its op has none written here.
+# The method of a view that needs no more than the attrs of its op is made of the op.
 for _op in registered_ops():
     if _op.method and not hasattr(Dataset, _op.method):
         setattr(Dataset, _op.method, method_of(_op))

@@ -87,7 +87,6 @@ class _Strings:
         return len(self.rows)
 
     def to_list(self) -> list[bytes]:
-        """The rows as bytes."""
         return self.rows.to_bytes_list()
 
     def _has(self, starts: Array, candidates: Array, part: bytes) -> Array:
@@ -101,15 +100,12 @@ class _Strings:
         return found
 
     def equals(self, other: bytes) -> Array:
-        """Whether each row is the same."""
         return self._has(self.rows.row_splits[:-1], self.rows.lengths == len(other), other)
 
     def starts_with(self, part: bytes) -> Array:
-        """Whether each row begins with the part."""
         return self._has(self.rows.row_splits[:-1], self.rows.lengths >= len(part), part)
 
     def ends_with(self, part: bytes) -> Array:
-        """Whether each row ends with the part."""
         ends = self.rows.row_splits[1:] - len(part)
         return self._has(ends, self.rows.lengths >= len(part), part)
 
@@ -136,7 +132,6 @@ def empty_column(dtype: np.dtype[Any], row_shape: Sequence[int | None]) -> Array
 
 
 def _as_column(column: Array | Ragged) -> Array | Ragged | _Strings:
-    """A column of a batch, as expressions have it."""
     if isinstance(column, Ragged) and column.dtype == np.uint8 and len(column.row_shape) == 1:
         return _Strings(column)
     return column
@@ -193,7 +188,7 @@ class Expression:
         )
 
     def _name(self, node: ast.AST) -> str | None:
-        """The field that a node is, if it is one."""
+        """The field that a node names, if it names one."""
         if isinstance(node, ast.Call) and _function(node) == "field":
             name = node.args[0] if len(node.args) == 1 else None
             if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
@@ -494,7 +489,6 @@ def _in_order(root: ast.expr) -> Iterator[tuple[ast.AST, int]]:
 
 
 def _described(value: Any) -> str:
-    """A value in words, for messages."""
     if isinstance(value, (bytes, _Strings)):
         return "a text"
     if isinstance(value, Ragged):

@@ -21,7 +21,8 @@ from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Table
-from ..native import lib, text
+from ..native import version
+from ..pyops.function_digest import is_library
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names out of sight
 
@@ -49,11 +50,6 @@ def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
                      version())  # fmt: skip
     except _UnknownError:
         return None
-
-
-def version() -> str:
-    """The version of the library."""
-    return text(lib.pfd_version())
 
 
 def _hash(*values: Any) -> str:
@@ -91,7 +87,7 @@ def _origin(origin: str) -> Any:
 
 def _function(function: Any, seen: Seen) -> Any:
     """The text of a function that was written in Python."""
-    if _is_library(function.__module__):
+    if is_library(function.__module__):
         return "library", *_library(function)
     if id(function) in seen:
         return "seen", seen[id(function)]
@@ -121,7 +117,7 @@ def _names(code: types.CodeType) -> list[str]:
 
 def _code(code: types.CodeType) -> Any:
     for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME" and not _is_library(step.argval):
+        if step.opname == "IMPORT_NAME" and not is_library(step.argval):
             raise _UnknownError
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in _LOOKS_UP:
             raise _UnknownError
@@ -139,15 +135,6 @@ def _constant(constant: Any) -> Any:
 
 
 # ---- Values -------------------------------------------------------------------------------------
-
-
-def _is_library(module: str | None) -> bool:
-    """Whether a module belongs to Python or to an installed package: its version tells its code."""
-    top = (module or "").partition(".")[0]
-    if top in sys.stdlib_module_names:
-        return top != "__main__"
-    path = getattr(sys.modules.get(top), "__file__", None) or ""
-    return "site-packages" in path or "dist-packages" in path
 
 
 def _library(value: Any) -> tuple[str, str, str]:
@@ -179,11 +166,11 @@ def _value(value: Any, seen: Seen) -> Any:
         return kind, _value(value.__func__, seen), _value(value.__self__, seen)
     if isinstance(value, functools.partial):
         return kind, [_value(part, seen) for part in (value.func, value.args, value.keywords)]
-    if isinstance(value, types.ModuleType) and _is_library(value.__name__):
+    if isinstance(value, types.ModuleType) and is_library(value.__name__):
         return kind, value.__name__, str(getattr(value, "__version__", sys.version))
     if isinstance(value, re.Pattern):
         return kind, value.pattern, value.flags
     is_named = isinstance(value, (type, types.BuiltinFunctionType, np.ufunc))
-    if is_named and _is_library(getattr(value, "__module__", "") or "numpy"):
+    if is_named and is_library(getattr(value, "__module__", "") or "numpy"):
         return kind, getattr(value, "__module__", ""), value.__name__
     raise _UnknownError

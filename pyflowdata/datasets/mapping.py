@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
-from ..nodes.in_use import nothing_in_use
+from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.op import name_of
@@ -34,7 +34,7 @@ _RECORDS = 4  # read where the types of outputs are left out
 class _SampleRows:
     """The first records, for calls that find out what a function of rows returns."""
 
-    per = "row"
+    per, leading = "row", 0
 
     def __init__(self, data: Reading, names: Sequence[str]) -> None:
         self._data = data
@@ -47,16 +47,11 @@ class _SampleRows:
             [record[name] for name in self._names] for record in itertools.islice(data, _RECORDS)
         ]
 
-    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-        """The shape of a row of an output."""
-        found: tuple[int, ...] = array.shape
-        return found
-
 
 class SampleBatch:
     """The first batch, for a call that finds out what a function of batches returns."""
 
-    per = "batch"
+    per, leading = "batch", 1
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
         self._blobs = list(blobs)
@@ -64,18 +59,12 @@ class SampleBatch:
     def read(self) -> list[list[Any]]:
         """The arguments of the one call."""
         with nothing_in_use():
-            loader = DataLoader(tuple(self._blobs), num_threads=1, prefetch=1)
+            loader = DataLoader(tuple(self._blobs), num_threads=1, prefetch=1, ledger="")
         with loader:
             return [list(batch) for batch in itertools.islice(loader, 1)]
 
-    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-        """The shape of a row of an output."""
-        found: tuple[int, ...] = array.shape[1:]
-        return found
-
 
 def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:
-    """The names of `count` results."""
     if outputs is None and count == len(names):
         return list(names)
     given = [] if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
@@ -143,7 +132,7 @@ def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowTyp
         return RowType(value.dtype, value.row_shape)
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, samples.shape(array)))
+        return row_type(key, (array.dtype, array.shape[samples.leading :]))
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
@@ -224,14 +213,14 @@ class Maps(Reading):
             crops = images.flat_map(five_crops, "image", fan_out=5)
 
         Args:
-            function: As of `map`.  Of each output it returns all parts, as an array whose first
+            function: As in `map`.  Of each output it returns all parts, as an array whose first
                 dimension is `fan_out`, or a list of arrays of one shape.
             fan_out: Rows of each record.
-            outputs: As of `map`; types are those of a part.  Other fields are the same in all rows
+            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
                 of a record.
 
         Raises:
-            InvalidArgumentError: As of `map`.
+            InvalidArgumentError: As in `map`.
         """
         if isinstance(outputs, Mapping):
             outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
@@ -330,7 +319,6 @@ def computed(
     attrs: Mapping[str, Any],
     samples: _SampleRows | SampleBatch,
 ) -> dict[str, Blob]:
-    """The fields that a function makes."""
     if not callable(function):
         raise InvalidArgumentError(f"map: {shown(function)} was given; it must be a function")
     inputs = [blobs[one] for one in names]

@@ -81,7 +81,6 @@ def mix(
 def _listed(
     sources: Sequence[SetT] | Mapping[str, SetT], names: Sequence[str] | None
 ) -> tuple[list[SetT], list[str]]:
-    """The sources, and their names; no names where there are none."""
     if isinstance(sources, Mapping):
         if names is not None:
             raise InvalidArgumentError("mix: the sources are a dict, which has their names already")
@@ -172,7 +171,7 @@ def _mean_lengths(
     names: Sequence[str],
     sources: Sequence[DatasetBase],
 ) -> list[float]:
-    """By which the weights of tokens are divided; none for weights of records."""
+    """The divisors of the weights of tokens; none for weights of records."""
     if unit not in ("records", "tokens"):
         raise InvalidArgumentError(f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'")
     if unit == "records":

@@ -150,7 +150,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
     source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
     if any(field.is_guessed for field in source.fields):
-        _say_guessed(blobs.values())
+        for node in {blob.node for blob in blobs.values()}:  # the error of a misfit names `fields`
+            node.sampled = {node.op.outputs_attr: "fields"}
     names = [field.name for field in source.fields] or list(blobs)
     return Dataset({name: blobs[name] for name in names})
 
@@ -178,12 +179,6 @@ def _check_attrs(attrs: Mapping[str, Any]) -> None:
             )
         if name == "files":
             raise InvalidArgumentError("open(): files is the first argument", attr=name)
-
-
-def _say_guessed(blobs: Iterable[Blob]) -> None:
-    """Makes the error of a record whose type is not the guessed one name the argument `fields`."""
-    for node in {blob.node for blob in blobs}:
-        node.sampled = {node.op.outputs_attr: "fields"}
 
 
 def _source_of(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..nodes import Blob
-from ..nodes.in_use import nothing_in_use
+from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
@@ -32,7 +32,6 @@ def _row_of(values: Any, row: int) -> Any:
 
 
 def _records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
-    """The rows of a batch as records."""
     for row in range(rows):
         yield {name: _row_of(values, row) for name, values in batch.items()}
 
@@ -91,7 +90,7 @@ class Reading(DatasetBase):
             most = _rows_at_once(self._fields.values())
             loader = self._loader(most, num_threads=1, prefetch=1)
             opened = _Opened(loader, loader.readers[0].records, most, os.getpid())
-            self._opened = opened  # of threads that open at the same time one stays
+            self._opened = opened  # if threads open at the same time, one stays
         return opened
 
     def _alone(self, batch_size: int, **attrs: Any) -> dict[str, Blob]:
@@ -111,7 +110,7 @@ class Reading(DatasetBase):
 
     def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
         with nothing_in_use():
-            return DataLoader(self._alone(batch_size), **options)
+            return DataLoader(self._alone(batch_size), ledger="", **options)
 
     def _size(self) -> int:
         """Records of an epoch; -1: the source is read in sequence."""
@@ -123,7 +122,7 @@ class Reading(DatasetBase):
             raise
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
-        """Whether it says that this data set has no records; of several it says so of one."""
+        """Whether the error says that this data set has no records, not one of several sources."""
         readers = reader_nodes(list(self._fields.values()))
         return failure.reason == "no-records" and len(readers) == 1
 

@@ -137,7 +137,7 @@ def _drawn(data: OwnT, op: str, seed: int | None, **attrs: Any) -> OwnT:
 
 
 def _count(given: int | None, name: str) -> int:
-    """0 where nothing was given."""
+    """The count as an attr has it: 0 where nothing was given."""
     if given is None:
         return 0
     if given < 1:

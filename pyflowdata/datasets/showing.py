@@ -47,7 +47,6 @@ class _Lost(NamedTuple):
 
 
 def _has_blobs(batch: Any) -> bool:
-    """Whether it is a blob, or several."""
     if isinstance(batch, Mapping):
         batch = list(batch.values())
     return isinstance(batch, Blob) or (
@@ -67,7 +66,7 @@ def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, _Los
     if ids is None:
         made += _outputs(readers[0], "id")
     masks = [blob for reader in readers for blob in _outputs(reader, "mask")]
-    with DataLoader((*made, *masks), prefetch=1, share=(0, 1)) as loader:
+    with DataLoader((*made, *masks), prefetch=1, share=(0, 1), ledger="") as loader:
         arrays: list[Any] = list(next(iter(loader), ()))
         damaged = loader.skipped
     if not arrays:
@@ -86,6 +85,8 @@ def _reader_attrs(reader: Node) -> dict[str, object]:
     attrs: dict[str, object] = {"with_id": True, "with_mask": True}
     if reader.values.get("on_error") != "skip":
         attrs["on_error"] = "pad"
+        if not {"max_skipped", "max_errors"} & reader.values.keys():
+            attrs["max_skipped"] = -1
     if reader.values.get("last_batch") == "pad":
         attrs["last_batch"] = "short"
     return attrs

@@ -20,9 +20,9 @@ from ..errors import InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..nodes.argument_hints import says_how
-from ..nodes.node import Node, reader_nodes
-from ..nodes.objects import Object
-from ..nodes.tables import Prepared, Table
+from ..nodes.attr_words import prepared_of
+from ..nodes.node import reader_nodes
+from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import DatasetBase, named_view, names_of
 from .columns import (
@@ -119,7 +119,7 @@ def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
 
 OwnT = TypeVar("OwnT", bound="Splitting")
 
-_BITS = 53  # of a hash give the place
+_BITS = 53  # so many bits of a hash give the place
 _MOST_PARTS = 65536
 
 
@@ -273,7 +273,6 @@ class _Sizes:
 
     @property
     def dtype(self) -> type[np.unsignedinteger[Any]]:
-        """The dtype of part numbers."""
         return np.uint8 if len(self) <= 256 else np.uint16
 
 
@@ -301,7 +300,7 @@ class _Split:
                 f"split({shown(sizes.counts)}, by={shown(list(by))}): records with the same value "
                 "stay together, so that counts cannot be exact; give fractions"
             )
-        if by is None and any(map(_is_made, reader_nodes(list(fields.values())))):
+        if by is None and any(map(prepared_of, reader_nodes(list(fields.values())))):
             raise InvalidArgumentError(
                 "split() after cache(): records are told by their files, and those of a cache "
                 "change with the data; split before cache(), or give by or in_order=True"
@@ -341,12 +340,6 @@ class _Split:
             prepare=None if self._by else records.prepare,
             of_all=None if sizes.fractions else sizes.of_all_hashes,
         )  # fmt: skip
-
-
-def _is_made(reader: Node) -> bool:
-    """Whether a reader's files are made of another data set, as a cache."""
-    given = (value.value for value in reader.values.values() if isinstance(value, Object))
-    return any(isinstance(value, Prepared) for value in given)
 
 
 def _start(seed: int, rows: int) -> Hashes:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ..errors import WrongUseError, shown
+from ..errors import WrongUseError, printable, shown
 from ..formats import FORMATS, field_of
 from ..nodes import Attr, Blob, Node
 from ..nodes.attr_words import (
@@ -113,10 +113,12 @@ class _Described(NamedTuple):
     views: Sequence[str]
 
     def __str__(self) -> str:
-        lines = [f"  {name}: {type}" for name, type in self.fields]
+        lines = [f"  {printable(name)}: {type}" for name, type in self.fields]
         if self.more_fields:
             lines.append(f"  and {self.more_fields} more fields")
-        return "\n".join([self.what, *lines, *(f"  {line}" for line in self.views)])
+        return "\n".join(
+            [printable(self.what), *lines, *(f"  {printable(line)}" for line in self.views)]
+        )
 
 
 def _described_graph(
@@ -175,7 +177,8 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
             return _Chain(_source_of(order), (), steps)
         groups = _groups_of(order)
         if len(groups) > 1:
-            said = _said_of_sources(order, len(groups))
+            is_mix = order.op.name == "MixDataset"
+            said = [f"{one} of " for one in _mix_shares(order)] if is_mix else [""] * len(groups)
             inner = [(text, _chain_of(group)) for text, group in zip(said, groups, strict=True)]
             if all(chain == _Chain(_IN_MEMORY, (), []) for _, chain in inner):
                 return inner[0][1]._replace(steps=steps)
@@ -208,7 +211,6 @@ def _order_of(blob: Blob) -> Node:
 
 
 def _groups_of(node: Node) -> list[Sequence[Blob]]:
-    """The fields of each data set of a view."""
     count = node.values.get("num_sources", 1)
     assert isinstance(count, int)
     if node.op.name != "ZipDataset":
@@ -223,14 +225,8 @@ def _groups_of(node: Node) -> list[Sequence[Blob]]:
     return [*groups]
 
 
-def _said_of_sources(node: Node, count: int) -> list[str]:
-    if node.op.name != "MixDataset":
-        return [""] * count
-    return [f"{share} of " for share in _mix_shares(node)]
-
-
 def _mix_shares(node: Node) -> list[str]:
-    """For each source of a mix its name, and its share of the records."""
+    """The name of each source of a mix, and its share of the records."""
     values: Mapping[str, Any] = node.values
     count = operator.index(values["num_sources"])
     said = [f"{name}: " for name in values.get("source_names") or range(count)]
@@ -363,12 +359,11 @@ class Value(Reading):
         return str(self._described())
 
     def _repr_html_(self) -> str:
-        """The text of repr() for notebooks."""
-        from ..words.html_text import code, element, joined, note, table, title
+        from ..words.html_text import code, element, note, table, title
 
         said = self._described()
         more = f"and {said.more_fields} more fields" if said.more_fields else ""
         style = "background:transparent;color:inherit"
         views = element("pre", "\n".join(said.views), style=style)
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
-        return joined(title(said.what), fields, note(more), views if said.views else "")
+        return element("div", title(said.what), fields, note(more), views if said.views else "")

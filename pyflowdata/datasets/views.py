@@ -216,7 +216,7 @@ class Views(DatasetBase):
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
         made = type(self)(self.blobs, Shuffle(seed, kind, order_key, reshuffle, attrs))
-        rows = lanes if isinstance(lanes, int) and lanes > 0 else 1  # of a batch that has all lanes
+        rows = lanes if isinstance(lanes, int) and lanes > 0 else 1  # a batch has all lanes
         one_rank = {"batch_size": rows, "rank": 0, "world_size": 1}
         batch_node(made._fields, made, one_rank)  # checks seed, kind and so on
         return made

@@ -26,6 +26,7 @@ from .base.images import (
 from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
+from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Names",
     "RecordFormat",
     "Scan",
+    "Seal",
     "Source",
     "Writer",
     "array_blob",
@@ -64,8 +66,13 @@ __all__ = [
     "pixel_fields",
     "put_in_place",
     "read_all",
+    "read_seal",
     "remove",
+    "remove_seal",
     "rows_of_batch",
+    "seal_damage",
+    "seal_path",
     "sync_folder",
     "values_in_files",
+    "write_seal",
 ]

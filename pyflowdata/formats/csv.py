@@ -33,7 +33,7 @@ from .base.columns import (
     check_name,
     columns,
     encoded,
-    joined,
+    ragged_of_bytes,
     slices,
 )
 from .base.damage import Damage, Scan
@@ -42,7 +42,7 @@ from .base.fields import BYTES, Field, notes_of, specs
 from .base.format import Format
 from .base.open_source import open_source
 from .base.reader_values import files_in, reading_in
-from .base.source import Progress, Source, make_node
+from .base.source import OnProgress, Source, make_node
 from .base.writer import Shard, Writer
 
 # ---- Types of cells -----------------------------------------------------------------------------
@@ -114,14 +114,15 @@ _YEARS = range(1800, 2101)
 _SHOWN = 3  # cells of a row that a note shows
 
 
-def _is_header(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
-    """Whether the first row has names, by the cells of the other rows in the same columns.
+def _header_of(rows: Sequence[Sequence[str]], missing: Collection[str]) -> tuple[bool, str]:
+    """Whether the first row has names, by the cells of the other rows in the same columns; and a
+    note of a row that is read as data, and looks a little like names, or "".
 
     Names mostly have no numbers among them.  Some may be numbers where
 
-    - text is above numbers in one column, or a number above text; - the numbers are years, one
-    after another, above other values; - the numbers count from 0 after an empty name, as pandas
-    writes them.
+    - text is above numbers in one column, or a number above text;
+    - the numbers are years, one after another, above other values;
+    - the numbers count from 0 after an empty name, as pandas writes them.
 
     Args:
         rows: The first rows, each with a cell at least.
@@ -129,29 +130,20 @@ def _is_header(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
     """
     first = [cell.strip() for cell in rows[0]]
     if not any(map(_is_number, first)):
-        return any(first)
+        return any(first), ""
     columns = [_Column(rows[1:], place, missing) for place in range(len(first))]
     if first[0] == "" and first[1:] == [str(number) for number in range(len(first) - 1)]:
-        return len(first) > 2 and columns[0].is_full
-    if not _are_like_names(first, missing) or not _has_digits_only(first):
-        return False
-    if _names_numbers(first, columns, missing):
-        return True
-    named = [(cell, column) for cell, column in zip(first, columns, strict=True) if _is_count(cell)]
-    return _are_years(named) or (bool(named) and all(column.is_text for _, column in named))
-
-
-def _doubt(rows: Sequence[Sequence[str]], missing: Collection[str]) -> str:
-    """A note of a first row that is read as data, and looks a little like names; "" for other rows.
-    Arguments as of `_is_header`."""
-    first = [cell.strip() for cell in rows[0]]
-    if not _are_like_names(first, missing) or len(rows) < 2:
-        return ""
-    columns = [_Column(rows[1:], place, missing) for place in range(len(first))]
-    if not _has_digits_only(first) and not _names_numbers(first, columns, missing):
-        return ""
+        return len(first) > 2 and columns[0].is_full, ""
+    if not _are_like_names(first, missing):
+        return False, ""
+    names_numbers, has_digits = _names_numbers(first, columns, missing), _has_digits_only(first)
+    if has_digits and (names_numbers or _are_counts_names(first, columns)):
+        return True, ""
+    if len(rows) < 2 or not (names_numbers or has_digits):
+        return False, ""
     said = ",".join(first[:_SHOWN]) + (",..." if len(first) > _SHOWN else "")
-    return f"no header was found; if the first row, {shown(said)}, has names, say header='yes'"
+    note = f"no header was found; if the first row, {shown(said)}, has names, say header='yes'"
+    return False, note
 
 
 class _Column:
@@ -192,13 +184,16 @@ def _names_numbers(
     )
 
 
-def _are_years(named: Sequence[tuple[str, _Column]]) -> bool:
-    """Whether names are years in steps of one size, above other values."""
-    if len(named) < 2 or not all(_is_year(cell) for cell, _ in named):
-        return False
-    years = [int(cell) for cell, _ in named]
-    steps = {after - before for before, after in zip(years, years[1:], strict=False)}
-    return len(steps) == 1 and not any(column.has_years for _, column in named)
+def _are_counts_names(first: Sequence[str], columns: Sequence[_Column]) -> bool:
+    """Whether the counts of a row are years in steps of one size, above other values; or all are
+    above text."""
+    named = [(cell, column) for cell, column in zip(first, columns, strict=True) if _is_count(cell)]
+    if len(named) > 1 and all(_is_year(cell) for cell, _ in named):
+        years = [int(cell) for cell, _ in named]
+        steps = {after - before for before, after in itertools.pairwise(years)}
+        if len(steps) == 1 and not any(column.has_years for _, column in named):
+            return True
+    return bool(named) and all(column.is_text for _, column in named)
 
 
 def _is_number(cell: str) -> bool:
@@ -279,8 +274,7 @@ def _table_of(
     has_header = {"yes": True, "no": False}.get(str(given.get("header")))
     said = ""
     if has_header is None:
-        has_header = _is_header(rows, missing)
-        said = "" if has_header else _doubt(rows, missing)
+        has_header, said = _header_of(rows, missing)
     names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
     body = numbered[1:] if has_header else numbered
     skipped = int(given.get("skip_header_lines", 0))
@@ -337,7 +331,6 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _places_of(field: Field) -> range:
-    """The numbers of the columns of a field."""
     first, _, last = field.key.partition("..")
     return range(int(first), int(last or first) + 1)
 
@@ -478,7 +471,7 @@ class CSVWriter(Writer):
             for field in self._fields
             for index in np.ndindex(self._shapes.get(field, ()))
         ]
-        lines = encoded(_ENCODER, {"name": joined(names)}, delimiter=self._delimiter)
+        lines = encoded(_ENCODER, {"name": ragged_of_bytes(names)}, delimiter=self._delimiter)
         cells = [line[:-1] for line in slices(lines.values.tobytes(), lines.lengths)]
         shard.main.write(self._delimiter.encode().join(cells) + b"\n")
 
@@ -539,7 +532,7 @@ class CSVWriter(Writer):
         if count:
             self._fields, self._shapes = names, shapes
         some = {name: one for name, one in cells.items() if 0 not in shapes[name]}
-        return encoded(_ENCODER, some, delimiter=self._delimiter) if some else joined([])
+        return encoded(_ENCODER, some, delimiter=self._delimiter) if some else ragged_of_bytes([])
 
 
 def _cells(name: str, rows: Array | Ragged | list[Any]) -> Array | Ragged:
@@ -647,11 +640,11 @@ class CSV(Format):
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
 
-    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
+    def widened(self, source: Source, exact: bool, progress: OnProgress) -> Source:
         """The types of guessed columns, from the cells of all records."""
         return self._of_types(source, self._types(source, progress), exact)
 
-    def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, progress: OnProgress) -> tuple[Source, bool]:
         """The types of guessed columns, from the cells of the first batch."""
         with contextlib.closing(self._types(source, progress)) as batches:
             first = list(itertools.islice(batches, 1))
@@ -687,7 +680,7 @@ class CSV(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def _types(
-        self, source: Source, progress: Progress
+        self, source: Source, progress: OnProgress
     ) -> Generator[npt.NDArray[np.uint16], None, None]:
         """The types of the cells of guessed columns, batch by batch."""
         missing, done = self._missing(), 0
@@ -697,7 +690,7 @@ class CSV(Format):
             return {TYPES: make_node(TYPES, list(blobs.values()), missing=missing).outputs[0]}
 
         rows = looked.batch_rows()
-        for batch in looked.batches(batch_size=rows, change=types, on_error="skip"):
+        for batch in looked.batches(batch_size=rows, change=types, on_error="skip", max_skipped=-1):
             done += len(batch[TYPES])
             progress(done)
             yield batch[TYPES]
@@ -705,7 +698,7 @@ class CSV(Format):
     def _refuse_inexact(self, field: Field, cells: Sequence[Field], source: Source) -> None:
         """Refuses a number that a column of float64 does not hold."""
         looked = dataclasses.replace(source, fields=tuple(cells))
-        for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
+        for batch in looked.batches(batch_size=_SCANNED, on_error="skip", max_skipped=-1):
             for one in cells:
                 texts = batch[one.name].to_bytes_list()
                 for cell, types in zip(texts, _types_of(texts, self._missing()), strict=True):

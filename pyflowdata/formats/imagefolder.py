@@ -68,7 +68,6 @@ class _Classes:
 
     @property
     def names(self) -> list[str]:
-        """The names that were given."""
         return self._names or []
 
     def folders(self, labels: Sequence[Any]) -> list[str]:
@@ -161,6 +160,7 @@ class ImageFolderWriter(Writer):
         quality: int = 90,
         compression: str | None = None,
         overwrite: bool = False,
+        seal: bool = False,
     ) -> None:
         """Makes the folder.
 
@@ -172,6 +172,7 @@ class ImageFolderWriter(Writer):
             compression: None or "none": files of images are compressed already.
             overwrite: Whether an existing folder of images is replaced, with all its files; a
                 folder with any other file is always an error.
+            seal: Whether the folder gets a seal beside it, with checksums of all files in it.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
@@ -188,7 +189,7 @@ class ImageFolderWriter(Writer):
         except InvalidArgumentError as failure:
             raise InvalidArgumentError(failure.message, op=type(self).__name__) from None
         self._made: set[str] = set()
-        super().__init__(path, compression=compression, overwrite=overwrite)
+        super().__init__(path, compression=compression, overwrite=overwrite, seal=seal)
 
     def write(self, sample: Any) -> None:
         """Writes one image.

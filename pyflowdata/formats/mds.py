@@ -68,7 +68,6 @@ def _digest(kind: str) -> Callable[[str], str] | None:
 
 
 def _shards_of(index: str) -> list[dict[str, Any]]:
-    """The shards that an index.json lists."""
     try:
         found = json.loads(Path(index).read_bytes())
     except ValueError as failure:

@@ -62,7 +62,7 @@ class MegatronWriter(Writer):
                 op=type(self).__name__,
             )
         self._lengths: list[list[int]] = []  # sequences of each document in the shard
-        self._given: list[list[int]] = []  # of the documents that are being written
+        self._given: list[list[int]] = []  # documents that are being written
         super().__init__(path, **options)
 
     def _base(self, path: Path) -> Path:
@@ -87,7 +87,6 @@ class MegatronWriter(Writer):
         self._put_documents(documents)
 
     def _document(self, given: Any) -> list[Array]:
-        """The sequences of a document."""
         if isinstance(given, dict) and len(given) == 1:
             given = next(iter(given.values()))
         refuse_masked("the document", given)

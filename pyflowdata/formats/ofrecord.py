@@ -10,7 +10,6 @@ from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
 from ..nodes import Blob, Op
-from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
 from .base.messages import (
@@ -72,12 +71,7 @@ class OFRecordWriter(MessageWriter):
     """
 
     frame = "OFRecordFrame"
-
-    def _encode(self, sample: Mapping[str, Any]) -> bytes:
-        return encode_ofrecord(sample)
-
-    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
-        return encode_messages(_KINDS, batch)
+    kinds = _KINDS
 
     def _framed(self, record: bytes) -> bytes:
         if not record:
@@ -122,7 +116,6 @@ class OFRecord(MessageFormat):
     """Fields are the features that have the same number of values in all records."""
 
     writer = OFRecordWriter
-    encoder = _KINDS.encoder
     image_names = ImageFields("encoded", "class/label", "class/text")
 
     @staticmethod

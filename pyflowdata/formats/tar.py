@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import re
 import tarfile
 import tokenize
@@ -217,7 +218,7 @@ class Tar(Format):
             return source
         looked = dataclasses.replace(source, files=(one.path,), fields=tuple(wanted))
         try:
-            batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip"), {})
+            batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip", max_skipped=-1), {})
         except CorruptDataError:  # the reader raises it
             return source
         rows = {name: column.to_bytes_list() for name, column in batch.items()}
@@ -252,7 +253,7 @@ class Tar(Format):
         if len(kinds) < 2 or any(field.default is None for field in kinds):
             return source
         looked = dataclasses.replace(source, fields=tuple(kinds))
-        batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip"), None)
+        batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip", max_skipped=-1), None)
         if batch is None:
             return source
         if (sum((column.lengths > 0).astype(int) for column in batch.values()) != 1).any():
@@ -268,7 +269,12 @@ class Tar(Format):
             dataclasses.replace(field, default="") if field.dtype == BYTES else field
             for field in source.fields
         )
-        return super().damage(dataclasses.replace(source, fields=tuple(fields)), scan)
+        found = super().damage(dataclasses.replace(source, fields=tuple(fields)), scan)
+        if not found and source.compression is None and not _has_end_mark(source.files[0]):
+            size = os.path.getsize(source.files[0])
+            said = "the mark of the archive's end, two blocks of zeros, is missing; was it cut?"
+            found.append(Damage(source.files[0], None, size, said))
+        return found
 
     def is_copied_to(self, target: Format) -> bool:
         """Members keep their bytes in another tar file."""
@@ -298,6 +304,19 @@ class Tar(Format):
             ]
             for extension in sorted(set(extensions))
         }  # fmt: skip
+
+
+def _has_end_mark(path: str) -> bool:
+    """Whether two blocks of zeros are in the last record, which some writers fill with other bytes.
+
+    A compressed archive that was cut is known by its compression.
+    """
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, (size - _END) // _BLOCK - 1) * _BLOCK)
+        tail = file.read()
+    zeros = [not any(tail[at : at + _BLOCK]) for at in range(0, len(tail) - _BLOCK + 1, _BLOCK)]
+    return any(one and next_one for one, next_one in zip(zeros, zeros[1:]))
 
 
 _SYNONYMS = {"jpeg": "jpg", "tiff": "tif"}

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..native import ffi, lib
 from ..nodes import Op
-from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.messages import (
     Feature,
@@ -109,12 +108,7 @@ class TFRecordWriter(MessageWriter):
     """
 
     frame = "TFRecordFrame"
-
-    def _encode(self, sample: Mapping[str, Any]) -> bytes:
-        return encode_example(sample)
-
-    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
-        return encode_messages(_EXAMPLE, batch)
+    kinds = _EXAMPLE
 
     def _framed(self, record: bytes) -> bytes:
         length = _LENGTH.pack(len(record))
@@ -198,7 +192,6 @@ class TFRecord(MessageFormat):
     """Fields are the features of Examples."""
 
     writer = TFRecordWriter
-    encoder = _EXAMPLE.encoder
     image_names = ImageFields("image/encoded", "image/class/label", "image/class/text")
 
     @staticmethod

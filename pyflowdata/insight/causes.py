@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..words.plain_text import counted, number, percent, seconds, size
-from .counters import HandOver, Work
+from .counters import CopyCounts, Work
 from .measures import BLOCKED, Measures, ratio
 
 
@@ -59,7 +59,7 @@ _VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all 
 _CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
 _KEEP = f"keep results before the first random op with {_CACHE}"
 _KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {_CACHE}"
-_OF_DATASET = (  # of the program, whose samples Python fetches
+_OF_DATASET = (  # Python fetches the samples of a program's dataset
     "give the dataset __getitems__, which fetches the samples of a batch in one call",
     "read files by a reader of pyflowdata, whose threads need no workers (docs/how-to/torch.md)",
 )
@@ -101,16 +101,16 @@ def holding_the_lock(m: Measures) -> Finding | None:
     )
 
 
-def copying(copies: HandOver | None, *, is_ahead: bool) -> Finding:
+def copying(copies: CopyCounts | None, *, is_ahead: bool) -> Finding:
     """The hand-over of batches to a device is the limit."""
     assert copies is not None
     rate = ratio(copies.bytes, copies.seconds)
     remedies = [
         "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
-        "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in place "
+        "let TorchLoader(device=\"cuda\") copy one batch ahead, on a separate stream, in place "
         "of pin_memory=True and .to()",
     ]
-    thread = "a thread of its own takes " if is_ahead else ""
+    thread = "a separate thread takes " if is_ahead else ""
     return Finding(
         "copy",
         f"{thread}{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
@@ -127,7 +127,7 @@ def long_steps(m: Measures) -> Finding | None:
     while half < len(counts) and 2 * (seen := seen + counts[half]) < sum(counts):
         half += 1
     begin = half + _LONG.bit_length() - 1
-    times = [count * 1.5 * 2**power / 1e9 for power, count in enumerate(counts)]  # of the middle
+    times = [count * 1.5 * 2**power / 1e9 for power, count in enumerate(counts)]  # their middle
     share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
     if share < BLOCKED or few > _NO_MEMORY or sum(times[begin:]) < FELT:
         return None
@@ -215,7 +215,7 @@ def _more_threads(m: Measures) -> tuple[str, ...]:
 
 
 def _stall(m: Measures) -> Finding | None:
-    """One late batch is most of all waiting, and tells nothing about the others."""
+    """One late batch takes most of the waiting, and tells nothing about the others."""
     wait = m.lone_wait_seconds
     if wait < max(FELT, MOST * m.wait_seconds):
         return None

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..native import CData, check, lib, new_error, new_struct, text, version
-from ..nodes.in_use import calls_by_row, language_of, processes_of
+from ..nodes.python_ops import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import read_stats
 from .tuning import read_tuning
@@ -66,8 +66,10 @@ _DOING = {
     "read": "reading {}",
     "join": "joining ragged rows",
 }
-_MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
-_LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
+_LEVELS = (  # not sums; all other times are durations
+    "slots", "slots_held", "slots_ready", "slot_bytes", "processors",
+    "now_seconds", "opened_seconds", "asked_seconds", "delivered_seconds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ class History:
 
 
 @dataclass
-class HandOver:
+class CopyCounts:
     """Counts what an integration copies from the loader's memory to a device, or on the way there.
 
     Attributes:
@@ -224,8 +226,8 @@ class Counters:
     stats: dict[str, float]
     work: tuple[Work, ...]
     history: History = field(default_factory=History)
-    hand_over: HandOver | None = None
-    ahead: HandOver | None = None
+    hand_over: CopyCounts | None = None
+    ahead: CopyCounts | None = None
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
     last_stall: str = ""
@@ -236,7 +238,7 @@ class Counters:
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
         stats = {
-            name: value if _is_level(name) else value - earlier.stats.get(name, 0)
+            name: value if name in _LEVELS else value - earlier.stats.get(name, 0)
             for name, value in self.stats.items()
         }
         stats["opened_seconds"] = earlier.stats["now_seconds"]
@@ -265,20 +267,16 @@ _COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
 _COPIED = ("batches", "bytes", "seconds")
 
 
-def _is_level(name: str) -> bool:
-    return name in _LEVELS or name.removesuffix("_seconds") in _MOMENTS
-
-
 def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
     """An object whose fields of these names are differences."""
     less = {name: getattr(one, name) - getattr(before, name) for name in names}
     return dataclasses.replace(one, **less)
 
 
-def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
+def _copies_since(now: CopyCounts | None, before: CopyCounts | None) -> CopyCounts | None:
     if now is None or before is None:
         return now
-    less: HandOver = _less(now, before, _COPIED)
+    less: CopyCounts = _less(now, before, _COPIED)
     return less
 
 
@@ -354,7 +352,6 @@ def _gives(node: Node) -> str:
 
 
 def _read_history(handle: CData) -> History:
-    """The course of a loader."""
     found = new_struct("pfd_history")
     check(lib.pfd_loader_get_history(handle, found), new_error())
     return History(
@@ -385,8 +382,8 @@ class CountedLoader:
     handle: CData
     blobs: tuple[Blob, ...]
     readers: tuple[Any, ...]
-    hand_over: HandOver = field(default_factory=HandOver)
-    ahead: HandOver = field(default_factory=HandOver)
+    hand_over: CopyCounts = field(default_factory=CopyCounts)
+    ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
 
     def count(self) -> Counters:
@@ -444,7 +441,7 @@ class StepTimes:
     """
 
     def __init__(self, batches: int) -> None:
-        """Args: batches of the loader in each step; a step here counts as so many."""
+        """Args: batches of the loader in each step; a step of the loop counts as so many."""
         self._batches = batches
         self._starts = self._steps = self._waited = 0
         self._start_seconds = self._wait_seconds = self._train_seconds = 0.0
@@ -504,7 +501,6 @@ def _power(seconds: float) -> int:
 
 
 def _powers(seconds: Times) -> list[int]:
-    """_power() of each."""
     _, powers = np.frexp(np.maximum(np.floor(seconds * 1e9), 1.0))
     found: list[int] = np.minimum(powers - 1, lib.PFD_DURATIONS - 1).tolist()
     return found

@@ -183,7 +183,7 @@ class Axis:
     title: str = ""
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 to 1."""
+        """The place of a value, from 0 to 1."""
         return min(max(value / self.most, 0.0), 1.0) if self.most > 0 else 0.0
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..errors import FileError
-from ..native import CData, check, ffi, lib, new_error
+from ..errors import FileError, printable
+from ..native import address_of, check, ffi, lib, new_error
 from ..nodes import Blob, Node, dtype_name
 from ..nodes.attr_words import prepared_of, said_of_tables, told_attrs, value_text, view_word
 from ..nodes.node import files_of, nodes_of
 from ..nodes.row_types import RowType
 from ..nodes.world import World
-from ..words.plain_text import counted, printable, size
+from ..words.plain_text import counted, size
 
 
 # ---- Vertices and edges -------------------------------------------------------------------------
@@ -180,23 +180,19 @@ def _planned_ops(blobs: Sequence[Blob]) -> dict[Node, _Planned]:
             break
         room = count[0]
         found = ffi.new("pfd_planned_op[]", room)
-    by_address = {_address(node.handle): node for node in nodes_of(blobs)}
+    by_address = {address_of(node.handle): node for node in nodes_of(blobs)}
     planned: dict[Node, _Planned] = {}
     for one in found[0 : count[0]]:
-        node = by_address[_address(one.node)]
-        fused = by_address[_address(one.fused)] if one.fused != ffi.NULL else None
+        node = by_address[address_of(one.node)]
+        fused = by_address[address_of(one.fused)] if one.fused != ffi.NULL else None
         planned.setdefault(node, _Planned(fused, one.stage))
     return planned
-
-
-def _address(pointer: CData) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
 
 
 # ---- From nodes to vertices ---------------------------------------------------------------------
 
 _FILE_ATTRS = ("files", "data_dir")  # which the vertex of the files says
-_RECORD_ATTRS = ("batch_size", "rank", "world_size")  # of the batches in which a data set is read
+_RECORD_ATTRS = ("batch_size", "rank", "world_size")  # batches that read a data set
 
 
 class Builder:
@@ -220,7 +216,7 @@ class Builder:
         nodes, self._kept = _with_kept(nodes_of(wanted.values()))
         self._world = next(world for blob in wanted.values() for world in blob.node.worlds)
         self._used = {(blob.node, blob.index) for node in nodes for blob in _inputs_of(node)}
-        self._numbers: dict[Node, int] = {}  # of vertices
+        self._numbers: dict[Node, int] = {}  # node -> number of its vertex
         for node in nodes:
             self._add(node)
 
@@ -432,7 +428,6 @@ def _batch_words(rows: int, world: World, outputs: Sequence[Output]) -> tuple[st
 
 
 def _files_vertex(reader: Node) -> Vertex | None:
-    """The files of a reader; None if it reads none."""
     if all(reader.op.attr(name) is None for name in _FILE_ATTRS):
         return None
     given = reader.values.get("files") or reader.values.get("data_dir") or ""

@@ -26,7 +26,7 @@ from .text_files import save_as
 # A mix of 60 alike sources is drawn as one, "x 60".
 
 _LEAST_ALIKE = 4  # branches that are drawn as one
-_MOST_BRANCHES = 8  # of a view that are drawn
+_MOST_BRANCHES = 8  # a view is drawn with so many
 
 
 class _Branches:
@@ -44,7 +44,7 @@ class _Branches:
         self.drawn_as = list(places)  # the vertex itself, or the first one that is like it
         self.dropped: set[int] = set()
         self.more: dict[int, int] = {}  # branches that a view has besides those that are drawn
-        self.alike: dict[int, list[int]] = {}  # of a drawn vertex: those that it stands for
+        self.alike: dict[int, list[int]] = {}  # drawn vertex -> those that it stands for
 
     def _number_kinds(self) -> list[int]:
         """A number for each vertex, the same for those that are alike with all upstream."""
@@ -123,7 +123,6 @@ class _Branches:
 def _folded(
     vertices: Sequence[Vertex], edges: Sequence[Edge]
 ) -> tuple[tuple[Vertex, ...], tuple[Edge, ...]]:
-    """The vertices and edges that are drawn."""
     found = _Branches(vertices, edges)
     found.fold()
     numbers: dict[int, int] = {}
@@ -243,7 +242,7 @@ def _output_lines(vertex: Vertex) -> list[_Line]:
 _GAP = 28.0  # between two boxes of a layer
 _LAYER_GAP = 44.0
 _PASSAGE = 10.0  # width of an edge that goes through a layer
-_MOST_WIDTH = 2000.0  # of a layer: more boxes lie in several rows
+_MOST_WIDTH = 2000.0  # a wider layer lies in several rows
 _SWEEPS = 12
 
 
@@ -485,7 +484,7 @@ def _drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
 
 
 def _shown_lines(lines: Sequence[_Line]) -> list[_Line]:
-    """With the count in the title."""
+    """The lines, with the count in the title."""
     counts = [line for line in lines if line.role == "count"]
     title, *others = [line for line in lines if line.role != "count"]
     for count in counts:
@@ -623,8 +622,6 @@ def _cells(one: Output) -> tuple[str, ...]:
 _PLAIN_SIGNS = " ,.:/=()-+_"
 _SHAPES = {"files": ("[(", ")]"), "more": ("[(", ")]"), "batch": ("(", ")")}
 _CONFIGURED = '%%{init: {"flowchart": {"wrappingWidth": 600}}}%%'
-_FILLS = {"files": "#808080", "more": "#808080", "reader": "#3884ff", "view": "#a05adc",
-           "batches": "#a05adc", "op": "#14a06e", "batch": "#e68c14"}  # fmt: skip
 
 
 def _drawn_mermaid(graph: Drawn) -> str:
@@ -640,7 +637,7 @@ def _drawn_mermaid(graph: Drawn) -> str:
         label = f'|"{said}"|' if said and len(graph.vertices[edge.source].outputs) > 1 else ""
         lines.append(f"    n{edge.source} {arrow}{label} n{edge.target}")
     for kind in dict.fromkeys(vertex.kind for vertex in graph.vertices):
-        color = _FILLS[kind]
+        color = "#" + bytes(map(int, _COLORS[kind].split(","))).hex()
         lines.append(f"    classDef {kind} fill:{color}33,stroke:{color},text-align:left")
     return "\n".join(lines) + "\n"
 
@@ -648,7 +645,7 @@ def _drawn_mermaid(graph: Drawn) -> str:
 def _escaped(text: str) -> str:
     """The text between quotes of Mermaid: letters, digits and a few signs as they are, others by
     their numbers, so that none is markup of Mermaid, Markdown or HTML."""
-    start = re.match(r"\d+[.)]|[-+]", text)  # of an item of a list, in Markdown
+    start = re.match(r"\d+[.)]|[-+]", text)  # Markdown begins an item of a list so
     end = start.end() if start else 0
     return "".join(
         one if one.isalnum() or (one in _PLAIN_SIGNS and at >= end) else f"#{ord(one)};"
@@ -685,7 +682,9 @@ class _Lanes:
             assert own is not None
             self._takers[own].discard(place)
         ending = [lane for lane, own in taken.items() if own is not None and not self._takers[own]]
-        lane = ending[0] if ending else self._free_lane()
+        lane = ending[0] if ending else len(self._lanes)  # a new one is at the right of all others
+        if not ending:
+            self._lanes.append(None)
         for one in ending:
             self._lanes[one] = None
         text = self._connected(lane, set(taken), mark)
@@ -693,11 +692,6 @@ class _Lanes:
         while self._lanes and self._lanes[-1] is None:
             self._lanes.pop()
         return text
-
-    def _free_lane(self) -> int:
-        """Where a vertex goes that begins a lane: at the right of all others."""
-        self._lanes.append(None)
-        return len(self._lanes) - 1
 
     def _connected(self, lane: int, taken: set[int], mark: str) -> str:
         ends = [lane, *taken]
@@ -720,7 +714,7 @@ class _Lanes:
 
 
 def _corner(goes_on: bool, to_left: bool, to_right: bool) -> str:
-    """Where an input's lane meets the line to the vertex that takes it."""
+    """The sign where an input's lane meets the line to the vertex that takes it."""
     if to_left and to_right:
         return "┼" if goes_on else "┴"
     if to_right:
@@ -874,7 +868,7 @@ def _named(given: Any) -> Mapping[str, Blob]:
         return given.first_batch(1)
     if isinstance(given, Blob):
         return {given.name: given}
-    named = getattr(given, "blobs", None)  # of a data set's batches
+    named = getattr(given, "blobs", None)  # batches of a data set have them
     if isinstance(given, tuple) and isinstance(named, Mapping):
         given = named
     if isinstance(given, Mapping):

@@ -85,7 +85,7 @@ def ratio(part: float, whole: float) -> float:
 class Measures:
     """Shares and rates of a loader.
 
-    Time here is that of the training loop: the waits for batches, first ones of epochs included,
+    Time is that of the training loop: the waits for batches, first ones of epochs included,
     and training.  What the program does between epochs, such as a validation, is not in it, as far
     as it can be told from training: after the last batch of an epoch, as long is taken for training
     as a step takes on average.  Where each epoch has one batch it cannot be told; then it is all

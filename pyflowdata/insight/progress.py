@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from ..errors import InvalidArgumentError, shown
-from ..words.plain_text import percent, printable
+from ..errors import InvalidArgumentError, printable, shown
+from ..words.plain_text import percent
 
 
 # ---- A bar --------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Progress(Generic[BatchT]):
 
     def _one_epoch(self) -> Iterator[BatchT]:
         batches = iter(self._loader)
-        place = self._loader.state_dict()  # of the iterator: where this epoch begins
+        place = self._loader.state_dict()  # the iterator is where this epoch begins
         done = place["position"]
         if not self._shows or getattr(batches, "is_measured", False):
             yield from batches
@@ -224,7 +224,7 @@ class _Meter:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._start = self._last = self._read()
-        self._sums = (0.0, 0.0, 0.0)  # of the last seconds: later ones weigh more
+        self._sums = (0.0, 0.0, 0.0)  # the last seconds; later ones weigh more
 
     def _read(self) -> tuple[float, float, float]:
         stats = self._loader.stats()

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from .counters import Counters, DataFacts, HandOver, History, Period, ReaderFacts, Work
+from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, Work
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
 
@@ -172,9 +172,10 @@ class Report(Judged):
             report = cls(_counters(found["counters"]))
             if "data" in found:
                 report._data = _data_facts(found["data"])
-            report.verdict  # noqa: B018  (which needs all numbers)
+            report._as_page()  # which needs all numbers, as the text does
+            str(report)
             return report
-        except (AttributeError, KeyError, TypeError, ValueError) as failure:
+        except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as failure:
             raise InvalidArgumentError(
                 f"these are not the numbers of a report: {failure!r}"
             ) from None
@@ -205,7 +206,7 @@ class Report(Judged):
         network, .json the numbers, .txt the text.
 
         A page and the numbers have the order of the records, too: where that is cheap, it is read
-        again by a loader of its own, for two seconds at most.
+        again by a separate loader, for two seconds at most.
 
         Raises:
             InvalidArgumentError: The name has another ending.
@@ -309,8 +310,8 @@ def _counters(found: Mapping[str, Any]) -> Counters:
     })  # fmt: skip
 
 
-def _copies(found: Mapping[str, Any] | None) -> HandOver | None:
-    return None if found is None else HandOver(**found)
+def _copies(found: Mapping[str, Any] | None) -> CopyCounts | None:
+    return None if found is None else CopyCounts(**found)
 
 
 def _each(kind: Any, found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:

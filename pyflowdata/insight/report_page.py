@@ -40,7 +40,6 @@ _STATES = (("a", "computes"), ("d", "waits for a processor"), ("b", "waits for a
 
 
 def _figure(chart: Html, caption: object) -> Html:
-    """A chart and what it shows."""
     return element("figure", chart, element("figcaption", caption))
 
 
@@ -144,16 +143,6 @@ def _waits_picture(counters: Counters) -> Html:
     )
 
 
-def _steps_picture(history: History) -> Html:
-    """How long the program took between batches."""
-    chart = _durations(
-        history, "trains", "training steps, by duration", "a", "Histogram of training steps"
-    )
-    return _figure(
-        chart, "The time from a batch to the question for the next one, on the same scale as waits."
-    )
-
-
 # ---- Shares -------------------------------------------------------------------------------------
 
 
@@ -186,7 +175,6 @@ def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
 
 
 def _threads_picture(counters: Counters) -> Html:
-    """The time of the loader's threads."""
     stats = counters.stats
     elapsed = stats["now_seconds"] - stats["opened_seconds"]
     idle, cpu, runnable = (stats[f"{one}_seconds"] for one in ("idle", "cpu", "runnable"))
@@ -236,7 +224,7 @@ def _memory_picture(counters: Counters) -> Html:
 
 
 def _order_picture(order: Numbers) -> Html:
-    """Where the records of the first batches lie in the files."""
+    """The places in the files of the records of the first batches."""
     rows, files = sum(order["rows"]), order["files"]
     starts = [one["first"] for one in files[1:]] if len(files) <= 60 else []
     extent = max(order["extent"], 1)
@@ -258,7 +246,6 @@ def _order_picture(order: Numbers) -> Html:
 
 
 def _labels_picture(order: Numbers) -> Html:
-    """Which labels the first batches have."""
     labels = order["labels"]
     sizes = [max(1, sum(one)) for one in labels["counts"]]
     shares = [
@@ -342,14 +329,12 @@ def _taken(counters: Counters) -> str:
 
 
 def _origin(counters: Counters) -> Html:
-    """Which run it is of."""
     version = f"pyflowdata {counters.version}" if counters.version else ""
     known = [counters.script, counters.host, _taken(counters), version]
     return _note(", ".join(filter(None, known)))
 
 
 def _verdict(verdict: Verdict, counters: Counters) -> Html:
-    """The sentence, which has the first remedy, and the others."""
     blobs = ", ".join(counters.blobs)
     others = [element("li", one) for one in verdict.remedies[1:]]
     return strung((
@@ -427,7 +412,13 @@ def _steps(counters: Counters) -> Html:
     history = counters.history
     if not sum(history.trains):
         return Html("")
-    pair = (_waits_picture(counters), _steps_picture(history))
+    steps = _figure(
+        _durations(
+            history, "trains", "training steps, by duration", "a", "Histogram of training steps"
+        ),
+        "The time from a batch to the question for the next one, on the same scale as waits.",
+    )
+    pair = (_waits_picture(counters), steps)
     return _section(
         "steps", "Waits and training steps", element("div", *pair, class_="pair"),
         _note("Without the first batch of each epoch, and the first one after open or a seek."),
@@ -458,7 +449,7 @@ def _order(order: Mapping[str, Any]) -> Html:
     labels = order["labels"]
     return _section(
         "order", title,
-        _note(f"Of {order['reader']}, read again by a small loader of its own."),
+        _note(f"Of {order['reader']}, read again by a separate small loader."),
         _order_picture(order) if order["places"] else "",
         element("h3", "Labels"),
         _note(f"Not shown: {labels['missing']}.") if labels["missing"]

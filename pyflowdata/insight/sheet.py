@@ -100,7 +100,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 # ---- Images of any dtype as RGB -----------------------------------------------------------------
 
 _CHANNELS = (1, 3, 4)
-_MOST = 1e300  # of a float that is shown
+_MOST = 1e300  # a larger float is not shown
 
 
 def _is_image(shape: Sequence[int | None]) -> bool:
@@ -194,8 +194,6 @@ def _rgb(image: Array) -> Array:
 
 
 # ---- Columns with images, labels and ids --------------------------------------------------------
-
-Column = Array | Ragged | list[Any]
 
 _IDS = ("id", "ids", "__key__", "key")
 

@@ -22,6 +22,7 @@ from ..nodes.batch_forms import arrays_of, map_arrays, rows_of
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from ..words.plain_text import counted, number, percent, seconds as seconds_text, size
+from .measures import ratio
 
 
 # ---- Devices of torch and jax, which work asynchronously ----------------------------------------
@@ -31,11 +32,6 @@ def _cuda() -> Any:
     """torch.cuda, if it is in use."""
     cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
-
-
-def _has_devices() -> bool:
-    """Whether calls of torch or jax may return before their work is done."""
-    return _cuda() is not None or "jax" in sys.modules
 
 
 def wait_for_devices() -> None:
@@ -54,7 +50,7 @@ def wait_for_devices() -> None:
 
 _SHORT_SECONDS = 0.05  # less than that is noise
 _FEW_STEPS, _FEW_SECONDS = 10, 2.0  # so few are enough if they take long
-_MUCH = 0.1  # of the processors
+_MUCH = 0.1  # a share of the processors
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ def _own_ticks() -> int:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     words = file.read().rpartition(b")")[2].split()
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
             parents[int(name)] = int(words[1])
             used[int(name)] = sum(map(int, words[11:15]))  # also of children that have ended
     own = {os.getpid()}
@@ -147,14 +143,13 @@ def disturbed(mean: float, median: float) -> str | None:
 
 
 def notes_of(*notes: str | None) -> tuple[str, ...]:
-    """The notes that are not None."""
     return tuple(note for note in notes if note is not None)
 
 
 # ---- Results ------------------------------------------------------------------------------------
 
-_FEW_PERCENT = 5.0  # of a gain: less than that is not worth a change
-_FEW_WAITS = 0.05  # of the time: so little is no reason to name the loader
+_FEW_PERCENT = 5.0  # a smaller gain is not worth a change
+_FEW_WAITS = 0.05  # a smaller share of the time is no reason to name the loader
 _FITS = 1.2  # how much faster than the loader alone both together may seem to be
 _CAUSES = {
     "training": "The training loop is the limit",
@@ -170,12 +165,8 @@ _REMEDIES = {
 
 
 def _doubts(notes: Sequence[str]) -> str:
-    """For the end of a line."""
+    """The notes as the end of a line."""
     return f"; doubtful: {'; '.join(notes)}" if notes else ""
-
-
-def _per_second(count: float, seconds: float) -> float:
-    return count / seconds if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -199,17 +190,17 @@ class Speed:
     @property
     def batches_per_second(self) -> float:
         """Batches of this rank."""
-        return _per_second(self.batches, self.seconds)
+        return ratio(self.batches, self.seconds)
 
     @property
     def records_per_second(self) -> float:
         """Records of this rank."""
-        return _per_second(self.records, self.seconds)
+        return ratio(self.records, self.seconds)
 
     @property
     def bytes_per_second(self) -> float:
         """Bytes of the batches' arrays; MB/s are 1e6 of them."""
-        return _per_second(self.bytes, self.seconds)
+        return ratio(self.bytes, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
@@ -244,17 +235,17 @@ class Steps:
     @property
     def steps_per_second(self) -> float:
         """Steps of this rank."""
-        return _per_second(self.steps, self.seconds)
+        return ratio(self.steps, self.seconds)
 
     @property
     def records_per_second(self) -> float:
         """Records of this rank."""
-        return _per_second(self.records, self.seconds)
+        return ratio(self.records, self.seconds)
 
     @property
     def wait_share(self) -> float:
         """The share of the time in next(), from 0 to 1."""
-        return _per_second(self.wait_seconds, self.seconds)
+        return ratio(self.wait_seconds, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
@@ -439,7 +430,7 @@ def _copy(array: Any) -> Any:
 def _is_same(now: Any, before: Any) -> bool:
     if isinstance(now, Ragged):
         return _is_same(now.values, before.values) and _is_same(now.row_splits, before.row_splits)
-    if hasattr(now, "is_deleted"):  # of jax, whose arrays never change, but may be given away
+    if hasattr(now, "is_deleted"):  # arrays of jax never change, but may be given away
         return not bool(now.is_deleted())
     if hasattr(now, "detach"):
         now, before = now.detach().cpu().numpy(), before.cpu().numpy()
@@ -495,7 +486,6 @@ def _row_bytes(inner: Any) -> int | None:
 
 
 def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
-    """Implements DataLoader.speed()."""
     if steps is not None:
         _check_count("steps", steps, 1)
     seconds = _check_seconds(seconds)
@@ -547,7 +537,6 @@ def _take_one(loader: Any) -> Any:
 def measure_ceiling(
     loader: Any, step: Callable[[Any], object], steps: int, warm_up: int
 ) -> Ceiling:
-    """Implements DataLoader.ceiling()."""
     _check_count("steps", steps, 1)
     _check_count("warm_up", warm_up, 0)
     if not callable(step):
@@ -565,7 +554,8 @@ def measure_ceiling(
     usage = Usage.now()
     seconds, durations = run(replay, step, steps)
     median, p95 = median_and_p95(durations)
-    is_at_once = replay.is_copied or not _has_devices()  # else a call may return before its work
+    # Else a call may return before its work is done.
+    is_at_once = replay.is_copied or (_cuda() is None and "jax" not in sys.modules)
     notes = notes_of(
         too_short(steps, seconds, "give more steps="),
         disturbed(seconds / steps, median) if is_at_once else None, other_programs(usage),

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..errors import InvalidArgumentError, StallWarning, shown
-from ..native import CData, ffi, lib, new_struct
+from ..errors import CancelledError, InvalidArgumentError, StallWarning, shown
+from ..native import CData, file_path, lib, new_struct
 from ..native.calling_line import PACKAGE, calling_frame, frames_of, is_ours, warn_at
 from ..native.calls import inside, waits_for
 from ..words.plain_text import seconds
@@ -73,7 +73,6 @@ class ThreadSince:
 def _describe(
     handle: CData, epoch: int, step: int, waited: float, threads: list[ThreadSince], now: float
 ) -> str:
-    """The text of a StallWarning."""
     on_it = sorted((each for each in threads if each.is_on(epoch, step)), key=lambda t: t.since)
     busy = on_it or sorted((each for each in threads if not each.is_idle), key=lambda t: t.since)
     said = [_of_thread(handle, each, now) for each in busy[:_MOST]]
@@ -120,8 +119,10 @@ def _rows(handle: CData, thread: ThreadSince) -> str:
 
 
 def _file(handle: CData, reader: int, file: int) -> str:
-    path = lib.pfd_loader_file(handle, reader, file)
-    return "" if path == ffi.NULL else os.fsdecode(ffi.string(path))
+    try:
+        return file_path(handle, reader, file) or ""
+    except CancelledError:
+        return ""
 
 
 def _files(handle: CData, reader: int) -> str:
@@ -221,10 +222,9 @@ class Wait:
         self.stall: Stall | None = None
         self.failure: _Failure | None = None
         self.is_over = False
-        self._lock = threading.Lock()  # held while the loader's files are named
         self._loader = weakref.ref(loader, self._mark_over)
         self._turns = loader.turns
-        self._place: tuple[int, ...] | None = None  # of the batch that is waited for
+        self._place: tuple[int, ...] | None = None  # the batch that next() waits for
         self._since = 0.0
         self._threads: dict[int, ThreadSince] = {}
         self._is_told = False
@@ -233,9 +233,8 @@ class Wait:
         self.is_over = True
 
     def end(self) -> None:
-        """Before the loader closes its files."""
-        with self._lock:
-            self.is_over = True
+        """Before the loader is closed: a wait that ends with it is not told."""
+        self.is_over = True
 
     def raise_failure(self, epoch: int, step: int) -> None:
         """In a next() that waits for this batch: raises the failure, if it is of this batch."""
@@ -274,10 +273,9 @@ class Wait:
         _, epoch, step = self._place
         waited = now - self._since
         threads = [self._threads[index] for index in sorted(self._threads)]
-        with self._lock:
-            if self.is_over:
-                return
-            text = _describe(loader.handle, epoch, step, waited, threads, now)
+        text = _describe(loader.handle, epoch, step, waited, threads, now)
+        if self.is_over:
+            return
         self.stall = Stall(epoch, step, waited, text)
         try:
             _warn(text, loader)
@@ -322,24 +320,26 @@ def _is_of_loader(frame: FrameType) -> bool:
 class _Watch:
     """The loaders of this process, and the thread that looks at them, which sleeps without any."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    changed: threading.Event = field(default_factory=threading.Event)
+    lock: Any = field(default_factory=threading.RLock)  # a signal handler may begin a watch, too
+    # Released for a change: an Event has locks of its own, in which a signal may come.
+    changed: Any = field(default_factory=threading.Lock)
     waits: list[Wait] = field(default_factory=list)
     thread: threading.Thread | None = None
 
     def add(self, wait: Wait) -> None:
         with self.lock:
             self.waits.append(wait)
-            if self.thread is None or not self.thread.is_alive():
+            is_starting = self.thread is not None and self.thread.ident is None
+            if not is_starting and (self.thread is None or not self.thread.is_alive()):
                 self.thread = threading.Thread(
                     target=self.run, name="pyflowdata watch", daemon=True
                 )
                 self.thread.start()
-        self.changed.set()
+        with contextlib.suppress(RuntimeError):  # it is released already
+            self.changed.release()
 
     def run(self) -> None:
         while True:
-            self.changed.clear()
             with self.lock:
                 self.waits = [wait for wait in self.waits if not wait.is_over]
                 waits = [*self.waits]
@@ -350,7 +350,7 @@ class _Watch:
             del waits[:]
             if pause is not None:
                 pause = min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE)
-            self.changed.wait(pause)
+            self.changed.acquire(timeout=-1 if pause is None else pause)
 
 
 _watch = _Watch()

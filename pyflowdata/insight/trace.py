@@ -20,14 +20,15 @@ from typing import IO, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FileError, InvalidArgumentError, shown
-from ..native import CData, check, ffi, lib, new_error, new_struct, version
+from ..errors import CancelledError, FileError, InvalidArgumentError, shown
+from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, version
+from ..nodes.registry import COMPRESSIONS
 from .counters import Work, read_work
 
 
 # ---- Events of the library ----------------------------------------------------------------------
 
-Events = npt.NDArray[Any]  # of pfd_trace_event
+Events = npt.NDArray[Any]  # elements are pfd_trace_event
 
 
 class Event(NamedTuple):
@@ -108,7 +109,7 @@ class _Recorded:
 
 
 def _path_of(path: object) -> str:
-    """A path as text; InvalidArgumentError where it is none."""
+    """The path of a file as text; InvalidArgumentError where it is none."""
     try:
         found = os.fspath(path)  # type: ignore[call-overload]
     except TypeError:
@@ -119,7 +120,6 @@ def _path_of(path: object) -> str:
 
 
 def _cannot_write(path: str, failure: OSError) -> FileError:
-    """The error of a path."""
     return FileError(f"the trace cannot be written: {failure.strerror or failure}", file=path)
 
 
@@ -129,7 +129,7 @@ class _NewFile:
 
     def __init__(self, path: str) -> None:
         """Makes sure that the file can be written, or raises FileError."""
-        self._is_compressed = path.endswith(".gz")
+        self._is_compressed = path.endswith(COMPRESSIONS["gzip"].suffixes)
         self._path = os.path.realpath(path)  # a link stays one
         self._written = self._path
         self._is_beside = os.path.isfile(self._path) or not os.path.exists(self._path)
@@ -143,7 +143,6 @@ class _NewFile:
             raise _cannot_write(path, failure) from None
 
     def open(self) -> IO[str]:
-        """Opens the file for writing."""
         if self._is_compressed:
             return gzip.open(self._written, "wt", encoding="utf-8", compresslevel=3)
         return open(self._written, "w", encoding="utf-8")
@@ -154,7 +153,6 @@ class _NewFile:
             os.replace(self._written, self._path)
 
     def remove(self) -> None:
-        """Removes the file, unless it is in its place."""
         if self._is_beside:
             with contextlib.suppress(OSError):
                 os.remove(self._written)
@@ -166,7 +164,7 @@ class _NewFile:
 # `baseTimeNanoseconds`; a profile of torch has the same base, so the two can be shown together.
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
-_PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
+_PROCESS_BITS = 22  # the kernel's numbers of processes have these bits, a trace's more
 _MOST_PROCESSES = 1 << (32 - _PROCESS_BITS)
 _numbers = itertools.count()
 _UNENDED = -1  # in place of a track
@@ -174,7 +172,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 # Perfetto reads microseconds as doubles, which round to about 1 ns, and drops events that overlap.
 _APART_NS = 2
 
-_STATES = {  # of a slot: what to show, and its colour
+_STATES = {  # state of a slot -> what to show, and its colour
     lib.PFD_TRACE_SLOT_FILLS: ("fill {step}", "thread_state_running"),
     lib.PFD_TRACE_SLOT_READY: ("ready: {step}", "good"),
     lib.PFD_TRACE_SLOT_HELD: ("held: {step}", "yellow"),
@@ -255,8 +253,10 @@ class _Events:
     def _file(self, reader: int, file: int) -> str:
         key = reader, file
         if key not in self._files:
-            path = lib.pfd_loader_file(self._handle, reader, file)
-            name = "" if path == ffi.NULL else os.fsdecode(ffi.string(path))
+            try:
+                name = file_path(self._handle, reader, file) or ""
+            except CancelledError:
+                name = ""
             self._files[key] = name.encode("utf-8", "replace").decode()
         return self._files[key]
 
@@ -290,7 +290,7 @@ class _Events:
             yield _meta("process_sort_index", process, 0, sort_index=process >> _PROCESS_BITS)
         for index, tid in enumerate(tids):
             if num_threads <= index < len(tids) - 1:
-                continue  # it was never started
+                continue  # this thread was never started
             name = f"thread {index} of {num_threads}" if index < num_threads else "next()"
             yield _meta("thread_name", self._threads_pid, tid, name=name)
             yield _meta("thread_sort_index", self._threads_pid, tid, sort_index=index)
@@ -302,13 +302,13 @@ class _Events:
     # ---- Threads ------------------------------------------------------------------------------
 
     def _thread(self, tid: int, events: Events) -> Iterator[dict[str, Any]]:
-        """Outer events before inner ones."""
+        """The events of a thread; outer ones before inner ones."""
         order = np.lexsort((events["kind"], -events["end_ns"], events["begin_ns"]))
         for event in each(events[order]):
             yield self._of_thread(tid, event)
 
     def _spans(self) -> dict[int, list[dict[str, Any]]]:
-        """By thread; outer ones before inner ones."""
+        """The spans by thread; outer ones before inner ones."""
         found: dict[int, list[dict[str, Any]]] = {}
         for span in self._recorded.spans:
             slice_ = self._slice(
@@ -335,12 +335,9 @@ class _Events:
             work = self._recorded.work[event.item]
             category = "op" if work.kind == "op" else "loader"
             return self._slice(work.title, tid, begin_ns, end_ns, cat=category, args=args)
-        verb = "read " if self._is_read(event) else ""
+        is_read = event.item >= 0 and self._recorded.work[event.item].kind == "read"
+        verb = "read " if is_read else ""
         return self._slice(f"{verb}{_step(event)}", tid, begin_ns, end_ns, cat="rows", args=args)
-
-    def _is_read(self, event: Event) -> bool:
-        item = event.item
-        return item >= 0 and self._recorded.work[item].kind == "read"
 
     def _args(self, event: Event) -> dict[str, Any]:
         args: dict[str, Any] = {
@@ -359,7 +356,7 @@ class _Events:
         events = events[events["begin_ns"] < self._end_ns]
         found = found[found["track"] == track]
         ended = np.isin(found["begin_ns"], events[events["kind"] != lib.PFD_TRACE_WORK]["begin_ns"])
-        found = found[~ended]  # it ended while the trace was being stopped
+        found = found[~ended]  # these ended while the trace was being stopped
         found["end_ns"] = self._end_ns
         found["track"] = _UNENDED
         inner = found[(found["kind"] == lib.PFD_TRACE_RANGE) & (found["item"] >= 0)]
@@ -372,7 +369,7 @@ class _Events:
     # ---- Batches ------------------------------------------------------------------------------
 
     def _flows(self, tids: list[int]) -> Iterator[dict[str, Any]]:
-        """For each batch: from its first range, over the one that ended last, to its delivery."""
+        """Arrows from each batch's first range, over the one that ended last, to its delivery."""
         ranges: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         for track, events in enumerate(self._recorded.threads):
             for event in each(events[events["kind"] == lib.PFD_TRACE_RANGE]):
@@ -383,7 +380,7 @@ class _Events:
         for event in each(program[program["kind"] == lib.PFD_TRACE_NEXT]):
             made = ranges.get((event.epoch, event.step))
             if not made:
-                continue  # it was made before the trace began
+                continue  # the batch was made before the trace began
             number += 1
             first, last = min(made), max(made, key=lambda span: span[1])
             points = [("s", first), *([("t", last)] if last != first else [])]
@@ -498,8 +495,9 @@ class Trace:
         self._process = os.getpid()
         self._file: _NewFile | None = None
         self._spans: list[_Span] = []
-        self._ending = threading.RLock()
-        self._events: int | None = None  # of the file, when it is written
+        self._lock = threading.RLock()  # held while it starts and while it ends
+        self._is_ending = False  # perhaps further out in this thread, where a signal handler runs
+        self._events: int | None = None  # known when the file is written
         self._dropped = 0
 
     def __enter__(self) -> Trace:
@@ -509,6 +507,11 @@ class Trace:
             InvalidArgumentError: The loader is being traced already, or memory is too small.
             FileError: The file cannot be written.
         """
+        with self._lock:
+            self._start()
+        return self
+
+    def _start(self) -> None:
         if self._file is not None:
             raise InvalidArgumentError("a trace is used once; call trace() again")
         other = self._traced.trace_on
@@ -524,7 +527,6 @@ class Trace:
             self._file.remove()
             raise
         self._traced.trace_on = self
-        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
@@ -538,11 +540,14 @@ class Trace:
         """
         if os.getpid() != self._process:
             return
-        with self._ending:
-            if self._traced.trace_on is not self:
+        with self._lock:
+            if self._is_ending or self._traced.trace_on is not self:
                 return
-            self._traced.trace_on = None
-            self._write()
+            try:
+                self._is_ending = True
+                self._write()
+            finally:
+                self._traced.trace_on = None  # until here close() waits, and no other trace starts
         if self._dropped:
             warnings.warn(
                 f"{self._dropped} events did not fit into the trace {self._path}: it has the first "

@@ -47,7 +47,7 @@ class Decision:
     num_threads: tuple[int, int]
     prefetch: tuple[int, int]
     batches_per_second: tuple[float, float | None]  # that the loader made
-    wait_share: tuple[float, float | None]  # of the time, in which the program waited for batches
+    wait_share: tuple[float, float | None]  # time in which the program waited for batches
 
     def __str__(self) -> str:
         pairs = {"num_threads": self.num_threads, "prefetch": self.prefetch}
@@ -76,9 +76,9 @@ class Tuning:
     most_threads: int
     most_prefetch: int
     state: str  # why it is as it is
-    wait_share: float  # of the time, in which the program waited for batches, recently
-    idle_share: float  # of the threads' time, without work, recently
-    blocked_share: float  # of it, in which work waited for something else than a processor
+    wait_share: float  # the share of recent time in which the program waited for batches
+    idle_share: float  # the share of the threads' recent time without work
+    blocked_share: float  # the share in which work waited for something else than a processor
     decisions: tuple[Decision, ...]  # the last 64, in order
 
     def __str__(self) -> str:

@@ -22,13 +22,13 @@ from .causes import (
     long_steps,
     starting,
 )
-from .counters import Counters, HandOver, Work
+from .counters import Counters, CopyCounts, Work
 from .measures import Measures, ratio
 
 
 # ---- The verdict on one loader ------------------------------------------------------------------
 
-# The rules are in `causes.py`; the functions here choose among their findings.
+# The rules are in `causes.py`; these functions choose among their findings.
 
 # As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
 # highly so from 20 % on.
@@ -38,6 +38,11 @@ _HIGHLY_BOUND = 0.20
 _FEW_STEPS = 10
 # Share of the loop's time for first batches: epochs are then too short for their start.
 _LONG_STARTS = 0.10
+_EVIDENCE = (  # measures that every verdict has
+    "steps", "waited_steps", "wait_share", "copy_share", "ahead_share", "start_share", "threads",
+    "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
+    "no_memory_share",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,10 @@ def judge(counters: Counters) -> Verdict:
         cause=finding.cause if finding else "",
         sentence=sentence,
         remedies=finding.remedies if finding else (),
-        evidence={**_evidence(measures), **(finding.evidence if finding else {})},
+        evidence={
+            **{name: getattr(measures, name) for name in _EVIDENCE},
+            **(finding.evidence if finding else {}),
+        },
     )
 
 
@@ -133,7 +141,6 @@ def _is_held_up_by_copies(measures: Measures) -> bool:
 
 
 def _head(measures: Measures, limit: str) -> str:
-    """How much the program waited."""
     if limit == "unknown":
         return f"unknown: {_too_little(measures)}"
     waited = _waited(measures)
@@ -150,24 +157,6 @@ def _head(measures: Measures, limit: str) -> str:
     word = "loader-bound" if measures.wait_share >= _HIGHLY_BOUND else "slightly loader-bound"
     apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
     return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
-
-
-def _evidence(measures: Measures) -> dict[str, float]:
-    return {
-        "steps": measures.steps,
-        "waited_steps": measures.waited_steps,
-        "wait_share": measures.wait_share,
-        "copy_share": measures.copy_share,
-        "ahead_share": measures.ahead_share,
-        "start_share": measures.start_share,
-        "threads": measures.threads,
-        "busy_threads": measures.busy_threads,
-        "processors": measures.processors,
-        "process_rate": measures.process_rate,
-        "blocked_share": measures.blocked_share,
-        "runnable_share": measures.runnable_share,
-        "no_memory_share": measures.no_memory_share,
-    }
 
 
 # ---- The verdict and its numbers as text --------------------------------------------------------
@@ -212,13 +201,16 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
+    if stats.get("retries"):  # earlier versions have not counted them
+        found.append(("retries", f"{number(int(stats['retries']))} calls of the system failed for "
+                                 "a moment"))
     found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
     if counters.last_stall:
         found.append(("stalls", counters.last_stall))
     if counters.hand_over is not None:
         found.append(("hand-over", _copies(counters.hand_over)))
     if counters.ahead is not None:
-        found.append(("copied ahead", f"{_copies(counters.ahead)}, in a thread of its own"))
+        found.append(("copied ahead", f"{_copies(counters.ahead)}, in a separate thread"))
     found += [
         ("index", f"{reader.name}: {'built' if reader.is_new_index else 'found'} in "
                   f"{seconds(reader.index_seconds)}")
@@ -293,7 +285,7 @@ def _files(m: Measures) -> str:
     return ", ".join(found)
 
 
-def _copies(copies: HandOver) -> str:
+def _copies(copies: CopyCounts) -> str:
     return (
         f"{number(copies.batches)} batches to {copies.device}, {size(copies.bytes)} in "
         f"{seconds(copies.seconds)}, {size(ratio(copies.bytes, copies.seconds))}/s"
@@ -377,7 +369,6 @@ def _of_slow(
 
 
 def ranks_as_text(counters: Sequence[Counters], verdict: Verdict) -> str:
-    """The verdict, and a line for each rank."""
     rows = [_RANK_HEAD]
     for one in counters:
         m, own = Measures(one), judge(one)

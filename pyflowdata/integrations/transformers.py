@@ -14,11 +14,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
+import transformers.trainer
 from transformers import TrainerCallback
+from transformers.trainer import skip_first_batches
 from transformers.trainer_callback import ExportableState
 
 from ..errors import InvalidArgumentError
@@ -62,18 +65,42 @@ class LoaderStateCallback(TrainerCallback, ExportableState):
 
     def state(self) -> dict[str, Any]:
         """The state for a checkpoint."""
-        loader_state = None if self._loader is None else self._loader.state_dict()
-        return {"args": {}, "attributes": {"loader_state": loader_state}}
+        return _callback_state(None if self._loader is None else self._loader.state_dict())
 
     def on_train_begin(
         self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any
     ) -> None:
         """Loads the state of a resumed checkpoint."""
         self._loader = train_dataloader if _is_ours(train_dataloader) else None
-        stored = state.stateful_callbacks.setdefault(type(self).__name__, self.state())
+        # A checkpoint that is older than the callback has none.
+        stored = state.stateful_callbacks.setdefault(type(self).__name__, _callback_state(None))
         loader_state = stored["attributes"]["loader_state"]
         if self._loader is not None and state.global_step > 0 and loader_state is not None:
             self._loader.load_state_dict(loader_state)
+            _resumed.add(self._loader)
+        elif self._loader is not None:
+            _resumed.discard(self._loader)
+
+
+def _callback_state(loader_state: Any) -> dict[str, Any]:
+    return {"args": {}, "attributes": {"loader_state": loader_state}}
+
+
+_resumed: weakref.WeakSet[Any] = weakref.WeakSet()  # loaders at the place of a checkpoint
+
+
+def _rest_of(dataloader: Any, num_batches: int = 0) -> Any:
+    """What a Trainer reads of the epoch in which it resumes, from that batch on.
+
+    A loader at that batch is the rest itself.  accelerate would read it with a DataLoader of torch,
+    of which the loader's state and random numbers do not know.
+    """
+    if dataloader in _resumed and dataloader.state_dict()["position"] == num_batches:
+        return dataloader
+    return skip_first_batches(dataloader, num_batches)
+
+
+transformers.trainer.skip_first_batches = _rest_of  # the Trainer has no method for it
 
 
 class LoaderMixin(_Trainer):
@@ -129,7 +156,7 @@ class LoaderMixin(_Trainer):
         return self._even(test_dataset)
 
     def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
-        """As of the Trainer; a batch's loss is weighted by the number of rows in the loader's
+        """As in the Trainer; a batch's loss is weighted by the number of rows in the loader's
         batches."""
         with _eval_batch_size(self.args, getattr(dataloader, "batch_size", None)):
             return super().evaluation_loop(dataloader, *args, **kwargs)

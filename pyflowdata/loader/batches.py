@@ -18,13 +18,13 @@ from ..native import CData, ffi, lib
 from ..ragged import Ragged
 
 Array = npt.NDArray[Any]
-Batch = Array | Ragged  # of one blob
+Batch = Array | Ragged  # what one blob has
 
 _MOST_PLANS = 1000  # remembered; batches of a loader have few sizes
 _gc = ffi.gc  # all in C: no signal can come in between
 _release, _buffer, _ndarray, _NULL = lib.pfd_batch_release, ffi.buffer, np.ndarray, ffi.NULL
-# Reads all of a pfd_batch at once: its fields in their order.
-_FIELDS = ffi.typeof("pfd_batch").fields
+# Reads the first fields of a pfd_batch at once; ledger.py has the others.
+_FIELDS = ffi.typeof("pfd_batch").fields[:4]
 _read_batch = struct.Struct(
     "@" + "".join({"void *": "P", "int64_t": "q"}[field.type.cname] for _, field in _FIELDS)
 ).unpack_from

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
@@ -16,16 +17,17 @@ from typing import (
     overload,
 )
 
-from ..errors import InvalidArgumentError, WrongUseError, shown
+from ..errors import InvalidArgumentError, WrongUseError, printable, shown
 from ..insight.at_end import check_report_variable
 from ..native.calls import inside
 from ..nodes import Blob
 from ..nodes.argument_hints import refuse_arguments
-from ..words.html_text import Html, joined, note, table, title
+from ..words.html_text import Html, element, note, table, title
 from ..words.plain_text import size
 from .batches import Array
 from .epochs import Batches
 from .iterator_hook import hooked
+from .ledger import MOVE
 from .loader import Loader
 from .loader_arguments import arrange
 from .open_loader import OpenLoader
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..insight.report import Report
-
-__all__ = ["DataLoader"]
 
 
 # ---- In notebooks -------------------------------------------------------------------------------
@@ -57,7 +57,8 @@ def _loader_html(
         facts: Lines below the tables.
         life: "open", "closed" or "forked".
     """
-    return joined(
+    return element(
+        "div",
         title("DataLoader" if life == "open" else f"DataLoader, {life}"),
         table([_blob_row(blob) for blob in blobs[:_MOST_ROWS]], ("blob", "dtype", "shape")),
         _rest(len(blobs), "blobs"),
@@ -98,6 +99,7 @@ class _Options(TypedDict, total=False):
     memory_budget: int | None
     zip: Literal["strict", "shortest"]
     share: tuple[int, int] | None
+    ledger: str | os.PathLike[str] | None
 
 
 class DataLoader(Loader[BatchT]):
@@ -163,6 +165,7 @@ class DataLoader(Loader[BatchT]):
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
         share: tuple[int, int] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
         **others: object,
     ) -> None:
         """Opens the readers, and starts making batches ahead.
@@ -181,6 +184,8 @@ class DataLoader(Loader[BatchT]):
             share: (i, n): only steps i, i + n and so on of each epoch, for n loaders that take
                 turns.  None: in a worker process of torch.utils.data.DataLoader its number and that
                 of the workers, unless the readers have rank=0, world_size=1; elsewhere all steps.
+            ledger: A directory, where a file notes which batches are delivered, for `pyflowdata
+                audit`.  None: as PYFLOWDATA_LEDGER says; "": nothing is noted.
 
         Raises:
             InvalidArgumentError: An argument is invalid, or the readers do not match; or, in a
@@ -193,7 +198,9 @@ class DataLoader(Loader[BatchT]):
         refuse_arguments(others, "DataLoader", _Options.__annotations__)
         check_report_variable()
         wanted, form = arrange(blobs)
-        self._opened = OpenLoader(wanted, form, num_threads, prefetch, memory_budget, zip, share)
+        self._opened = OpenLoader(
+            wanted, form, num_threads, prefetch, memory_budget, zip, share, ledger
+        )
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -282,6 +289,7 @@ class DataLoader(Loader[BatchT]):
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
             cursor.go(epoch, position)
+            self._opened.note(MOVE, epoch, position)
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
@@ -371,7 +379,10 @@ class DataLoader(Loader[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The last started epoch; before any, the one that the first iter() starts."""
+        """The epoch that was started last.  After a finished loop it is still that of this loop,
+        0 after the first, while state_dict()["epoch"] is already the next one.  Before the first
+        iter(), also after load_state_dict(), it is the epoch of the next batch: a resumed run
+        loops over `range(loader.epoch, epochs)`."""
         cursor = self._opened.cursor
         return cursor.epoch if cursor.started is None else cursor.started
 
@@ -412,7 +423,8 @@ class DataLoader(Loader[BatchT]):
     def __repr__(self) -> str:
         parts = [*map(str, self.readers), self._opened.rank, self._settings()]
         parts[-1] += "" if self.is_open else f", {self._opened.life}"
-        return f"DataLoader({', '.join(blob.name for blob in self.blobs)}; {'; '.join(parts)})"
+        names = printable(", ".join(blob.name for blob in self.blobs))
+        return f"DataLoader({names}; {'; '.join(parts)})"
 
     def _settings(self) -> str:
         share = self._opened.share
@@ -421,7 +433,6 @@ class DataLoader(Loader[BatchT]):
         return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._opened.handle)}"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
         settings = (self._opened.rank, self._settings())
         return _loader_html(self.blobs, self.readers, settings, self._opened.life)
 
@@ -436,8 +447,10 @@ class DataLoader(Loader[BatchT]):
         """Stops the threads and closes the files.  Held arrays stay valid, and state, counters and
         skipped records can still be read.
 
-        Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
-        a function that the loader calls, it returns at once, and the threads stop soon after.
+        It waits for the calls of this loader that other threads are in.  One that waits for a batch
+        gets a CancelledError; a trace that is being written is completed.  Closing twice is
+        allowed.  In a function that the loader calls, it returns at once, and the threads stop soon
+        after.
 
         Raises:
             FileError: A trace that is on cannot be written; the loader is closed.

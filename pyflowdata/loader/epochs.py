@@ -1,4 +1,4 @@
-"""Where a loader is, and its iterators, each over one epoch or over all epochs."""
+"""The place of a loader, and its iterators, each over one epoch or over all epochs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..errors import CancelledError, InvalidArgumentError, shown
 from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
+from .ledger import END
 from .reader_advice import advise_on_orders
 from .shares import Share
 from .state import LAST_EPOCH
@@ -25,7 +26,7 @@ _next = lib.pfd_loader_next
 
 @dataclass(slots=True)
 class Cursor:
-    """Where a loader is.
+    """The place of a loader.
 
     Attributes:
         num_batches: Batches of an epoch, of all shares; below 0: not known.
@@ -139,7 +140,7 @@ class Batches(Iterator[BatchT]):
         self._number = number
         self._endless = endless
         self._over = False
-        # It starts within an epoch, and has not delivered a batch.
+        # Whether this starts within an epoch, and has not delivered a batch.
         self._resumes = loader.cursor.position > 0 and not loader.cursor.stays_in_epoch
 
     def __next__(self) -> BatchT:
@@ -209,6 +210,7 @@ class Batches(Iterator[BatchT]):
         # starts, as for counted readers.  Other shares may have batches of this one left.
         is_over = self._resumes and cursor.share.count == 1
         goes_on, self._resumes = self._endless or is_over, False
+        self._loader.note(END, cursor.epoch, cursor.position)
         if goes_on:
             _check_epoch(cursor.epoch + 1)
             advise_on_orders(self._loader.repeating)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ..errors import Error, WrongUseError
 from ..insight.stats import read_stats
-from ..native import CData, exception, lib, new_error
 from ..words import remedies
 from ..words.remedies import did_you_mean
 from .open_loader import OpenLoader, open_loader_of
+from .opening import read_skipped
 
 if TYPE_CHECKING:
     from ..insight.speed import Ceiling, Speed
@@ -55,7 +55,7 @@ _METHODS = {
     "epochs": "use loader.epoch",
     "prefetch_factor": "use loader.prefetch",
     "reset": f"{_LOOP}, which starts the next epoch, or loader.seek(0)",
-    "set_epoch": "each iteration is the next epoch, in an order of its own by shuffle=True; "
+    "set_epoch": "each iteration is the next epoch, in its own order by shuffle=True; "
     "loader.seek(0, epoch=n) goes to another",
     "take": "use itertools.islice(loader, n)",
     "timeout": "a long wait gives a StallWarning",
@@ -100,15 +100,6 @@ def _getattr(self: Any, name: str) -> NoReturn:
 
 BatchT = TypeVar("BatchT", covariant=True)
 LoaderT = TypeVar("LoaderT", bound="Loader[Any]")
-
-
-def _read_skipped(handle: CData) -> list[Error]:
-    """The records that a loader left out, as exceptions."""
-    found: list[Error] = []
-    err = new_error()
-    while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
-        found.append(exception(err.status, err))
-    return found
 
 
 class Loader(Generic[BatchT]):
@@ -218,6 +209,7 @@ class Loader(Generic[BatchT]):
             thread_seconds, idle_seconds: Time of all threads together, and the part without work.
             slot_bytes: Memory of all slots, with ragged values.
             read_bytes: Read from files that are not mapped, also to index them.
+            retries: Calls of the system that failed for a moment, and were tried again.
             cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
                 processor, and how often they waited for a page of a mapped file; 0 where the
                 system does not say.
@@ -258,7 +250,7 @@ class Loader(Generic[BatchT]):
 
         The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
         counts all."""
-        return _read_skipped(self._of_this_process().handle)
+        return read_skipped(self._of_this_process().handle)
 
     def _of_this_process(self) -> OpenLoader:
         opened = open_loader_of(self)

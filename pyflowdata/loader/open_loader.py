@@ -25,14 +25,21 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..native import CData, check, exception, ffi, lib, new_error
+from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from .batches import Batch, BatchArrays
 from .epochs import Cursor
-from .opening import open_handle, rank_of, read_info, read_readers
-from .reader_advice import advise_on_batches, repeating_orders, warn_of_readers
+from .graph_digest import Graph
+from .ledger import LOAD, SEEK, STATE, Ledger, NotedArrays, directory_of
+from .opening import is_in_pause, open_handle, rank_of, read_info, read_readers
+from .reader_advice import (
+    advise_on_batches,
+    repeating_orders,
+    warn_of_equal_orders,
+    warn_of_readers,
+)
 from .shares import find_share
 from .state import Reader, make_state, read_state
 
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
 
 # ---- The end of a process, and forks ------------------------------------------------------------
 
-open_loaders: weakref.WeakSet[OpenLoader] = weakref.WeakSet()  # of this process
+open_loaders: weakref.WeakSet[OpenLoader] = weakref.WeakSet()  # this process has
 
 
 def _close_all() -> None:
@@ -149,7 +156,6 @@ class Observation:
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
-        """As `DataLoader.count_copy`."""
         _check_count("seconds", seconds)
         _check_count("size", size)
         if not isinstance(device, str):
@@ -247,9 +253,10 @@ class OpenLoader:
         info: The `pfd_loader_info` from when it was opened.
         err: The `pfd_error *` of the thread that has the turn.
         arrays: Makes the arrays of batches.
+        ledger: Notes what is delivered; None: nothing is noted.
         turns: Whose turn it is.
         cursor: Where it is.
-        readers: As of DataLoader.
+        readers: As in DataLoader.
         rank: Rank and world size in words.
         observation: What is seen of it besides batches.
         repeating: Readers that have the same order in each epoch, for a warning.
@@ -265,8 +272,10 @@ class OpenLoader:
         memory_budget: int | None,
         zip: str,
         share: tuple[int, int] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         """Args: blobs and form as of arrange(), the others as of DataLoader."""
+        directory = directory_of(ledger)
         self.blobs, self.form = tuple(blobs), form
         self.life = "open"
         self.turns = Turns()
@@ -278,11 +287,13 @@ class OpenLoader:
         open_loaders.add(self)
         self.info = read_info(self.handle)
         self.cursor = Cursor(self.info.num_batches, self.share)
-        self.arrays = BatchArrays(blobs, self.info)
         self.rank = rank_of(blobs)
         self.readers = read_readers(self.handle, self.info.num_readers)
+        self.ledger = Ledger(directory, self._ledger_header()) if directory else None
+        self.arrays = self._arrays()
         self.observation = Observation(self)
         warn_of_readers(self.readers)
+        warn_of_equal_orders(blobs)
         advise_on_batches(blobs, self.readers)
         self.repeating = repeating_orders(blobs, self.readers)
 
@@ -333,6 +344,8 @@ class OpenLoader:
             status = lib.pfd_loader_seek(self.handle, cursor.epoch, cursor.position, self.err)
         if status < 0:
             raise self.failure(status)
+        if self.ledger is not None and not self.ledger.is_paused:
+            self.ledger.note(SEEK, cursor.epoch, cursor.position)
         cursor.must_seek = False
 
     def read_rows(self, positions: Iterable[SupportsIndex], epoch: int) -> Any:
@@ -364,12 +377,13 @@ class OpenLoader:
 
     def state_at(self, epoch: int, position: int) -> dict[str, Any]:
         """As DataLoader.state_dict(), of the place before this batch."""
-        return make_state(epoch, position, self.readers, self._pasts(epoch, position))
+        self.note(STATE, epoch, position)
+        return make_state(epoch, position, self.readers, self._pasts(epoch, position), self._graph)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(), in a turn of this thread."""
         self.check_life()
-        place = read_state(state, self.readers, self._pasts, self.cursor.num_batches)
+        place = read_state(state, self.readers, self._pasts, self.cursor.num_batches, self._graph)
         for index, seed in enumerate(place.seeds):
             if self.readers[index].seed != seed:
                 status = lib.pfd_loader_set_seed(self.handle, index, seed, self.err)
@@ -380,9 +394,15 @@ class OpenLoader:
             for reader, seed in zip(self.readers, place.seeds, strict=True)
         )
         self.cursor.go(place.epoch, place.position)
+        self.note(LOAD, place.epoch, place.position, *place.seeds)
+
+    @functools.cached_property
+    def _graph(self) -> Graph:
+        formed = self.form(list(self.blobs))  # type: ignore[arg-type]
+        return Graph(self.blobs, [*formed] if isinstance(formed, dict) else None)
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
-        """For each reader, a hash of what may change from this batch on; 0 for most readers."""
+        """A hash for each reader of what may change from this batch on; 0 for most readers."""
         handle, count = self.handle, len(self.readers)
         return [lib.pfd_loader_get_past(handle, i, epoch, position) for i in range(count)]
 
@@ -393,13 +413,54 @@ class OpenLoader:
         err = new_error()
         check(lib.pfd_loader_pause_counts(self.handle, 1, err), err)
         try:
-            self.cursor.lease = None  # what is done here does not end a sink
+            self.cursor.lease = None  # what a `with` block does ends no sink
             self.repeating = ()  # the warning is for epochs that the program repeats
+            paused = self._pause_ledger(True)
             yield
         finally:
+            self._pause_ledger(paused)
             lib.pfd_loader_pause_counts(self.handle, 0, err)
             self.cursor.go_back(kept)
             self.repeating = repeating
+
+    # ---- The ledger ---------------------------------------------------------------------------
+
+    def note(self, kind: int, epoch: int, position: int, *others: int) -> None:
+        """Notes a moment in the ledger, if there is one."""
+        if self.ledger is not None and not self.ledger.is_paused:
+            self.ledger.note(kind, epoch, position, *others)
+
+    def take_back(self, epoch: int, position: int) -> None:
+        """Says that batches from this place on were taken ahead, and reached no step."""
+        self.note(SEEK, epoch, position)
+
+    def _pause_ledger(self, is_paused: bool) -> bool:
+        """Returns whether it was paused before."""
+        if self.ledger is None:
+            return False
+        before, self.ledger.is_paused = self.ledger.is_paused, is_paused
+        return before
+
+    def _arrays(self) -> BatchArrays:
+        if self.ledger is None:
+            return BatchArrays(self.blobs, self.info)
+        return NotedArrays(self.blobs, self.info, self.ledger, self.handle)
+
+    def _ledger_header(self) -> dict[str, Any]:
+        """Whose ledger it is."""
+        first, rows = self.readers[0], [reader.steps.rows for reader in self.readers]
+        return {
+            "state": make_state(0, 0, self.readers, self._pasts(0, 0), self._graph),
+            "seeds": [None if one.shuffle == "none" else one.seed for one in self.readers],
+            "rank": first.rank,
+            "world_size": first.world_size,
+            "share": [self.share.index, self.share.count],
+            "records": first.records,
+            "rows": -1 if min(rows) < 0 or self.cursor.num_batches < 0 else min(rows),
+            "steps": self.cursor.num_batches,
+            "batch_size": first.batch_size,
+            "fields": [blob.name for blob in self.blobs][:100],
+        }
 
     # ---- Files --------------------------------------------------------------------------------
 
@@ -408,31 +469,40 @@ class OpenLoader:
         readers'."""
         self.check_life()
         paths: list[str] = []
-        while (path := lib.pfd_loader_file(self.handle, reader, len(paths))) != ffi.NULL:
-            paths.append(os.fsdecode(ffi.string(path)))
+        while (path := file_path(self.handle, reader, len(paths))) is not None:
+            paths.append(path)
         return paths
 
-    def first_records(self, count: int, reader: int = 0) -> list[int]:
-        """The number, as in "id", of the first record of each of `count` files: records lie in
-        the order of the files."""
+    def first_records(self, count: int) -> list[int]:
+        """The number, as in "id", of the first record of each of `count` files of the first
+        reader: records lie in the order of the files."""
+        self.check_life()
         found, err = ffi.new("int64_t *"), new_error()
         firsts = []
         for index in range(count):
-            check(lib.pfd_loader_first_record(self.handle, reader, index, found, err), err)
+            self._check(lib.pfd_loader_first_record(self.handle, 0, index, found, err), err)
             firsts.append(int(found[0]))
         return firsts
 
-    def file_of_record(self, file: int, ordinal: int, reader: int = 0) -> str:
-        """The path of the file that has the record with an "id"; of a folder, one in it."""
+    def file_of_record(self, file: int, ordinal: int) -> str:
+        """The path of the file that has the record of the first reader with an "id"; of a folder,
+        one in it."""
+        self.check_life()
         place = new_error()
-        check(lib.pfd_loader_locate(self.handle, reader, file, ordinal, place), place)
+        self._check(lib.pfd_loader_locate(self.handle, 0, file, ordinal, place), place)
         return os.fsdecode(ffi.string(place.file))
+
+    def _check(self, status: int, err: CData) -> None:
+        """As check(), of a call that another thread may have ended by closing the loader."""
+        if status < 0:
+            self.check_life()
+        check(status, err)
 
     # ---- Life ---------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed, and this process opened it."""
+        """Whether the loader was not closed, and this process opened it."""
         return self.life == "open"
 
     def check_life(self) -> None:
@@ -454,7 +524,10 @@ class OpenLoader:
         if self.is_open:
             self.life = "closed"
             open_loaders.discard(self)
-            if threading.get_ident() in inside:  # a thread of the loader cannot wait for itself
+            if self.ledger is not None:
+                self.ledger.close(*self.cursor.consumed())
+            # A thread of the loader cannot wait for itself.
+            if threading.get_ident() in inside or is_in_pause():
                 threading.Thread(target=self._stop, name="pyflowdata close").start()
             else:
                 self._stop()
@@ -470,6 +543,7 @@ class OpenLoader:
     def forget(self) -> None:
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self.turns = Turns()
+        self.ledger = None  # the parent's
         self.life = "forked"
 
 

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from types import FrameType
+from typing import Any
+
+from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
-from ..nodes.in_use import InUse
+from ..nodes.python_ops import InUse
 from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
-from ..native import CData, check, ffi, lib, new_error, new_struct, text
+from ..native import CData, check, exception, ffi, lib, new_error, new_struct, text
+from ..native.calls import interrupts
 from .shares import Share
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
+
+
+def _look_for_signals(_unused: CData) -> int:
+    """Called by C in the main thread, in a pause: Python runs the handlers of signals here."""
+    return 0
+
+
+def is_in_pause() -> bool:
+    """Whether the caller is such a handler, so that a call of C waits further out."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not _look_for_signals.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _end_pause(_type: Any, failure: Any, _trace: Any) -> int:
+    """Keeps what a handler raised, for the caller of C."""
+    interrupts[threading.get_ident()] = failure
+    return 1
+
+
+_IS_INTERRUPTED = ffi.callback("int32_t(void *)", _look_for_signals, onerror=_end_pause, error=1)
 
 
 def _whole(name: str, value: object, bits: int, or_text: str = "") -> int:
@@ -38,7 +65,7 @@ def _whole(name: str, value: object, bits: int, or_text: str = "") -> int:
 
 
 def _tuned(name: str, value: object) -> int:
-    """The same of an option that may be "auto"."""
+    """An option as C takes it, which may be "auto"."""
     if isinstance(value, str) and value == "auto":
         automatic: int = lib.PFD_AUTO
         return automatic
@@ -63,6 +90,7 @@ def open_handle(
     options.zip = _ZIP[rule]
     options.share, options.num_shares = share.index, share.count
     options.has_peers = has_peers()
+    options.is_interrupted = _IS_INTERRUPTED
     for node in reader_nodes(blobs):
         check_is_batched(node)
     prepare_tables(blobs)
@@ -194,6 +222,7 @@ def _read_reader(handle: CData, index: int) -> Reader:
         rank=info.rank,
         world_size=info.world_size,
         left_out=info.left_out,
+        notices=tuple(line for line in text(info.notice).split("\n") if line),
         index=Index(
             path=os.fsdecode(ffi.string(info.index_path)),
             bytes=info.index_bytes,
@@ -201,6 +230,15 @@ def _read_reader(handle: CData, index: int) -> Reader:
             is_new=info.indexes_built > 0,
         ),
     )
+
+
+def read_skipped(handle: CData) -> list[Error]:
+    """The latest records that a loader left out, as exceptions."""
+    found: list[Error] = []
+    err = new_error()
+    while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
+        found.append(exception(err.status, err))
+    return found
 
 
 def _read_spec(info: CData) -> dict[str, str]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..errors import Error
 from ..insight.counters import DataFacts
 from ..nodes import Blob, Node
-from ..nodes.in_use import nothing_in_use
+from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import nodes_of, reader_nodes, with_reader_attrs
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
@@ -33,7 +33,7 @@ Numbers = npt.NDArray[np.int64]
 
 _MOST_BATCHES = 64
 _MOST_POINTS = 4000
-_LEAST_BATCHES = 8  # of large ones
+_LEAST_BATCHES = 8  # enough, where they are large
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 5000
 _MOST_CANDIDATES = 4
@@ -104,7 +104,7 @@ def _runs_python(node: Node) -> bool:
 
 
 def _label_blobs(blobs: Sequence[Blob], node: Node) -> list[Blob]:
-    """Those of one whole number a row that cost little to compute; likely names come first."""
+    """The blobs of one whole number a row that cost little; likely names come first."""
     found = [
         blob
         for blob in dict.fromkeys(blobs)
@@ -134,7 +134,7 @@ def _read(
     end = time.monotonic() + seconds
     rows: list[Numbers] = []
     values: list[list[Numbers]] = [[] for _ in labels]
-    with loader_class((ids, *labels), num_threads=1, prefetch=1) as loader:
+    with loader_class((ids, *labels), num_threads=1, prefetch=1, ledger="") as loader:
         open_loader_of(loader).observation.drop_report_at_end()
         loader.seek(0, epoch=epoch)
         for batch in loader:

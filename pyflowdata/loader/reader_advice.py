@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from ..native.calling_line import is_ours, warn_program_once
+from ..native import lib
 from ..nodes import Blob, Node
-from ..nodes.node import reader_nodes
+from ..nodes.node import nodes_of, reader_nodes
 from ..words.plain_text import counted
+from .graph_digest import draws_at_random
 from .state import Reader
 
 
@@ -68,8 +70,11 @@ def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
 
 
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
-    """Warns of attrs of readers that do not go together, or not with the number of ranks."""
+    """Warns of attrs of readers that do not go together, or not with the number of ranks, and of
+    what the readers found."""
     for reader in readers:
+        for notice in reader.notices:
+            _warn_of(reader, notice, f"{notice}.")
         shuffled = reader.spec.get("random_shuffle")
         if reader.spec.get("shuffle_after_epoch") == "true" and shuffled == "false":
             _warn_of(
@@ -86,6 +91,50 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
                 "all have the same order. Give a seed.",
             )  # fmt: skip
     _warn_of_unpaired(readers)
+
+
+def warn_of_equal_orders(blobs: Iterable[Blob]) -> None:
+    """Warns of a mix, concat and so on of two views that have the records of one data set in the
+    same random order: an order depends on what its view is, and not on what is beside it."""
+    for node in nodes_of(blobs):
+        count = node.values.get("num_sources")
+        if isinstance(count, int) and node.op.is_view and node.op.name != "ZipDataset":
+            width = len(node.inputs) // count
+            starts = [node.inputs[i * width].node for i in range(count)]
+            seen: dict[object, Node] = {}
+            for view in [one for start in starts for one in _random_views(start)]:
+                other = seen.setdefault(_order_of(view), view)
+                if other is not view:
+                    _warn_of_equal(node, view)
+
+
+def _random_views(node: Node) -> list[Node]:
+    """The views on the way from a node to its reader that draw random numbers."""
+    found = []
+    while node.inputs and not node.op.is_reader:
+        if draws_at_random(node):
+            found.append(node)
+        node = node.inputs[0].node
+    return found
+
+
+def _order_of(view: Node) -> object:
+    """Equal for views that draw the same records in the same order."""
+    reader = view.inputs[0].node
+    while reader.inputs:
+        reader = reader.inputs[0].node
+    return view.op.name, view.name, lib.pfd_node_attrs_hash(view.handle), reader
+
+
+def _warn_of_equal(node: Node, view: Node) -> None:
+    warn_program_once(
+        ("equal orders", node.op.name, view.op.name),
+        UserWarning(
+            f"{node.op.name}: two of its data sets are the same records in the same random order, "
+            f"by {view.op.name}: an order depends on its seed and attrs, and not on its place in "
+            "the graph. Give one of the two another seed=."
+        ),
+    )
 
 
 def _warn_of(reader: Reader, what: str, text: str) -> None:
@@ -115,7 +164,7 @@ def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
         ("unpaired", names),
         UserWarning(
             f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
-            "in an order of its own. For rows that belong together give them the same order_key; "
-            "otherwise give each a key of its own."
+            "in its own order. For rows that belong together give them the same order_key; "
+            "otherwise give each its own key."
         ),
     )

@@ -1,4 +1,4 @@
-"""Which steps of an epoch a loader delivers, where several loaders take them in turn.
+"""The steps of an epoch that a loader delivers, where several loaders take them in turn.
 
 torch.utils.data.DataLoader takes a batch of each of its worker processes in turn.  Worker i of n
 delivers steps i, i + n and so on, whole batches as they are: together they are the batches of one

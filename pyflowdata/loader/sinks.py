@@ -4,7 +4,7 @@
     losses = run()                     # what 100 calls of step(batch) returned
 
 Between two steps the calling thread takes a batch from the queue, and does nothing else for the
-loader.  A HandOver brings batches to a device, or leaves them as NumPy arrays.
+loader.  A Transfer brings batches to a device, or leaves them as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ from .open_loader import open_loader_of
 if TYPE_CHECKING:
     from ..insight.report import Report
 
-__all__ = ["HandOver", "OnHost", "Sink"]
-
-
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
@@ -42,7 +39,7 @@ _RECENT = 10
 _SIGNALS_SECONDS = 0.05  # the longest wait for the thread's end without a check for signals
 
 
-class HandOver(Protocol):
+class Transfer(Protocol):
     """Brings batches to where steps use them.  str() says where that is."""
 
     def send(self, batch: Any) -> Any:
@@ -93,7 +90,7 @@ class _Filler:
     """
 
     def __init__(
-        self, loader: DataLoader[Any], begin: Callable[[], Iterator[Any]], hand_over: HandOver,
+        self, loader: DataLoader[Any], begin: Callable[[], Iterator[Any]], hand_over: Transfer,
         counters: _Counters, queue: int, lease: Lease, turn: threading.Lock,
         batches: Iterator[Any] | None,
     ) -> None:  # fmt: skip
@@ -141,7 +138,7 @@ class _Filler:
         begin = _clock()
         with self._opened.lent() as cursor:
             if self._lease.over is not None:
-                self.stop()  # it came before this thread was known
+                self.stop()  # the end came before this thread was known
             if self.is_stopped:
                 return False  # the loader may be in other hands
             kind, batch = self._fetch(cursor)
@@ -186,6 +183,7 @@ class _Filler:
         try:
             cursor.lease = None  # who else moves the loader ends the sink
             if place is not None:
+                self._opened.take_back(*place)
                 self._loader.seek(place[1], epoch=place[0])
             return self._begin()
         finally:
@@ -216,7 +214,7 @@ class Sink(Generic[ResultT]):
         step: Callable[[Any], ResultT],
         sink_size: int,
         queue: int,
-        hand_over: HandOver,
+        hand_over: Transfer,
         begin: Callable[[], Iterator[Any]] | None = None,
         stacked: int = 1,
     ) -> None:
@@ -284,7 +282,9 @@ class Sink(Generic[ResultT]):
             # A signal may come at any time, also where another one is dealt with: unless a call
             # comes to an end that says otherwise, the next one begins with a new queue.
             goes_on, self._goes_on = self._goes_on, False
-            self._run(self._next_filler() if goes_on else self._start(None))
+            if not goes_on or self._has_failed:
+                self._start(self._filler.batches if goes_on else None)
+            self._run(self._filler)
             self._goes_on = True
             return self.results
         except BaseException:
@@ -343,7 +343,7 @@ class Sink(Generic[ResultT]):
 
     # ---- The thread ---------------------------------------------------------------------------
 
-    def _start(self, batches: Iterator[Any] | None) -> _Filler:
+    def _start(self, batches: Iterator[Any] | None) -> None:
         """A new queue and thread in place of the earlier ones; batches: as of _Filler."""
         self._lease.stop()
         self._has_failed, self._is_first = False, True
@@ -351,11 +351,7 @@ class Sink(Generic[ResultT]):
             self._loader, self._begin, self._hand_over, self._counters, self._queue, self._lease,
             self._turn, batches,
         )  # fmt: skip
-        filler.start()  # it is known before: a signal at any time leaves none that cannot be ended
-        return filler
-
-    def _next_filler(self) -> _Filler:
-        return self._start(self._filler.batches) if self._has_failed else self._filler
+        filler.start()  # the lease knows it before: a signal leaves no thread that nobody can end
 
     def _cancelled(self) -> CancelledError:
         return CancelledError(self._lease.over or CLOSED)

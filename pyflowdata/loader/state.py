@@ -10,20 +10,25 @@ refused; the error names the readers that differ, but not their attrs.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, printable, shown
 from .epoch_steps import EpochSteps
+from .graph_digest import Graph, short_hash
 
 
 # ---- What all states have -----------------------------------------------------------------------
 
+VERSION = 2
+_FORMER_VERSION = 1  # it had no digests of nodes and no checksum
+
 # The key that only the states of a kind of loader have -> the loader in words.
 _KINDS = {"readers": "a loader of readers", "order": "a loader of a torch dataset"}
+# The same key -> the keys without which a state was not read as it was saved.
+_CHECKED = {"readers": ("check", "nodes", "sum"), "order": ("sum",)}
 
 
 def malformed(what: str) -> InvalidArgumentError:
@@ -53,12 +58,11 @@ def whole(
     return int(value)
 
 
-def as_state(state: object, version: int, kind: str) -> Mapping[str, Any]:
+def as_state(state: object, kind: str) -> Mapping[str, Any]:
     """The saved state, after its version and kind were checked.
 
     Args:
         state: What the user gives.
-        version: The version that this loader reads.
         kind: "readers" or "order": the key that the states of this loader have.
 
     Raises:
@@ -69,35 +73,84 @@ def as_state(state: object, version: int, kind: str) -> Mapping[str, Any]:
     if "version" not in state:
         raise malformed("it has no version")
     found = state["version"]
-    if type(found) is not int or found != version:
+    if type(found) is not int or found not in (_FORMER_VERSION, VERSION):
         raise InvalidArgumentError(
-            f"the state has version {shown(found)}; this pyflowdata reads version {version}"
+            f"the state has version {shown(found)}; this pyflowdata reads version {VERSION}, and "
+            f"{_FORMER_VERSION} of its former releases"
         )
     for other, loader in _KINDS.items():
         if other in state and kind not in state:
             raise InvalidArgumentError(
                 f"the state is of {loader}, and this is {_KINDS[kind]}; give each loader its own"
             )
+    if is_former(state) and "sum" in state:
+        raise malformed(f"its version {_FORMER_VERSION} had no checksum, and it has one")
+    for key in () if is_former(state) else _CHECKED[kind]:
+        if not isinstance(state.get(key), str):
+            raise malformed(f"{key} = {shown(state.get(key))}, which every state has, as a text")
     return state
 
 
-def refuse(differences: Sequence[str]) -> None:
+def refuse(differences: Sequence[str], remedy: str = "") -> None:
     """Raises InvalidArgumentError, with a list, where a state differs from the loader."""
     if differences:
-        raise InvalidArgumentError(
-            "the state belongs to another loader:" + "".join(f"\n  - {one}" for one in differences)
+        listed = "".join(f"\n  - {one}" for one in differences)
+        raise InvalidArgumentError(f"the state belongs to another loader:{listed}{remedy}")
+
+
+# What the checksum is of: not the facts that are compared with the loader anyway.
+_SUMMED = ("version", "epoch", "position", "seed", "check", "nodes")
+
+
+def _sum_of(state: Mapping[str, Any]) -> str:
+    readers = state.get("readers")
+    seeds = [one["seed"] for _, one in sorted(readers.items())] if readers else []
+    return short_hash(json.dumps([*(state.get(key) for key in _SUMMED), seeds]), 8)
+
+
+def with_sum(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state with its checksum."""
+    return {**state, "sum": _sum_of(state)}
+
+
+def is_former(state: Mapping[str, Any]) -> bool:
+    """Whether the state is of the version that saved no checksum: it is taken as it is."""
+    return bool(state["version"] == _FORMER_VERSION)
+
+
+def has_right_sum(state: Mapping[str, Any]) -> bool:
+    """Whether place and seeds, whose types were checked, are those that were saved."""
+    return is_former(state) or state["sum"] == _sum_of(state)
+
+
+def check_sum(state: Mapping[str, Any]) -> None:
+    """Refuses a state whose place or seeds are not those that were saved."""
+    if not has_right_sum(state):
+        raise malformed(
+            "its checksum is that of another epoch, position or seed; to go to another place, load "
+            "the state as it was saved, and then seek(position, epoch=epoch); to go on with "
+            "another seed, give it to the reader, and seek()"
         )
 
 
 # ---- States of readers --------------------------------------------------------------------------
 
 
-VERSION = 1
 LAST_EPOCH = 2**62
 
+_GO_ON = (
+    "\nto go on at this place all the same, with another order, other random numbers or other "
+    "data: seek(state['position'], epoch=state['epoch'])"
+)
+_BATCH_SIZE = (
+    "\na position counts batches: use the batch size of the state, or seek() to the batch that "
+    "begins where the records end that were delivered, position * batch_size of the state"
+)
 _LONGEST = 34  # characters that a text takes in JSON; a state must stay small
-_KEPT = 16  # of a longer one, besides its hash
-_WORDS_BYTES = 900  # of readers described in words; more are described by hashes
+_KEPT = 16  # a longer one keeps so many, and its hash
+_FORMER = ("extensions",)  # attrs in older states; the names of the files say more
+_STATE_BYTES = 999  # a state has no more, and the digests of its nodes take what is left
+_WORDS_BYTES = 850  # readers take so many in words, or are described by hashes
 
 
 @dataclass(frozen=True)
@@ -134,6 +187,8 @@ class Reader:
         left_out: Records of an epoch that last_batch leaves out, of all ranks; -1: not known, or
             not before an epoch has ended, see `stats()["left_out"]`.
         index: The index of the records.
+        notices: What its program should know, such as files that are left out of a folder; a
+            sentence without its period each, of which a warning was given.
     """
 
     name: str
@@ -150,6 +205,7 @@ class Reader:
     world_size: int
     left_out: int
     index: Index
+    notices: tuple[str, ...] = ()
 
     @property
     def shuffle(self) -> str:
@@ -172,17 +228,18 @@ class Reader:
         )
 
     def __str__(self) -> str:
-        return (
+        return printable(
             f"{self.name}: seed={self.seed}, shuffle={self.shuffle}, files={self.files}"
             f", batch_size={self.batch_size}"
             + (f", records={self.records}" if self.records >= 0 else "")
             + (f" ({self.left_out} left out)" if self.left_out > 0 else "")
             + (f", index={self.index.path}" if self.index.path else "")
+            + "".join(f"; {notice}" for notice in self.notices)
         )
 
 
 @dataclass(frozen=True)
-class Place:
+class StatePlace:
     """The content of a state for the loader that takes it.
 
     Attributes:
@@ -195,10 +252,6 @@ class Place:
     seeds: tuple[int, ...]
 
 
-def _hash(text: str, digits: int) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
-
-
 def _short(text: str) -> str:
     """A text of bounded length in JSON; different texts stay different."""
     if len(json.dumps(text)) <= _LONGEST + 2:
@@ -207,7 +260,7 @@ def _short(text: str) -> str:
         one if one.isascii() and one.isprintable() and one not in '"\\' else "?"
         for one in text[:_KEPT]
     )
-    return f"{kept}...#{_hash(text, 12)}"
+    return f"{kept}...#{short_hash(text, 12)}"
 
 
 def _in_words(reader: Reader) -> dict[str, Any]:
@@ -225,8 +278,8 @@ def _in_hashes(reader: Reader) -> dict[str, Any]:
     data = [reader.files, reader.bytes, reader.data]  # the records are counted from these
     return {
         "seed": reader.seed,
-        "spec": _hash(json.dumps(reader.spec, sort_keys=True), 8),
-        "data": _hash(json.dumps(data), 10),
+        "spec": short_hash(json.dumps(reader.spec, sort_keys=True), 8),
+        "data": short_hash(json.dumps(data), 10),
     }
 
 
@@ -245,7 +298,6 @@ def _by_name(
 
 
 def _describe(readers: Sequence[Reader], pasts: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """The readers in a state, by name."""
     described = _by_name(readers, pasts, _in_words)
     if len(json.dumps(described)) <= _WORDS_BYTES:
         return described
@@ -253,21 +305,23 @@ def _describe(readers: Sequence[Reader], pasts: Sequence[int]) -> dict[str, dict
 
 
 def make_state(
-    epoch: int, position: int, readers: Sequence[Reader], pasts: Sequence[int]
+    epoch: int, position: int, readers: Sequence[Reader], pasts: Sequence[int], graph: Graph
 ) -> dict[str, Any]:
     """A state, made of dicts, strings and ints; `pasts` are those of the readers."""
     described = _describe(readers, pasts)
-    return {
+    state = {
         "version": VERSION,
         "epoch": epoch,
         "position": position,
         "readers": described,
         "check": _check_of(described),
     }
+    rest = len(json.dumps(with_sum({**state, "nodes": ""})))
+    return with_sum({**state, "nodes": graph.text(_STATE_BYTES - rest)})
 
 
 def _check_of(described: Mapping[str, Any]) -> str:
-    """A hash of the readers without their seeds, which may be changed by hand.
+    """A hash of the readers without their seeds, which says what a loader delivers.
 
     Some stores, such as torch.distributed.checkpoint, take a state apart and restore only the keys
     that the loader's present state has.  The hash shows when they left something out.
@@ -278,7 +332,7 @@ def _check_of(described: Mapping[str, Any]) -> str:
         if not isinstance(reader["spec"], str):
             facts[name]["spec"] = dict(reader["spec"])
     try:
-        return _hash(json.dumps(facts, sort_keys=True), 10)
+        return short_hash(json.dumps(facts, sort_keys=True), 10)
     except (TypeError, ValueError):
         raise malformed("'readers' holds something that is not of JSON") from None
 
@@ -292,10 +346,10 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
     for key in [*own, *(key for key in saved if key not in own)]:
         if key not in saved:
             found.append(f"{key} = {own[key]}, the state does not have it")
-        elif key not in own:
+        elif key not in own and key not in _FORMER:
             theirs = f"{_short(key)} = {_short(saved[key])}"
             found.append(f"{theirs} in the state, the loader does not have it")
-        elif saved[key] != own[key]:
+        elif key in own and saved[key] != own[key]:
             found.append(f"{key} = {own[key]}, in the state {_short(saved[key])}")
     return found
 
@@ -343,6 +397,29 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def _remedy(saved: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """What to do about a state that differs.  A position counts batches, so that it is another
+    place if the batch size is another one."""
+    both = [(saved[name]["spec"], own[name]["spec"]) for name in own if name in saved]
+    are_alike = all(
+        isinstance(before, str) or before.get("batch_size") == now["batch_size"]
+        for before, now in both
+    )
+    return _GO_ON if are_alike else _BATCH_SIZE
+
+
+def _graph_differences(state: Mapping[str, Any], graph: Graph) -> list[str]:
+    if not is_former(state):
+        return graph.differences(state["nodes"])
+    # The former version saved nothing about nodes, so that nothing can be compared.  But they gave
+    # numbers to views of one op, and the views after the first one now have another order.
+    return [
+        f"the graph has several views of {op} without names, and the state is of a version in "
+        "which their orders depended on each other"
+        for op in graph.renumbered
+    ]
+
+
 # ---- Reading a state ----------------------------------------------------------------------------
 
 
@@ -387,7 +464,8 @@ def read_state(
     readers: Sequence[Reader],
     pasts_at: Callable[[int, int], Sequence[int]],
     num_batches: int,
-) -> Place:
+    graph: Graph,
+) -> StatePlace:
     """The content of a saved state, after a check that it belongs to a loader with these readers.
 
     Args:
@@ -395,11 +473,12 @@ def read_state(
         readers: The readers of the loader.
         pasts_at: Gives the readers' pasts at an epoch and position.
         num_batches: Batches of an epoch; -1 if unknown.
+        graph: The nodes of the loader.
 
     Raises:
         InvalidArgumentError: The state is malformed, or differs; the text lists each difference.
     """
-    state = as_state(state, VERSION, "readers")
+    state = as_state(state, "readers")
     epoch, position = whole(state, "epoch", "", most=LAST_EPOCH), whole(state, "position", "")
     saved = _mapping(state, "readers", "")
     in_words = [_check_reader(saved, name) for name in saved]
@@ -407,7 +486,8 @@ def read_state(
         raise malformed("some of its readers have their attrs, others hashes")
     pasts = pasts_at(epoch, position)
     own = _by_name(readers, pasts, _in_words if all(in_words) else _in_hashes)
-    refuse(_differences(saved, own))
+    nodes = _graph_differences(state, graph) if has_right_sum(state) else []
+    refuse(_differences(saved, own) + nodes, _remedy(saved, own))
     if state.get("check", own_check := _check_of(saved)) != own_check:
         raise InvalidArgumentError(
             "the state belongs to another loader: it was saved with readers or attrs that this "
@@ -415,4 +495,5 @@ def read_state(
         )
     if 0 <= num_batches < position:
         raise malformed(f"position = {position}, but an epoch has {num_batches} batches")
-    return Place(epoch, position, tuple(int(saved[name]["seed"]) for name in own))
+    check_sum(state)
+    return StatePlace(epoch, position, tuple(int(saved[name]["seed"]) for name in own))

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from . import interrupt as interrupt  # first: it handles Ctrl-C while the rest is imported
+from . import starting as starting  # first: what ends a command while the rest is imported
 from ..errors import (
     CancelledError,
     CorruptDataError,
@@ -23,7 +23,7 @@ from ..errors import (
     UserFunctionError,
     shown,
 )
-from .calls import is_interrupt, kept, raised
+from .calls import is_interrupt, kept, raised, take_interrupt
 from .shared_library import BUILD_HINT, PACKAGE, Interface, declared, newer_source_hint
 from .shared_library import include_dir as include_dir
 
@@ -76,6 +76,8 @@ _REASONS: dict[int, Reason] = {
     lib.PFD_REASON_NO_RECORDS: "no-records",
     lib.PFD_REASON_REST_UNREADABLE: "rest-unreadable",
     lib.PFD_REASON_WORLD_SIZE: "world-size",
+    lib.PFD_REASON_TRANSIENT: "transient",
+    lib.PFD_REASON_ENVIRONMENT: "environment",
 }
 
 
@@ -84,8 +86,12 @@ def text(pointer: CData) -> str:
     return _bytes_at(pointer).decode("utf-8", "replace")
 
 
+def address_of(pointer: CData) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
 def text_value(pointer: CData) -> str:
-    """The same as a value: `encode()` makes the same bytes of it, which names of files can have."""
+    """The string as a value: `encode()` makes the same bytes again, also of names of files."""
     return _bytes_at(pointer).decode("utf-8", "surrogateescape")
 
 
@@ -142,9 +148,29 @@ def check(status: int, err: CData) -> None:
     """Raises if `status` is a failure."""
     if status < 0:
         failure = exception(status, err)
+        take_interrupt()
         if failure.__cause__ is not None and is_interrupt(failure.__cause__):
             raise failure.__cause__
         raise raised(failure)
+
+
+def file_path(loader: CData, reader: int, file: int) -> str | None:
+    """The path of a file of a reader of a `pfd_loader *`, by their numbers; None: there is none.
+
+    Raises:
+        CancelledError: The loader is closed, or another thread closes it.
+        UnsupportedError: It was opened before a fork.
+    """
+    room, size, err = 4096, ffi.new("int64_t *"), new_error()
+    while True:
+        path = ffi.new("char[]", room)
+        status = lib.pfd_loader_file(loader, reader, file, path, room, size, err)
+        check(status, err)
+        if status == lib.PFD_END:
+            return None
+        if size[0] <= room:
+            return os.fsdecode(ffi.string(path))
+        room = size[0]
 
 
 def _check_registry() -> None:

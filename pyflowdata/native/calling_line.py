@@ -22,7 +22,7 @@ def frames_of(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether it runs a function of this package."""
+    """Whether a frame runs a function of this package."""
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 
@@ -36,7 +36,7 @@ def calling_frame(frame: FrameType | None) -> FrameType | None:
 
 
 def warn_at(frame: FrameType, warning: Warning) -> None:
-    """Warns at the line where a frame is."""
+    """Warns at the line of a frame."""
     warnings.warn_explicit(
         warning,
         type(warning),
@@ -53,8 +53,9 @@ def warn_program_once(key: Hashable, warning: Warning) -> None:
     if key in _given:
         return
     _given.add(key)
-    main = sys._current_frames().get(threading.main_thread().ident or 0)
-    frame = calling_frame(sys._getframe()) or calling_frame(main)
+    frame = calling_frame(sys._getframe())
+    if frame is None:  # CPython 3.11 may crash in this call while a thread starts: so not before
+        frame = calling_frame(sys._current_frames().get(threading.main_thread().ident or 0))
     if frame is None:
         warnings.warn(warning, stacklevel=1)
     else:

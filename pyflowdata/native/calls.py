@@ -65,7 +65,8 @@ def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
         is_main: Whether this is the main thread; in other threads it is an ordinary exception,
             even if the main thread has got the same object before.
     """
-    _note(failure, "came_while_inside", is_main)
+    # A frozen class may refuse attributes.
+    BaseException.__setattr__(failure, "came_while_inside", is_main)
     if is_main:
         interrupts[threading.get_ident()] = failure
 
@@ -86,10 +87,6 @@ def raised(failure: BaseException) -> BaseException:
     KeyboardInterrupt or SystemExit."""
     cause = failure.__cause__
     return failure if cause is None or isinstance(cause, Exception) else cause
-
-
-def _note(failure: BaseException, name: str, value: bool) -> None:
-    BaseException.__setattr__(failure, name, value)  # a frozen class may refuse attributes
 
 
 def _forget() -> None:

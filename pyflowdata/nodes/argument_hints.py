@@ -16,7 +16,7 @@ from .registry import find_op
 
 # ---- Arguments of other libraries ---------------------------------------------------------------
 
-# Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do here.
+# Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do instead.
 
 _THREADS = "threads make the batches, flow.DataLoader(blobs, num_threads=4)"
 _NO_WORKERS = "leave it out, as threads make the batches and no workers are started"

@@ -81,7 +81,7 @@ def _plain(attr: Attr, value: object) -> Plain:
     if isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
-        number = operator.index(value)  # of an enum too
+        number = operator.index(value)  # an enum is an int, too
         if not -(2**63) <= number < 2**63:
             raise _refuse(attr, number, "a number of 64 bits")
         return number
@@ -178,6 +178,8 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
     if attr is None:
         return said  # the op refuses the name, and lists near ones
     try:
+        if attr.type.word == "float" and said.lstrip("-").isdecimal():
+            return int(said)  # max_skipped=1 is a number of records, 1.0 a share
         return attr.type.parse(said)
     except (ValueError, KeyError):
         raise InvalidArgumentError(
@@ -194,7 +196,6 @@ def found_values(node: CData) -> dict[str, Plain]:
 
 
 def _value_of(slot: CData) -> Plain:
-    """The value of a `pfd_attr_value`."""
     if slot.kind == lib.PFD_VALUE_BOOL:
         return bool(slot.i)
     if slot.kind == lib.PFD_VALUE_INT:

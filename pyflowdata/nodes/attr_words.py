@@ -12,7 +12,7 @@ from .objects import Object
 from .op_facts import Attr
 from .tables import Prepared, Table
 
-ORDER_KEY = "shuffle"  # of a shuffle that is given none
+ORDER_KEY = "shuffle"  # a shuffle has this one if none is given
 _FAR = 2**62  # numbers beyond it stand for the end
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 
 def identity(batch: Any) -> Any:
-    """The batch itself."""
     return batch
 
 

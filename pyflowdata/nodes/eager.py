@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 
 _NUMBERS = (bool, int, float, np.generic)
 _ARRAYS = (np.ndarray, *_NUMBERS, bytearray, memoryview, list, tuple)
-_PROTOCOLS = ("__array__", "__array_interface__")  # of other libraries' arrays
+_PROTOCOLS = ("__array__", "__array_interface__")  # arrays of other libraries have them
 _UINT8 = np.dtype(np.uint8)
 _MAX_DIMS: int = lib.PFD_MAX_DIMS
 _from_buffer = ffi.from_buffer
@@ -448,7 +448,7 @@ def _ragged_answer(call: CData, output: _Output, count: int | None) -> Any:
 # ---- Combinations that were used before ---------------------------------------------------------
 
 _kept: dict[Any, _Prepared] = {}
-_lock = threading.RLock()  # of changes to _kept; a signal handler may come in
+_lock = threading.RLock()  # for changes of _kept; a signal handler may come in
 
 
 def forget() -> None:
@@ -499,7 +499,9 @@ def _made(
     try:
         return _Prepared(op, name, values, types)
     except InvalidArgumentError as failure:
-        other = _varying(types) if op.is_whole_batch else types
+        other = types
+        if op.is_whole_batch:  # the first dimension of rows may vary
+            other = tuple((dtype, (-1, *shape[1:]) if shape else shape) for dtype, shape in types)
         if other != types:
             try:
                 return _Prepared(op, name, values, other)
@@ -508,11 +510,6 @@ def _made(
         if failure.attr is None and _are_rows(op, name, values, inputs):
             failure.message += f"; {ROWS_RULE}: list(array) has the rows of an array"
         raise
-
-
-def _varying(types: _Types) -> _Types:
-    """The types, if the first dimension of rows varies."""
-    return tuple((dtype, (-1, *shape[1:]) if shape else shape) for dtype, shape in types)
 
 
 def _are_rows(
@@ -609,7 +606,7 @@ def _fitted(
 
 
 def _is_small(value: object) -> bool:
-    """Whether it is an int of Python, or a list of such ints, in the range of int8."""
+    """Whether a value is an int of Python, or a list of such, in the range of int8."""
     numbers = value if type(value) is list else [value]
     return all(type(number) is int and -128 <= number < 128 for number in numbers)
 

@@ -16,7 +16,7 @@ from .registry import find_op
 
 # ---- Names of other libraries -------------------------------------------------------------------
 
-# Names of PyTorch, torchvision, tf.data, MindData and others -> what does the same here.
+# Names of PyTorch, torchvision, tf.data, MindData and others -> what does the same in this package.
 
 _GENERATOR = "GeneratorReader(source=dataset, fields=fields, batch_size=n)"
 _INTEGRATION = "from pyflowdata.integrations.{} import {}"
@@ -47,8 +47,8 @@ NAMES = {
     "ImageFolderDataset": "ImageFolderReader(folder, batch_size=n)",
     "IterableDataset": _GENERATOR,
     "JaxLoader": _INTEGRATION.format("jax", "JaxLoader"),
-    "JSONReader": "TextLineReader(files=files, batch_size=n)",
-    "JsonlReader": "TextLineReader(files=files, batch_size=n)",
+    "JSONReader": "JSONLinesReader(files=files, fields=['text:str'], batch_size=n)",
+    "JsonlReader": "JSONLinesReader(files=files, fields=['text:str'], batch_size=n)",
     "Lambda": remedies.OWN_OP,
     "MNIST": "IDXReader(files=images, labels=labels, batch_size=n)",
     "ManifestDataset": "ManifestReader(files=file, batch_size=n)",

@@ -20,10 +20,11 @@ from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error
 from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
 from .blob_hints import BlobHints
+from .objects import Identity, Object
 from .op_facts import Op
 from .registry import find_op, with_ports_of
 from .row_types import dtype_name, read_row_type
-from .sampled_attrs import Found, sampled_values, say_notes
+from .sampled_attrs import Found, has_types, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
 
@@ -32,6 +33,9 @@ from .world import World, find_world, is_left_open
 # Name of an op that no import of a module makes -> an object to pickle in its place: unpickled, it
 # makes the op and becomes its name.
 carried_ops: dict[str, object] = {}
+
+# Name of an op that is a Python function -> what the function is.
+identities: dict[str, Identity] = {}
 
 _MOST_NAMED = 12  # inputs in a message
 
@@ -60,8 +64,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "found", "handle", "inputs", "name", "notes", "op", "outputs", "sampled",
-        "values", "worlds",
+        "__weakref__", "found", "handle", "inputs", "name", "notes", "op", "outputs",
+        "sampled", "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
@@ -84,7 +88,9 @@ class Node:
         try:
             self.values = used = plain_values(op, values)
             listed = op.attr(op.outputs_attr)
-            is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
+            given = used.get(listed.name) if listed is not None else None
+            is_open = not given or (not inputs and not has_types(given))
+            is_left_out = listed is not None and listed.is_found and is_open
             seen = sampled_values(op, inputs, used) if is_left_out else {}
             sampled = plain_values(op, seen)
             self.values = used = {**used, **sampled}
@@ -94,7 +100,7 @@ class Node:
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
             self.found = (*sampled, *self.found)
-            self.sampled: Mapping[str, str] = {name: name for name in sampled}
+            self.sampled: Mapping[str, str] = {name: name for name in sampled if name not in values}
             self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
             if not is_left_out:
                 sampled_values(op, inputs, used)  # checks those that were given
@@ -155,6 +161,13 @@ class Node:
         self.op = with_ports_of(op, lib.pfd_node_op(self.handle))
         self.name = name or ""
         self.inputs = tuple(inputs)
+
+    @property
+    def identity(self) -> Identity | None:
+        """What the Python function is that the op is, or that a reader reads; None: there is none,
+        but an op in C."""
+        objects = [one for one in self.values.values() if isinstance(one, Object)]
+        return objects[0].identity if objects else identities.get(self.op.name)
 
     def __repr__(self) -> str:
         attrs = "".join(f", {name}={shown(value)}" for name, value in self.values.items())
@@ -269,8 +282,7 @@ class Blob(BlobHints):
         return f"Blob({self.name!r}, shape={self.shape}, dtype={dtype}, sbp={self.sbp!r})"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
-        from ..words.html_text import joined, table, title
+        from ..words.html_text import element, table, title
 
         size = "rows differ in size" if self.is_ragged else f"{self._row_bytes():,} a row"
         rows = [
@@ -278,7 +290,7 @@ class Blob(BlobHints):
             ("bytes", size),
             ("node", shown(self.node)),
         ]  # fmt: skip
-        return joined(title(f"Blob {self.name}"), table(rows))
+        return element("div", title(f"Blob {self.name}"), table(rows))
 
     def _row_bytes(self) -> int:
         return self.dtype.itemsize * math.prod(self.dense_row_shape)

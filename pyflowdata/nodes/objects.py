@@ -5,10 +5,29 @@ from __future__ import annotations
 import itertools
 import pickle
 import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 _numbers = itertools.count(1)
 _objects: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a Python function is, by which states compare it; also an object that yields samples.
+
+    Attributes:
+        digest: Gives the digest of its code, and of the values that it has now.
+        said: What it is called and where it is, as "jitter(), train.py:12".
+        draws: Whether it is given random numbers.
+        outputs: Names of its results; none for an object that yields samples.
+    """
+
+    digest: Callable[[], str]
+    said: str
+    draws: bool = False
+    outputs: tuple[str, ...] = ()
 
 
 class Object:
@@ -17,12 +36,14 @@ class Object:
     Attributes:
         value: The object.
         number: Valid as long as this lives.
+        identity: What it is, once a reader has checked that it is a source.
     """
 
-    __slots__ = ("__weakref__", "number", "value")
+    __slots__ = ("__weakref__", "identity", "number", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.identity: Identity | None = None
         self.number = next(_numbers)
         _objects[self.number] = self
 
@@ -40,10 +61,10 @@ class Object:
         return Object, (self.value,)
 
 
-def object_of(number: int) -> Any:
+def object_of(number: int) -> Object:
     """The object with a number.
 
     Raises:
         KeyError: There is no such object, or it was released.
     """
-    return _objects[number].value
+    return _objects[number]

@@ -12,18 +12,13 @@ from .op_facts import Op as RegisteredOp
 from .op_facts import Port
 from .registry import find_op, registered_ops
 
-# OneFlow's name of an attr -> the name here, for ops without an attr of the first name.  Here
-# `name` is that of a node, and dtypes have NumPy's names.
+# OneFlow's name of an attr -> the attr's name, for ops without an attr of the first name.  `name`
+# is otherwise that of a node, and dtypes have NumPy's names.
 _ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
 
 
-def _attr_name(op: RegisteredOp, name: str) -> str:
-    other = _ONEFLOW_ATTRS.get(name, name)
-    return other if op.attr(name) is None and op.attr(other) is not None else name
-
-
 def _without_seed(op: RegisteredOp, values: Mapping[str, object]) -> dict[str, object]:
-    """The attrs, without OneFlow's seed of an op: here ops draw by the seed of their reader."""
+    """The attrs, without OneFlow's seed of an op: ops draw by the seed of their reader."""
     if "has_seed" not in values or op.attr("has_seed") is not None:
         return dict(values)
     if values["has_seed"]:
@@ -82,7 +77,7 @@ class UserOpBuilder:
         self._inputs: dict[str, object] = {}
         self._outputs: list[str] = []
         self._attrs: dict[str, object] = {}
-        self._num_outputs: int | None = None  # of all that an attr names, where asked for
+        self._num_outputs: int | None = None  # all that an attr names, where asked for
 
     def Op(self, op_type_name: str) -> UserOpBuilder:
         """Chooses the op, in any spelling that the registry accepts.  Must be called first."""
@@ -146,7 +141,9 @@ class UserOpBuilder:
         `name` and `data_type` are accepted as OneFlow's names of `blob_name` and `dtype`, and
         `seed` without effect where `has_seed` is False."""
         op = self._chosen_op(f"Attr({attr_name!r})")
-        self._attrs[_attr_name(op, attr_name)] = attr_value
+        other = _ONEFLOW_ATTRS.get(attr_name, attr_name)
+        is_other = op.attr(attr_name) is None and op.attr(other) is not None
+        self._attrs[other if is_other else attr_name] = attr_value
         return self
 
     def Build(self) -> UserOp:

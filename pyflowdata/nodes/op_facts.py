@@ -39,11 +39,11 @@ def _elements(default: str) -> list[str]:
 
 
 def _ints(default: str) -> AttrValue:
-    return tuple(int(part) for part in _elements(default))
+    return tuple(map(int, _elements(default)))
 
 
 def _floats(default: str) -> AttrValue:
-    return tuple(float(part) for part in _elements(default))
+    return tuple(map(float, _elements(default)))
 
 
 def _strings(default: str) -> AttrValue:

@@ -174,7 +174,7 @@ def _field_hint(data: Records) -> str:
 
 
 def _is_blob(value: object) -> bool:
-    """Whether it is a Blob, or a list or tuple that starts with one."""
+    """Whether a value is a Blob, or a list or tuple that starts with one."""
     if isinstance(value, (tuple, list)) and value:
         value = value[0]
     return isinstance(value, Blob)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..errors import InternalError, InvalidArgumentError
-from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
+from ..native import CData, address_of, build_hint, check, encode, ffi, lib, new_error, text
 from .op_facts import Op, OpReader
 
 
@@ -74,15 +74,11 @@ _num_passed = 0  # ops of the registry that were read; there may be more now
 _lock = threading.Lock()
 
 
-def _address(op: CData) -> int:
-    return int(ffi.cast("uintptr_t", op))
-
-
 def _op_at(index: int) -> Op | None:
     op = lib.pfd_op_at(index)
     if op == ffi.NULL:
         return None
-    address = _address(op)
+    address = address_of(op)
     if address not in _read:
         origin, method = text(lib.pfd_op_origin(index)), text(lib.pfd_op_method(index))
         _read[address] = _read_op(op, origin, method)
@@ -107,13 +103,13 @@ def find_op(name: str) -> Op:
     except InvalidArgumentError as failure:
         failure.message += build_hint()
         raise
-    address = _address(found[0])
+    address = address_of(found[0])
     if address not in _read:
         with _lock:
             while _op_at(_num_passed) is not None:
                 _num_passed += 1
     if address not in _read:
-        registered_ops()  # it has replaced an earlier one
+        registered_ops()  # the op has replaced an earlier one
     return _read[address]
 
 

@@ -33,7 +33,6 @@ _OF_NUMPY = {dtype: number for number, dtype in _NUMPY.items()}
 
 @functools.cache
 def bfloat16() -> np.dtype[Any]:
-    """The dtype that arrays of bfloat16 have."""
     try:
         found: np.dtype[Any] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
     except ImportError:
@@ -42,7 +41,7 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether it is one of the two dtypes of bfloat16."""
+    """Whether a dtype is one of the two of bfloat16."""
     return dtype.itemsize == 2 and (dtype.name == _BFLOAT16 or dtype == BITS)
 
 
@@ -76,7 +75,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def as_dtype(name: str, dtype: np.dtype[Any]) -> str:
-    """For messages: how an array called `name` gets this dtype."""
+    """The code by which an array called `name` gets this dtype, for messages."""
     if not is_bfloat16(dtype):
         return f"{name}.astype('{dtype}')"
     return f"flow.Cast({name}, dtype='{_BFLOAT16}')"
@@ -134,6 +133,11 @@ class RowType(NamedTuple):
     def is_ragged(self) -> bool:
         """Whether rows differ in shape."""
         return None in self.shape
+
+    @property
+    def fixed_sizes(self) -> tuple[int, ...]:
+        """The sizes that are the same in all rows; of a dense row its shape."""
+        return tuple(size for size in self.shape if size is not None)
 
     def __str__(self) -> str:
         return f"{dtype_name(self.dtype)} {self.shape}"

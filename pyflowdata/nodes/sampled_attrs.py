@@ -24,13 +24,7 @@ class Found(dict[str, object]):
         self.notes = notes or {}
 
 
-def _sample_nothing(
-    name: str, op: Op, inputs: Sequence[Any], values: Mapping[str, object]
-) -> Mapping[str, object]:
-    return {}
-
-
-_sampler: Sampler = _sample_nothing
+_sampler: Sampler = lambda name, op, inputs, values: {}  # noqa: E731  (set_sampler() sets it)
 
 
 def set_sampler(sampler: Sampler) -> None:
@@ -57,10 +51,15 @@ def sampled_values(
     return {} if name is None else _sampler(name, op, inputs, values)
 
 
+def has_types(elements: Any) -> bool:
+    """Whether a list of fields was given, each with its type."""
+    return bool(elements) and all(":" in str(one) for one in elements)
+
+
 def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
-    """The format that the reader reads; None where its outputs are known."""
+    """The format that the reader reads; None where its outputs and their types are known."""
     listed = op.attr(op.outputs_attr)
-    if listed is None or not listed.is_found or values.get(listed.name):
+    if listed is None or not listed.is_found or has_types(values.get(listed.name)):
         return None
     return next((one.name for one in registered_formats() if one.reader == op.name), None)
 

@@ -102,7 +102,7 @@ _P = ParamSpec("_P")
 _ON_ROWS = '''\
 @type_check_only
 class OnRows(TypedDict, total=False):
-    """What a call on rows takes besides."""
+    """The arguments of a call on rows that are no attrs of the op."""
 
 '''
 _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
@@ -131,7 +131,7 @@ def _hint(attr: Attr) -> str:
 
 
 def _parameter(attr: Attr, *, is_told: bool = True) -> str:
-    """`is_told`: with its default, which one declaration of a function tells."""
+    """A parameter; `is_told`: with its default, which one declaration of a function tells."""
     default = _literal(attr.default) if is_told else "..."
     return f"{python_name(attr.name)}: {_hint(attr)}{'' if attr.required else f' = {default}'}"
 
@@ -145,7 +145,7 @@ def _inputs(op: Op, given: str) -> list[str]:
 
 
 def _row_options(op: Op) -> dict[str, tuple[int, str]]:
-    """What a call on rows takes besides the op's attrs."""
+    """The arguments of a call on rows that are no attrs of the op."""
     return {name: option for name, option in ROW_OPTIONS.items() if op.attr(name) is None}
 
 
@@ -374,7 +374,7 @@ def _shape(op: Op) -> _Shape | None:
 
 
 def _common_shapes(ops: Sequence[Op]) -> list[_Shape]:
-    """Those of two ops or more, the first of each name."""
+    """The shapes that two ops or more have, the first of each name."""
     counts = Counter(shape for op in ops if (shape := _shape(op)) is not None)
     common = {shape.op: shape for shape, count in reversed(counts.items()) if count > 1}
     return list(reversed(common.values()))

@@ -17,8 +17,6 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 
-__all__ = ["World", "world"]
-
 _log = logging.getLogger("pyflowdata")
 
 _REMEDY = "correct it, or give the reader rank and world_size"
@@ -274,7 +272,7 @@ def _alone(environ: Mapping[str, str]) -> World:
 
 # ---- Readers ------------------------------------------------------------------------------------
 
-_told: list[World] = []  # what was found in this process, in turn
+_logged: list[World] = []  # the worlds that the log of this process names, in turn
 
 
 def is_left_open(values: Mapping[str, object]) -> bool:
@@ -292,17 +290,17 @@ def _is_minus_one(value: object) -> bool:
 def find_world() -> World:
     """`world()` for a reader, logged when it is new in this process."""
     found = world()
-    if found in _told:
+    if found in _logged:
         return found
-    if _told and _told[-1].world_size != found.world_size:
-        _log.warning("%s; earlier readers of this process were made for %s", found, _told[-1])
+    if _logged and _logged[-1].world_size != found.world_size:
+        _log.warning("%s; earlier readers of this process were made for %s", found, _logged[-1])
     elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
         _log.warning("%s; if each task runs this program, give readers rank and world_size", found)
     else:
         level = logging.DEBUG if found.is_alone else logging.INFO
         _log.log(level, "readers are for %s", found)
-    _told.append(found)
+    _logged.append(found)
     return found
 
 
-os.register_at_fork(after_in_child=_told.clear)  # a child may have a rank of its own
+os.register_at_fork(after_in_child=_logged.clear)  # a child may have its own rank

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import grp
 import hashlib
 import os
+import pwd
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 import warnings
@@ -22,7 +27,7 @@ from .loading import Plugin, load
 @dataclass(frozen=True)
 class _Language:
     suffix: str
-    variable: str  # of the environment, names the compiler
+    variable: str  # the variable of the environment that names the compiler
     compilers: tuple[str, ...]
     standard: str
 
@@ -34,18 +39,13 @@ _SUFFIXES = {".c": _C, ".cc": _CPP, ".cpp": _CPP, ".cxx": _CPP}
 _FLAGS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LIBRARIES = ("-lm",)
 _CACHE_HINT = "set XDG_CACHE_HOME to a folder of this user's own"
-_TEXT_NAME = "plugin"  # of the file that source text is written to
+_TEXT_NAME = "plugin"  # the name of the file with source text
 # Flags with a path, in the same word or the next one, and files that may stand alone.
 _PATH_FLAG = re.compile(r"(-I|-L|-B|-isystem|-iquote|-idirafter|-include|-imacros|--sysroot=)(.*)")
 _FILES = (*_SUFFIXES, ".h", ".o", ".a", ".so")
 
 
 # ---- What to compile ----------------------------------------------------------------------------
-
-
-def _is_text(source: str) -> bool:
-    """A path has no newline, and a plugin cannot do without."""
-    return "\n" in source
 
 
 def _language_of(path: Path) -> _Language:
@@ -109,8 +109,64 @@ def _compiler(language: _Language) -> list[str]:
 # ---- The cache ----------------------------------------------------------------------------------
 
 
+def _is_private(group: int) -> bool:
+    """Whether a group is that of this user alone, as many systems make one for each user."""
+    try:
+        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    return group == user.pw_gid and found.gr_name == user.pw_name and not found.gr_mem
+
+
+def _risk(about: os.stat_result) -> str:
+    """What lets another user change a file, or what is in a folder; "": nothing does."""
+    if about.st_uid not in (os.geteuid(), 0):
+        return "it belongs to another user"
+    by_group = about.st_mode & stat.S_IWGRP and not _is_private(about.st_gid)
+    # In a sticky folder nobody can replace what belongs to this user.
+    is_sticky = stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX
+    if (by_group or about.st_mode & stat.S_IWOTH) and not is_sticky:
+        return "others than this user can write into it"
+    return ""
+
+
+def _open_folder(path: Path, *, make: bool = False) -> int:
+    """A descriptor of a folder that no user but this one and root can change or replace, since that
+    is true of each folder above, too.
+
+    Args:
+        path: Absolute, without links.
+        make: Whether folders that are missing are made, for this user alone.
+
+    Raises:
+        FileError: Another user could; it names the folder.
+        OSError: It is not there, or no folder.
+    """
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # needs no right to list it
+    folder = os.open(path.anchor, flags)
+    for at in [*reversed(path.parents), path]:
+        above = folder
+        try:
+            if make and at.name:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(at.name, 0o700, dir_fd=above)
+            folder = os.open(at.name or path.anchor, flags, dir_fd=above)
+        finally:
+            os.close(above)
+        risk = _risk(os.fstat(folder))
+        if risk:
+            os.close(folder)
+            raise FileError(
+                "what lies in the cache of compiled plugins is run, and another user could change "
+                f"it, as this folder is in its path: {risk}; change or remove it, or {_CACHE_HINT}",
+                file=str(at),
+            )
+    return folder
+
+
 def _cache_dir() -> Path:
-    """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be.
+    """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be; without
+    links in its path.
 
     May be removed at any time; processes that have loaded from it keep what they loaded.
     """
@@ -121,19 +177,15 @@ def _cache_dir() -> Path:
     try:
         if not base.is_absolute():
             raise OSError(0, "there is no home folder")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        about = folder.stat()
+        folder = Path(os.path.realpath(folder))
+        os.close(_open_folder(folder, make=True))
+    except FileError:
+        raise
     except OSError as failure:
         raise FileError(
             f"the cache of compiled plugins cannot be made: {failure.strerror}; {_CACHE_HINT}",
             file=str(folder),
         ) from None
-    if about.st_uid != os.getuid() or about.st_mode & 0o022:
-        raise FileError(
-            "others than this user can write into the cache of compiled plugins, and what lies "
-            f"there is run; remove it, or {_CACHE_HINT}",
-            file=str(folder),
-        )
     return folder
 
 
@@ -203,7 +255,7 @@ def _build(source: str | Path, language: _Language, flags: list[str], cache: Pat
             # A debugger finds the source where it will be.
             command.append(f"-fdebug-prefix-map={folder}={home}")
             said = _compile_into(folder, command, library.name)
-            _digest_file(folder / library.name).write_text(_digest(folder / library.name))
+            _finish(folder, folder / library.name)
             _put_in_place(folder, library)
             if said.strip():
                 warnings.warn(f"compiling the plugin gave warnings:\n{said.rstrip()}", stacklevel=3)
@@ -216,16 +268,44 @@ def _digest_file(library: Path) -> Path:
     return library.with_suffix(".sha256")
 
 
-def _digest(library: Path) -> str:
-    return hashlib.sha256(library.read_bytes()).hexdigest()
+def _finish(folder: Path, library: Path) -> None:
+    """Writes the digest of a library that was compiled, and takes the rights of others away."""
+    _digest_file(library).write_text(hashlib.sha256(library.read_bytes()).hexdigest())
+    for file in folder.iterdir():
+        file.chmod(file.stat().st_mode & ~0o022)
+
+
+def _content(folder: int, name: str) -> bytes:
+    """The bytes of a file in an open folder; OSError where another user could have written it."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(name, flags, dir_fd=folder), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or _risk(about):
+            raise OSError(errno.EPERM, "the file is not this user's alone")
+        return file.read()
 
 
 def _is_whole(library: Path) -> bool:
-    """Whether it is there, as it was when it was compiled."""
+    """Whether the library is there, as it was when it was compiled.
+
+    Nobody else can replace it after that, so that it may be loaded by its path.
+
+    Raises:
+        FileError: Its folder is not this user's alone.
+    """
     try:
-        return _digest_file(library).read_text() == _digest(library)
-    except (OSError, ValueError):
+        folder = _open_folder(library.parent)
+    except FileError:
+        raise
+    except OSError:
         return False
+    try:
+        digest = hashlib.sha256(_content(folder, library.name)).hexdigest()
+        return _content(folder, _digest_file(library).name) == digest.encode()
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
 
 
 def _put_in_place(folder: Path, library: Path) -> None:
@@ -286,7 +366,8 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
     """
     if language not in _LANGUAGES:
         raise InvalidArgumentError(f"language = {shown(language)}; it must be 'c' or 'c++'")
-    if isinstance(source_or_path, str) and _is_text(source_or_path):
+    # A path has no newline, and the text of a plugin has one.
+    if isinstance(source_or_path, str) and "\n" in source_or_path:
         source: str | Path = source_or_path
         chosen = _LANGUAGES[language]
     elif isinstance(source_or_path, (str, os.PathLike)):

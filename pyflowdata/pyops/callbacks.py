@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError, UserFunctionError
 from ..native import EXCEPTIONS, CData, calls, ffi, lib
+from ..native.calling_line import is_ours
 
 _STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
 _LONGEST = 1000  # bytes of a message
@@ -80,7 +81,9 @@ def text_of(failure: BaseException) -> str:
 
 def place_of(trace: TracebackType | None) -> str:
     """The place in the user's code that raised an exception, as "file.py:12": the innermost line in
-    the file of the outermost frame."""
+    the file of the outermost frame that is not of this package; "" if there is none."""
+    while trace is not None and is_ours(trace.tb_frame):
+        trace = trace.tb_next
     if trace is None:
         return ""
     file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
@@ -99,8 +102,7 @@ def user_failure(failure: Exception, said: str) -> Error:
     Args:
         said: The name of the call.
     """
-    trace = failure.__traceback__
-    place = place_of(trace.tb_next if trace is not None else None)
+    place = place_of(failure.__traceback__)
     text = f"{said} raised {type(failure).__name__}: {text_of(failure)}"
     kind = OutOfMemoryError if isinstance(failure, MemoryError) else UserFunctionError
     made = kind(f"{text} ({place})" if place else text)

@@ -35,7 +35,6 @@ _COMPUTE = "pfd_status (*)(const pfd_compute_args *, pfd_error *)"
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _pointer(_context: Any, _address: Any) -> Any:
-    """An address as a `void *`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))

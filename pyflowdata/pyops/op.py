@@ -26,7 +26,9 @@ from ..errors import (
     shown,
 )
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct, text_value
-from ..nodes.in_use import note_interpreted, provide
+from ..nodes.node import identities
+from ..nodes.objects import Identity
+from ..nodes.python_ops import note_interpreted, provide
 from ..nodes.row_types import (
     RowType,
     dtype_name,
@@ -37,7 +39,17 @@ from ..nodes.row_types import (
     write_row_type,
 )
 from .callbacks import c_function, message_of, status_of
-from .tensors import Generators, Runner, Told, input_batch, input_rows, output_view, write_ragged
+from .function_digest import Digest, place_of
+from .tensors import (
+    Call,
+    Generators,
+    Runner,
+    Told,
+    input_batch,
+    input_rows,
+    output_view,
+    write_ragged,
+)
 
 if TYPE_CHECKING:
     from .processes import Pool
@@ -203,6 +215,7 @@ _kept: list[object] = []  # memory that C points to: an op lives as long as the 
 _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
     os.path.join(os.path.dirname(__file__), "processes.py"),
+    os.path.join(os.path.dirname(__file__), "row_function.py"),
 )  # fmt: skip
 _own = threading.local()
 
@@ -351,6 +364,13 @@ class PythonOp:
             self.pool = Pool(self._runner, processes)
             provide(self._compute, self.pool)
 
+    def _identity(self) -> Identity:
+        """What the user's function is, with the arguments that `map` was given for it."""
+        described = self.described
+        mapped = getattr(described.function, "mapped", (described.function,))
+        draws = "rng" in described.from_host
+        return Identity(Digest(*mapped).now, place_of(mapped[0]), draws, described.outputs)
+
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
         def call(args: CData, _err: CData) -> int:
             run(args)
@@ -414,26 +434,21 @@ class PythonOp:
             return _generators().of(*_key(args, row))
 
         take = input_batch if self.is_batch else input_rows
-        ragged = self._runner.run(
-            [take(args.inputs[i], num_rows) for i in range(len(described.inputs))],
-            num_rows,
-            keywords,
-            ids,
-            generator if has_rng else None,
-            types,
-            [
-                None if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
-                for i, declared in enumerate(types)
-            ],
-            before_row,
-        )
-        rows = iter(ragged)
-        for index, declared in enumerate(types):
-            if declared.is_ragged:
-                write_ragged(args, args.outputs[index], next(rows), declared)
+        inputs = [take(args.inputs[i], num_rows) for i in range(len(described.inputs))]
+        outputs = [
+            None if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
+            for i, declared in enumerate(types)
+        ]
+        own = generator if has_rng else None
+        call = Call(inputs, num_rows, keywords, ids, own, types, outputs, before_row)
+        for index, rows in enumerate(self._runner.run(call)):
+            if types[index].is_ragged:
+                write_ragged(args, args.outputs[index], rows, types[index])
 
     def add(self, *, replace: bool) -> None:
         described, keep = self.described, []
+        if "#" in self.name and not self.takes_any_names:
+            raise InvalidArgumentError(f"the name of the op, {shown(self.name)}, has a '#'")
 
         def kept(value: str) -> CData:
             keep.append(ffi.new("char[]", encode(value, "a name")))
@@ -472,6 +487,7 @@ class PythonOp:
             _kept.pop()
             raise InvalidArgumentError(failure.message) from None
         _functions[self.name] = described.function
+        identities[self.name] = self._identity()
 
 
 def function_of(op: str) -> Callable[..., Any] | None:
@@ -496,7 +512,6 @@ def _key(args: CData, row: int) -> tuple[int, int]:
 
 
 def _generators() -> Generators:
-    """The generators of this thread."""
     own: Generators | None = getattr(_own, "generators", None)
     if own is None:
         own = _own.generators = Generators()

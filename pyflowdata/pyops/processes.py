@@ -19,7 +19,7 @@ from ..workers.pool import Worker, WorkerEnded
 from ..workers.remote_errors import RemoteTraceback, raised_there
 from . import worker_calls
 from .tensors import Runner, Told
-from .worker_calls import Done, Place, Raised, Sending, Sent, Task, send, take_output
+from .worker_calls import Done, Failed, RowsPlace, Sending, Sent, Task, send, take_output
 
 Array = npt.NDArray[Any]
 IsCancelled = Callable[[], bool]
@@ -44,7 +44,7 @@ class Pool(pool.Pool):
             "is_batch": runner.is_batch,
         }
         self.processes = processes
-        self._cannot_begin: Raised | None = None  # the answer of every process
+        self._cannot_begin: Failed | None = None  # the answer of every process
         self._row_seconds = 0.0  # time of a row in a worker; 0: not known
 
     # ---- Life -----------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class _Piece:
     _inputs: Sequence[RowType]
     _outputs: Sequence[RowType]
     failure: BaseException | None = None
-    cannot_begin: Raised | None = None
+    cannot_begin: Failed | None = None
     seconds: float = 0.0
 
     def start(self, keywords: dict[str, Any], ids: Array | None, keys: Array | None) -> None:
@@ -171,7 +171,7 @@ class _Piece:
             for index, declared in enumerate(self._inputs)
         ]
         own_ids, own_keys = (
-            None if array is None else Place(sending.numbers(array[first : first + n]))
+            None if array is None else RowsPlace(sending.numbers(array[first : first + n]))
             for array in (ids, keys)
         )
         outputs = [sending.output(declared, n) for declared in self._outputs]
@@ -192,11 +192,11 @@ class _Piece:
         if not self._worker.is_ready():
             self._wait(is_cancelled)
         try:
-            answer: Done | Raised = pickle.loads(self._worker.take())
+            answer: Done | Failed = pickle.loads(self._worker.take())
         except WorkerEnded:
             self._fail(self._death(), self._worker.memory.place[0])
             return
-        if isinstance(answer, Raised):
+        if isinstance(answer, Failed):
             self.cannot_begin = None if answer.has_begun else answer
             self._fail(_exception(answer, self._said), answer.row)
             return
@@ -231,7 +231,7 @@ class _Piece:
         self.failure = failure
 
 
-def _exception(raised: Raised, said: str) -> BaseException:
+def _exception(raised: Failed, said: str) -> BaseException:
     """The exception of the function in the process, or a description of it."""
     error = raised.error
     failure = raised_there(error)
@@ -240,8 +240,12 @@ def _exception(raised: Raised, said: str) -> BaseException:
             f"a process cannot import {said}(), which raised {error.said}"
         )
     elif failure is None:
-        failure = UserFunctionError(f"{said}() raised {error.said} ({raised.place})")
+        place = f" ({raised.place})" if raised.place else ""
+        failure = UserFunctionError(f"{said}() raised {error.said}{place}")
     if not isinstance(failure, Told):
-        failure.__cause__ = RemoteTraceback(error.trace)
+        kind = error.said.partition(":")[0]
+        failure.__cause__ = RemoteTraceback(
+            f"Caught {kind} in a worker process of {said}().\nOriginal {error.trace}"
+        )
     BaseException.__setattr__(failure, "pyflowdata_place", raised.place)
     return failure

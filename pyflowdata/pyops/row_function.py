@@ -54,6 +54,11 @@ class RowFunction:
         self.__doc__ = inspect.getdoc(function) if inspect.isroutine(function) else None
         self.__signature__ = _signature(function, len(self.are_bytes), self.keywords)
 
+    @property
+    def mapped(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """The user's function and its arguments, of which a digest is made."""
+        return self.function, self.keywords
+
     def __call__(self, *rows: Any, **given: Any) -> Any:
         """The results of the function for a row; bytes and texts become arrays of bytes."""
         inputs = [
@@ -165,7 +170,8 @@ def mapped_op(
     check_processes(processes)
     with _lock:
         try:
-            key: Any = (function.function, frozenset(function.keywords.items()),
+            typed = [(key, type(value), value) for key, value in function.keywords.items()]
+            key: Any = (type(function.function), function.function, frozenset(typed),
                         function.are_bytes, tuple(outputs.items()), per, processes)  # fmt: skip
             name = _made.get(key)
         except TypeError:  # an argument that has no hash
@@ -183,10 +189,11 @@ def mapped_op(
 
 
 def _free_name(wanted: str) -> str:
+    """The name, with a number if another op has it; random keys are made without the number."""
     name, number = wanted, 1
     while name in _names or _is_known(name):
         number += 1
-        name = f"{wanted}{number}"
+        name = f"{wanted}#{number}"
     return name
 
 

@@ -215,7 +215,7 @@ def values_by_field(samples: Sequence[Any], keys: Sequence[str]) -> Sequence[Any
 
 def _column_of(values: Any, row_type: RowType) -> Array | None:
     """The values of a field as an array (values, ...); None: some are not as declared."""
-    dtype, shape = row_type.dtype, (len(values), *(n for n in row_type.shape if n is not None))
+    dtype, shape = row_type.dtype, (len(values), *row_type.fixed_sizes)
     if type(values) is np.ndarray:
         return values if values.dtype == dtype and values.shape == shape else None
     kinds = set(map(type, values))
@@ -464,8 +464,7 @@ class Samples:
     def _fixed_record(self) -> np.dtype[Any]:
         offsets, formats, end = [], [], 8
         for row_type in self._types:
-            shape = tuple(size for size in row_type.shape if size is not None)
-            formats.append((row_type.dtype, shape))
+            formats.append((row_type.dtype, row_type.fixed_sizes))
             offsets.append(end)
             end += _padded(np.dtype(formats[-1]).itemsize)
         names = [f"field{index}" for index in range(len(formats))]
@@ -476,7 +475,6 @@ class Samples:
     # ---- What a sample has --------------------------------------------------------------------
 
     def _values(self, sample: Any) -> Sequence[Any]:
-        """The values of the fields in a sample."""
         keys = self._keys
         if isinstance(sample, Damaged):
             raise sample
@@ -504,7 +502,6 @@ class Samples:
         return sample
 
     def _array(self, index: int, value: Any) -> Array:
-        """A value as an array of its field's type."""
         key, (dtype, shape) = self._keys[index], self._types[index]
         if isinstance(value, _BYTES):
             if dtype != _UINT8 or len(shape) != 1:
@@ -526,7 +523,7 @@ class Samples:
         if _has_mask(value):
             raise Damaged(
                 f"'{key}' is a masked array, whose mask would be lost: yield {key}.filled(VALUE), "
-                f"and np.ma.getmaskarray({key}) as a field of its own"
+                f"and np.ma.getmaskarray({key}) as its own field"
             )
         try:
             array = _array_of(value, dtype)

@@ -18,13 +18,15 @@ from ..errors import (
     UserFunctionError,
     shown,
 )
-from ..nodes.objects import object_of
+from ..nodes.objects import Identity, object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
+from .function_digest import Digest, place_of
 from ..nodes.row_types import read_row_type
 from .samples import Damaged, Raised, Samples, samples_of, values_by_field
 
 _END = lib.PFD_END
+_MOST_LISTED = 100_000  # numbers of a range, or elements of a tuple, compared as those of a list
 _OWN_FILES = (
     __file__,
     *(f.__code__.co_filename for f in (c_function, Samples.write, samples_of, values_by_field)),
@@ -317,7 +319,11 @@ def _run_check(number: int, _err: CData) -> int:
         raise InvalidArgumentError(
             f"source = {number}, which is the number of no object; give the object itself"
         ) from None
-    _check(source)
+    _check(source.value)
+    if source.identity is None:
+        is_short = type(source.value) in (range, tuple) and len(source.value) <= _MOST_LISTED
+        held = [*source.value] if is_short else source.value  # a list of the samples is the same
+        source.identity = Identity(Digest(held).now, place_of(source.value))
     return 0
 
 
@@ -325,7 +331,7 @@ def _run_open(
     number: int, fields: CData, is_concurrent: int, _host: CData, session: CData,
     num_records: CData, _err: CData,
 ) -> int:  # fmt: skip
-    source = object_of(number)
+    source = object_of(number).value
     keys = [text(fields.keys[i]) for i in range(fields.size)]
     samples = Samples(keys, [read_row_type(fields.types[i]) for i in range(fields.size)])
     opened: _Indexed | _Stream

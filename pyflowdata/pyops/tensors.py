@@ -5,9 +5,10 @@ C's memory is borrowed until the op returns; the function may change and keep it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,16 @@ _LARGE = 1 << 14  # bytes
 
 
 def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    size = dtype.itemsize
-    for n in shape:
-        size *= n
+    size = dtype.itemsize * math.prod(shape)
     if size == 0:
         return np.empty(shape, dtype)
     view: Array = np.ndarray(shape, dtype, ffi.buffer(address, size))
     return view
+
+
+def output_view(tensor: CData, row_type: RowType, num_rows: int) -> Array:
+    """The memory of a dense input or output."""
+    return _view(tensor.data, (num_rows, *row_type.fixed_sizes), row_type.dtype)
 
 
 def _ragged_rows(tensor: CData, num_rows: int) -> Array:
@@ -48,9 +52,7 @@ def _at(address: int) -> CData:
 def _shape_of(row: Any, row_type: RowType) -> tuple[int, ...]:
     if row["shape"]:
         return tuple(ffi.unpack(ffi.cast("int64_t *", int(row["shape"])), len(row_type.shape)))
-    fixed = 1
-    for size in row_type.shape:
-        fixed *= 1 if size is None else size
+    fixed = math.prod(row_type.fixed_sizes)
     varying = int(row["size"]) // fixed if fixed else 0
     return tuple(varying if size is None else size for size in row_type.shape)
 
@@ -66,8 +68,7 @@ def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
     row_type = read_row_type(tensor.type)
     if tensor.is_ragged:
         return list(_copies(tensor, row_type, num_rows))
-    shape = (num_rows, *(n for n in row_type.shape if n is not None))
-    copy: Array = _view(tensor.data, shape, row_type.dtype).copy()
+    copy: Array = output_view(tensor, row_type, num_rows).copy()
     return copy
 
 
@@ -179,12 +180,6 @@ def _ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> 
     return rows
 
 
-def output_view(tensor: CData, row_type: RowType, num_rows: int) -> Array:
-    """The memory of a dense output."""
-    return _view(tensor.data, (num_rows, *(n for n in row_type.shape if n is not None)),
-                 row_type.dtype)  # fmt: skip
-
-
 def _address(memory: CData) -> np.uint64:
     address: np.uint64 = np.uint64(int(ffi.cast("uintptr_t", memory)))
     return address
@@ -254,6 +249,27 @@ def copy_ragged_values(
 # ---- Calls of a function over rows --------------------------------------------------------------
 
 
+class Call(NamedTuple):
+    """Rows for a function, and places for what it returns.
+
+    Attributes:
+        inputs: The rows of each input.
+        keywords: The attrs.
+        ids, generator: The arguments `ids`, for all rows, and `rng`, for a row.
+        types, outputs: The types and arrays of the outputs; None in place of a ragged output.
+        before_row: Called before each row.
+    """
+
+    inputs: Sequence[Rows]
+    num_rows: int
+    keywords: dict[str, Any]
+    ids: Array | None
+    generator: Callable[[int], np.random.Generator] | None
+    types: Sequence[RowType]
+    outputs: Sequence[Array | None]
+    before_row: Callable[[int], None]
+
+
 @dataclass(frozen=True)
 class Runner:
     """Calls a function over rows, in a thread of the loader or in a worker process.
@@ -272,41 +288,22 @@ class Runner:
     from_host: tuple[str, ...]
     is_batch: bool
 
-    def run(
-        self,
-        inputs: Sequence[Rows],
-        num_rows: int,
-        keywords: dict[str, Any],
-        ids: Array | None,
-        generator: Callable[[int], np.random.Generator] | None,
-        types: Sequence[RowType],
-        outputs: Sequence[Array | None],
-        before_row: Callable[[int], None],
-    ) -> list[list[Array]]:
-        """Writes dense outputs in place, and returns the rows of the ragged outputs.
-
-        Args:
-            ids, generator: The arguments `ids`, for all rows, and `rng`, for a row.
-            types, outputs: The types and arrays of the outputs; None in place of a ragged output.
-            before_row: Called before each row.
+    def run(self, call: Call) -> list[list[Array]]:
+        """Writes dense outputs in place; for each output the rows, if it is ragged.
 
         Raises:
             BaseException: The exception of the function. Its `pyflowdata_row` is the index of the
                 row, where one call gets one row.
         """
         if self.is_batch:
-            return self._run_batch(inputs, num_rows, keywords, ids, generator, types, outputs)
-        ragged: list[list[Array]] = [[] for _ in types]
-        for row in range(num_rows):
-            before_row(row)
+            return self._run_batch(call)
+        ragged: list[list[Array]] = [[] for _ in call.types]
+        for row in range(call.num_rows):
+            call.before_row(row)
             try:
-                if ids is not None:
-                    keywords["ids"] = ids[row]
-                if generator is not None:
-                    keywords["rng"] = generator(row)
-                found = self._outputs(self.function(*[rows[row] for rows in inputs], **keywords))
-                for index, (name, declared) in enumerate(zip(self.outputs, types, strict=True)):
-                    array, out = _checked(name, found[index], declared, ()), outputs[index]
+                found = self._found([rows[row] for rows in call.inputs], call, row)
+                for index, out in enumerate(call.outputs):
+                    array = _checked(self.outputs[index], found[index], call.types[index], ())
                     if out is None:
                         ragged[index].append(array)
                     else:
@@ -314,30 +311,28 @@ class Runner:
             except BaseException as failure:
                 BaseException.__setattr__(failure, "pyflowdata_row", row)
                 raise
-        return [rows for rows, out in zip(ragged, outputs, strict=True) if out is None]
-
-    def _run_batch(
-        self,
-        inputs: Sequence[Rows],
-        num_rows: int,
-        keywords: dict[str, Any],
-        ids: Array | None,
-        generator: Callable[[int], np.random.Generator] | None,
-        types: Sequence[RowType],
-        outputs: Sequence[Array | None],
-    ) -> list[list[Array]]:
-        if ids is not None:
-            keywords["ids"] = ids
-        if generator is not None:
-            keywords["rng"] = generator(0)
-        found = self._outputs(self.function(*inputs, **keywords))
-        ragged = []
-        for name, value, declared, out in zip(self.outputs, found, types, outputs, strict=True):
-            if out is None:
-                ragged.append(_ragged_rows_of(name, value, declared, num_rows))
-            else:
-                out[...] = _checked(name, value, declared, (num_rows,))
         return ragged
+
+    def _run_batch(self, call: Call) -> list[list[Array]]:
+        found = self._found(call.inputs, call, None)
+        ragged: list[list[Array]] = []
+        declared_of = zip(self.outputs, found, call.types, call.outputs, strict=True)
+        for name, value, declared, out in declared_of:
+            ragged.append([])
+            if out is None:
+                ragged[-1] = _ragged_rows_of(name, value, declared, call.num_rows)
+            else:
+                out[...] = _checked(name, value, declared, (call.num_rows,))
+        return ragged
+
+    def _found(self, inputs: Sequence[Any], call: Call, row: int | None) -> Sequence[Any]:
+        """What the function returns for a row, or for all rows: a value for each output."""
+        keywords = call.keywords
+        if call.ids is not None:
+            keywords["ids"] = call.ids if row is None else call.ids[row]
+        if call.generator is not None:
+            keywords["rng"] = call.generator(row or 0)
+        return self._outputs(self.function(*inputs, **keywords))
 
     def _outputs(self, found: Any) -> Sequence[Any]:
         """The results of the function, one for each output."""

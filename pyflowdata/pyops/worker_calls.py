@@ -8,6 +8,7 @@ size only the worker knows, and enlarges the memory where they need it.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import pickle
 import runpy
@@ -24,10 +25,11 @@ from ..errors import InvalidArgumentError
 from ..native import CData
 from ..nodes.row_types import RowType
 from ..workers.inside import Send
-from ..workers.remote_errors import RemoteError, remote_error
+from ..workers.remote_errors import RemoteError, of_user, remote_error
 from ..workers.shared_memory import SharedMemory, aligned
 from .callbacks import place_of, text_of
 from .tensors import (
+    Call,
     Generators,
     Rows,
     Runner,
@@ -163,7 +165,7 @@ def _import_main(kind: str, where: str) -> None:
 # ---- Messages -----------------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
+class RowsPlace(NamedTuple):
     """Where the rows of a blob are.
 
     Attributes:
@@ -190,12 +192,12 @@ class Task(NamedTuple):
     memory_size: int
     end: int
     num_rows: int
-    inputs: Sequence[Place]
+    inputs: Sequence[RowsPlace]
     input_types: Sequence[RowType]
-    outputs: Sequence[Place]
+    outputs: Sequence[RowsPlace]
     output_types: Sequence[RowType]
-    ids: Place | None
-    keys: Place | None
+    ids: RowsPlace | None
+    keys: RowsPlace | None
     keywords: dict[str, Any]
 
 
@@ -209,11 +211,11 @@ class Done(NamedTuple):
     """
 
     memory_size: int
-    outputs: Sequence[Place]
+    outputs: Sequence[RowsPlace]
     seconds: float
 
 
-class Raised(NamedTuple):
+class Failed(NamedTuple):
     """The function raised an exception.
 
     Attributes:
@@ -230,14 +232,6 @@ class Raised(NamedTuple):
 
 
 # ---- Rows, in the program -----------------------------------------------------------------------
-
-
-def _fixed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
-    return tuple(n for n in shape if n is not None)
-
-
-def _row_bytes(declared: RowType) -> int:
-    return int(np.prod(_fixed(declared.shape), dtype=np.int64)) * declared.dtype.itemsize
 
 
 class Sending:
@@ -259,7 +253,7 @@ class Sending:
         self._memory.array(offset, array.shape, array.dtype)[...] = array
         return offset
 
-    def input(self, tensor: CData, declared: RowType, begin: int, num_rows: int) -> Place:
+    def input(self, tensor: CData, declared: RowType, begin: int, num_rows: int) -> RowsPlace:
         """Copies rows of a `pfd_tensor`."""
         if tensor.is_ragged:
             shapes = ragged_shapes(tensor, declared, begin, num_rows)
@@ -269,27 +263,28 @@ class Sending:
             self._memory.grow(self.end)
             target = self._memory.array(offset, (total,), np.dtype(np.uint8))
             copy_ragged_values(tensor, begin, num_rows, declared.dtype.itemsize, target)
-            return Place(offset, at)
+            return RowsPlace(offset, at)
         rows = output_view(tensor, declared, begin + num_rows)[begin:]
-        return Place(self.numbers(rows))
+        return RowsPlace(self.numbers(rows))
 
-    def output(self, declared: RowType, num_rows: int) -> Place:
+    def output(self, declared: RowType, num_rows: int) -> RowsPlace:
         """Reserves memory for a dense output."""
         if declared.is_ragged:
-            return Place(-1)
-        offset = self._reserve(num_rows * _row_bytes(declared))
+            return RowsPlace(-1)
+        row_bytes = math.prod(declared.fixed_sizes) * declared.dtype.itemsize
+        offset = self._reserve(num_rows * row_bytes)
         self._memory.grow(self.end)
-        return Place(offset)
+        return RowsPlace(offset)
 
 
 def take_output(
-    memory: SharedMemory, place: Place, declared: RowType, args: CData, tensor: CData,
+    memory: SharedMemory, place: RowsPlace, declared: RowType, args: CData, tensor: CData,
     begin: int, num_rows: int,
 ) -> None:  # fmt: skip
     """Copies rows that a worker wrote into a `pfd_tensor`."""
     if not declared.is_ragged:
         view = output_view(tensor, declared, begin + num_rows)
-        shape = (num_rows, *_fixed(declared.shape))
+        shape = (num_rows, *declared.fixed_sizes)
         view[begin:] = memory.array(place.data, shape, declared.dtype)
         return
     shapes = memory.array(place.shapes, (num_rows, len(declared.shape)), np.dtype(np.int64))
@@ -302,11 +297,10 @@ def take_output(
 
 
 def _read_input(
-    memory: SharedMemory, place: Place, declared: RowType, num_rows: int
+    memory: SharedMemory, place: RowsPlace, declared: RowType, num_rows: int
 ) -> Array | list[Array]:
-    """A copy of the rows of an input, to be indexed by row."""
     if not declared.is_ragged:
-        shape = (num_rows, *_fixed(declared.shape))
+        shape = (num_rows, *declared.fixed_sizes)
         copy: Array = memory.array(place.data, shape, declared.dtype).copy()
         return copy
     ndim = len(declared.shape)
@@ -322,17 +316,17 @@ def _read_input(
 
 
 def _output_array(
-    memory: SharedMemory, place: Place, declared: RowType, num_rows: int
+    memory: SharedMemory, place: RowsPlace, declared: RowType, num_rows: int
 ) -> Array | None:
     """The memory of a dense output; None for a ragged output."""
     if declared.is_ragged:
         return None
-    return memory.array(place.data, (num_rows, *_fixed(declared.shape)), declared.dtype)
+    return memory.array(place.data, (num_rows, *declared.fixed_sizes), declared.dtype)
 
 
 def _write_ragged_output(
     memory: SharedMemory, end: int, rows: Sequence[Array], declared: RowType
-) -> tuple[Place, int]:
+) -> tuple[RowsPlace, int]:
     """Writes rows at the first free offset; returns their place, and the next free offset."""
     shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), -1)
     total = sum(row.size for row in rows)
@@ -344,7 +338,7 @@ def _write_ragged_output(
     for row in rows:
         target[begin : begin + row.size] = row.ravel()
         begin += row.size
-    return Place(at, end), after
+    return RowsPlace(at, end), after
 
 
 # ---- The worker ---------------------------------------------------------------------------------
@@ -367,7 +361,7 @@ class _Worker:
             self._failure = failure
 
     def answer(self, content: bytes) -> bytes:
-        """Pickled Done or Raised for a pickled Task."""
+        """Pickled Done or Failed for a pickled Task."""
         try:
             if self._runner is None:
                 assert self._failure is not None
@@ -404,13 +398,12 @@ class _Worker:
             return self._generators.of(*keys[row])
 
         own = None if keys is None else generator
-        ragged = iter(
-            runner.run(inputs, n, task.keywords, ids, own, task.output_types, outputs, note)
-        )
+        call = Call(inputs, n, task.keywords, ids, own, task.output_types, outputs, note)
         places, end = list(task.outputs), task.end
-        for index, declared in enumerate(task.output_types):
+        for index, rows in enumerate(runner.run(call)):
+            declared = task.output_types[index]
             if declared.is_ragged:
-                places[index], end = _write_ragged_output(memory, end, next(ragged), declared)
+                places[index], end = _write_ragged_output(memory, end, rows, declared)
         return Done(memory.size, places, time.perf_counter() - started)
 
 
@@ -425,13 +418,7 @@ def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes],
 
 
 def _pickled(failure: BaseException, *, has_begun: bool) -> bytes:
-    trace = failure.__traceback__
-    while trace is not None and trace.tb_next and _is_own(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
+    trace = of_user(failure.__traceback__, __file__)
     row = getattr(failure, "pyflowdata_row", -1)
     error = remote_error(failure, trace, text_of(failure))
-    return pickle.dumps(Raised(error, place_of(trace), row, has_begun))
-
-
-def _is_own(file: str) -> bool:
-    return os.path.dirname(file) == os.path.dirname(__file__)
+    return pickle.dumps(Failed(error, place_of(trace), row, has_begun))

@@ -55,7 +55,6 @@ def element(name: str, /, *content: object, **attrs: object) -> Html:
 
 
 def strung(parts: Iterable[object]) -> Html:
-    """The parts one after another."""
     return Html("".join(map(escape, parts)))
 
 
@@ -97,11 +96,6 @@ def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> Html:
     for row in rows:
         lines.append(element("tr", *(element("td", one, style=_CELL) for one in row), style=_ROW))
     return element("table", *lines, style=_TABLE)
-
-
-def joined(*parts: object) -> Html:
-    """The parts one after another, in one element."""
-    return element("div", *parts)
 
 
 def code(text: object) -> Html:

@@ -1,4 +1,4 @@
-"""Plain text that is shown to people: what comes from files is escaped, and numbers are short."""
+"""Plain text that is shown to people: short numbers, lists of names."""
 
 from __future__ import annotations
 
@@ -11,16 +11,7 @@ from .remedies import did_you_mean
 UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_ROUNDED = 0.9995  # of a unit: this and more is 1 of it in three digits
-
-
-def printable(text: str) -> str:
-    """The text with a backslash escape for each character that is not printed as itself."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
-    )
+_ROUNDED = 0.9995  # this share of a unit is 1 in three digits
 
 
 def clipped(text: str, width: int) -> str:

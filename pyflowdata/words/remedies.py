@@ -27,6 +27,7 @@ BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"
 DEVICE = (
     'pyflowdata.integrations.torch.TorchLoader(loader, device="cuda") gives batches on a device'
 )
+KIT = "pip install pyflowdata-kit; in a clone, pip install ./kit"
 FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
 MIX = "flow.mix([a, b])"
 ON_DATA = "call it on the data set, which flow.open gives, before its .batch(n)"

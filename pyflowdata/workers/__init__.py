@@ -10,7 +10,7 @@ Each user needs something else:
   with its traceback; the sample that a worker had when it died.
 - `pyflowdata convert --jobs` (`cli/conversion/shards.py`): new processes, one task after the
   other, the progress of each process, and no messages of Ctrl-C.
-- The checks of ops, in a package of their own: a new process that stays for the next job, in an
+- The checks of ops, in a separate package: a new process that stays for the next job, in an
   environment of its own; it makes forks, and ends them before it ends.
 
 All users need: a worker ends with the program, even if that is killed; Ctrl-C is for the program; a

@@ -65,7 +65,7 @@ def killed_by(status: int | None) -> str:
     """The signal that ended a process, with its probable reason; "" if no signal did.
 
     Args:
-        status: As of subprocess and multiprocessing: -9 for SIGKILL.
+        status: As in subprocess and multiprocessing: -9 for SIGKILL.
     """
     if status is None or status >= 0:
         return ""
@@ -161,7 +161,7 @@ class Worker:
         try:
             with contextlib.nullcontext() if self._has_session else _held_back(signal.SIGINT):
                 process = self._new_process(other.fileno(), memory.fd)
-            with contextlib.suppress(OSError):  # it has ended already: the next message raises
+            with contextlib.suppress(OSError):  # the process has ended: the next message raises
                 mine.send_bytes(self._begin)
         except BaseException:
             mine.close()
@@ -232,9 +232,9 @@ class Worker:
         except OSError:
             raise WorkerEnded from None
 
-    def is_ready(self, wait_ms: int = _WAIT_MS) -> bool:
-        """Whether it has answered or ended, after at most this wait."""
-        return bool(self._poll.poll(wait_ms))
+    def is_ready(self) -> bool:
+        """Whether the worker has answered or ended, after a short wait."""
+        return bool(self._poll.poll(_WAIT_MS))
 
     def take(self) -> bytes:
         """The answer, once there is one.
@@ -255,7 +255,7 @@ class Worker:
         assert self._process is not None
         try:
             return self._process.wait(5)
-        except subprocess.TimeoutExpired:  # it still runs
+        except subprocess.TimeoutExpired:  # the process still runs
             return 0
 
     def how_it_ended(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import traceback
 from types import TracebackType
 from typing import NamedTuple
 
-_MOST_BYTES = 1 << 20  # of a pickled exception, and of the text of a traceback
+_MOST_BYTES = 1 << 20  # a pickled exception, and the text of a traceback, at most
 
 
 class RemoteTraceback(Exception):
@@ -30,6 +31,17 @@ class RemoteError(NamedTuple):
     failure: bytes
     said: str
     trace: str
+
+
+def of_user(trace: TracebackType | None, own: str) -> TracebackType | None:
+    """The part of a traceback after the frames of this package, whose folder is that of the file
+    `own`; its last frame stays."""
+    folder = os.path.dirname(own)
+    while trace is not None and trace.tb_next is not None:
+        if os.path.dirname(trace.tb_frame.f_code.co_filename) != folder:
+            break
+        trace = trace.tb_next
+    return trace
 
 
 def remote_error(
@@ -62,3 +74,32 @@ def raised_there(error: RemoteError) -> BaseException | None:
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return None
     return failure if isinstance(failure, BaseException) else None
+
+
+class _Text(str):
+    """A text that is its own repr(), since str() of a KeyError is the repr() of its argument."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def begins_as_torchs(failure: BaseException, text: str) -> BaseException:
+    """The exception of a worker, with the text that torch's workers give it, as its argument.
+
+    Its class and its other attributes stay.  Where the class makes a text of other arguments, the
+    exception is made again of this text.  One that cannot have the text stays as it is.
+    """
+    said = failure.args
+    try:
+        failure.args = (_Text(text),)
+        if str(failure) == text:
+            return failure
+        failure.args = said
+        made = type(failure)(text)
+        if str(made) == text:
+            made.__dict__.update(failure.__dict__)
+            return made
+    except Exception:  # noqa: BLE001, S110  (what a user's class raises)
+        pass
+    failure.args = said
+    return failure

@@ -10,19 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(void) /* xorshift: the same numbers on every machine */
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
 static uint64_t draw_below(int64_t n)
 {
-    return (draw() >> 11) % (uint64_t)n;
+    return (draw_bits() >> 11) % (uint64_t)n;
 }
 
 /* Words that end where the bitmap does, for the sanitizer to watch; bits after the last one are

@@ -7,9 +7,12 @@
 #include "core/multi_thread_loop.h"
 #include "core/random.h"
 #include "core/scratch.h"
+#include "core/system_calls.h"
 #include "parse/number_text.h"
 #include "parse/words.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -443,7 +446,7 @@ static void test_order_of_loops(void)
 {
     pfd_thread_pool *pool = NULL;
     pfd_error err = {.struct_size = sizeof err};
-    CHECK(pfd_thread_pool_create(1, 1, &pool, &err) == PFD_OK);
+    CHECK(pfd_thread_pool_create(1, 1, NULL, &pool, &err) == PFD_OK);
     static char names[] = "abcde";
     pfd_loop loops[5];
     for (int i = 0; i < 5; i++)
@@ -497,7 +500,7 @@ static void test_pool_changes_its_size(void)
 {
     pfd_thread_pool *pool = NULL;
     pfd_error err = {.struct_size = sizeof err};
-    REQUIRE(pfd_thread_pool_create(1, 4, &pool, &err) == PFD_OK);
+    REQUIRE(pfd_thread_pool_create(1, 4, NULL, &pool, &err) == PFD_OK);
     CHECK(run_loop(pool, 0) == 1 && atomic_load(&ran_on[0]) == 16);
     CHECK(run_loop(pool, 1) <= 2 && atomic_load(&ran_on[4]) > 0); /* a caller is the last worker */
     CHECK(pfd_thread_pool_system_id(pool, 3) == 0);
@@ -522,8 +525,58 @@ static void test_pool_changes_its_size(void)
     pfd_thread_pool_free(pool);
 }
 
+/* ---- Calls of the system --------------------------------------------------------------------- */
+
+static void test_what_an_errno_means(void)
+{
+    CHECK(pfd_errno_class(EINTR, 0) == PFD_FAILURE_TRANSIENT);
+    CHECK(pfd_errno_class(ESTALE, 0) == PFD_FAILURE_TRANSIENT);
+    CHECK(pfd_errno_class(EIO, 1) == PFD_FAILURE_TRANSIENT);
+    CHECK(pfd_errno_class(EIO, 0) == PFD_FAILURE_ENVIRONMENT);
+    CHECK(pfd_errno_class(EACCES, 1) == PFD_FAILURE_ENVIRONMENT);
+    CHECK(pfd_errno_class(EMFILE, 0) == PFD_FAILURE_ENVIRONMENT);
+    CHECK(pfd_errno_class(12345, 0) == PFD_FAILURE_ENVIRONMENT);
+    CHECK(pfd_errno_class(ENOENT, 0) == PFD_FAILURE_DAMAGE);
+    CHECK(pfd_status_of_errno(ENOENT) == PFD_CORRUPT_DATA);
+    CHECK(pfd_status_of_errno(ENOMEM) == PFD_OUT_OF_MEMORY);
+    CHECK(pfd_status_of_errno(EACCES) == PFD_IO);
+}
+
+static void test_calls_that_are_not_tried_again(void)
+{
+    _Atomic int64_t retries = 0;
+    pfd_bounds bounds = {.retries = &retries};
+    uint8_t byte;
+    int reason, ends[2];
+    CHECK(pfd_sys_open(&bounds, AT_FDCWD, "/nowhere/at/all", 0) == -1 && errno == ENOENT);
+    CHECK(retries == 0); /* damage stays damage */
+    REQUIRE(pipe(ends) == 0);
+    CHECK(pfd_sys_read(&bounds, ends[0], 0, 1, &byte, &reason) == 0 && reason == ESPIPE);
+    CHECK(retries == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_looks_at_a_file(void)
+{
+    struct stat before = {.st_size = 5, .st_nlink = 1, .st_mode = 0644}, now = before;
+    CHECK(pfd_is_unchanged(&before, &now));
+    now.st_ctim.tv_nsec = 1;
+    CHECK(!pfd_is_unchanged(&before, &now)); /* written, and its time set back */
+    now.st_nlink = 2;
+    CHECK(pfd_is_unchanged(&before, &now)); /* a hard link */
+    now.st_mtim.tv_nsec = 1;
+    CHECK(!pfd_is_unchanged(&before, &now));
+    now = before;
+    now.st_size = 6;
+    CHECK(!pfd_is_unchanged(&before, &now));
+}
+
 int main(void)
 {
+    test_what_an_errno_means();
+    test_calls_that_are_not_tried_again();
+    test_looks_at_a_file();
     test_hash();
     test_random_golden();
     test_random_keys_differ();

@@ -3,23 +3,13 @@
 #include "check.h"
 
 #include "core/cpu.h"
-#include "formats/csv/csv_fields.h"
+#include "formats/csv/csv_rows.h"
 #include "parse/number_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t n) /* xorshift: the same numbers on every machine */
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 16) % n;
-}
 
 /* A copy without a byte behind it. */
 static uint8_t *exact_copy(const char *text, size_t size)

@@ -217,7 +217,7 @@ static void *check_all(void *step)
     return NULL;
 }
 
-/* On a thread of its own, whose workspace ends with it.  An argument is the distance between the
+/* On a separate thread, whose workspace ends with it.  An argument is the distance between the
  * places where regions begin: 1 is all of them. */
 int main(int argc, char **argv)
 {

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "core/random.h"
-#include "formats/mindrecord/mindrecord_row.h"
+#include "formats/mindrecord/msgpack.h"
 #include "parse/json.h"
 
 #include <stdio.h>
@@ -52,6 +52,33 @@ static void json_is_strict(void)
         memset(deep, '[', (size_t)depth);
         memset(deep + depth, ']', (size_t)depth);
         CHECK(is_json(deep, 2 * (size_t)depth) == (depth <= PFD_JSON_DEPTH));
+    }
+}
+
+/* Strings are read in blocks of 64 bytes: each kind of byte at each place of strings of all sizes
+ * around a block. */
+static void strings_of_all_sizes(void)
+{
+    static const struct {
+        const char *piece;
+        int32_t is_good;
+    } pieces[] = {
+        {"a", 1},    {"\\n", 1},     {"\\u00e9", 1}, {"\\ud83d\\ude00", 1},
+        {"\\x", 0},  {"\\ud83d", 0}, {"\x1f", 0},     {"\xf0\x9f\x98\x80", 1},
+        {"\xff", 0}, {"\xc3", 0},    {"\"", 0},       {"\xc3\xa9", 1},
+    };
+    char text[256];
+    for (size_t kind = 0; kind < sizeof pieces / sizeof *pieces; kind++) {
+        size_t size = strlen(pieces[kind].piece);
+        for (size_t length = size; length < 140; length++) {
+            for (size_t at = 0; at + size <= length; at++) {
+                memset(text, 'x', sizeof text);
+                text[0] = text[length + 1] = '"';
+                memcpy(text + 1 + at, pieces[kind].piece, size);
+                CHECK(is_json(text, length + 2) == pieces[kind].is_good);
+                CHECK(!is_json(text, length + 1) || pieces[kind].piece[0] == '"');
+            }
+        }
     }
 }
 
@@ -156,6 +183,7 @@ static void any_bytes_are_no_danger_to_messages(void)
 int main(void)
 {
     json_is_strict();
+    strings_of_all_sizes();
     json_integers_are_exact();
     json_strings_are_decoded();
     any_bytes_are_no_danger_to_json();

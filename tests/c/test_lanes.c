@@ -52,7 +52,7 @@ static int has_every_record_once(const pfd_lanes *lanes)
 
 static void test_small_sizes(void)
 {
-    for (uint64_t i = 0; i < 3000; i++) {
+    for (uint64_t i = 0; i < 2000; i++) {
         int64_t n = i < 1500 ? (int64_t)i % 150 + 1 : pfd_random_below(1, i, most_records) + 1;
         int64_t num_lanes = pfd_random_below(2, i, i % 3 ? 9 : 200) + 1;
         int64_t block_size = pfd_random_below(3, i, i % 5 ? 30 : 2000) + 1;

@@ -6,6 +6,7 @@
 #include "loader/ring/ring.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -569,6 +570,252 @@ static void test_rows_are_read_beside_the_batches(void)
     pfd_loader_release(loader);
 }
 
+/* ---- Every call beside every other, and beside close() --------------------------------------- */
+
+/* `status` of a call that may be refused, since the loader closes, or is traced already. */
+static int32_t is_answer(pfd_status status, const pfd_error *err)
+{
+    return status >= 0 || status == PFD_CANCELLED ||
+           (status == PFD_INVALID_ARGUMENT && strstr(err->message, "traced already"));
+}
+
+static int32_t call_next(pfd_loader *l, pfd_error *err)
+{
+    pfd_batch batch;
+    pfd_status status = pfd_loader_next(l, INT64_MAX, &batch, err);
+    if (status == PFD_OK) pfd_batch_release(batch.memory);
+    return is_answer(status, err);
+}
+
+static int32_t call_read(pfd_loader *l, pfd_error *err)
+{
+    const int64_t positions[] = {3, 1400};
+    pfd_batch batch;
+    pfd_status status = pfd_loader_read(l, 0, positions, 2, &batch, err);
+    if (status == PFD_OK) pfd_batch_release(batch.memory);
+    return is_answer(status, err);
+}
+
+static int32_t call_seek(pfd_loader *l, pfd_error *err)
+{
+    static _Atomic int64_t calls;
+    return is_answer(pfd_loader_seek(l, 0, atomic_fetch_add(&calls, 1) % 3, err), err);
+}
+
+static int32_t call_set_seed(pfd_loader *l, pfd_error *err)
+{
+    static _Atomic int64_t calls;
+    return is_answer(pfd_loader_set_seed(l, 0, atomic_fetch_add(&calls, 1) % 3, err), err);
+}
+
+static int32_t call_file(pfd_loader *l, pfd_error *err)
+{
+    char path[256];
+    int64_t size = 0;
+    pfd_status status = pfd_loader_file(l, 0, 1, path, sizeof path, &size, err);
+    return is_answer(status, err) &&
+           (status != PFD_OK || (strstr(path, "good-1") && size == (int64_t)strlen(path) + 1));
+}
+
+static int32_t call_first_record(pfd_loader *l, pfd_error *err)
+{
+    int64_t ordinal = ROWS_PER_FILE;
+    pfd_status status = pfd_loader_first_record(l, 0, 1, &ordinal, err);
+    return is_answer(status, err) && ordinal == ROWS_PER_FILE;
+}
+
+static int32_t call_locate(pfd_loader *l, pfd_error *err)
+{
+    pfd_status status = pfd_loader_locate(l, 0, 1, ROWS_PER_FILE, err);
+    return is_answer(status, err) && (status != PFD_OK || strstr(err->file, "good-1"));
+}
+
+static int32_t call_get_reader(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    pfd_reader_info info;
+    return pfd_loader_get_reader(l, 0, &info) == PFD_OK && info.num_files == NUM_FILES;
+}
+
+static int32_t call_get_past(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    return pfd_loader_get_past(l, 0, 1, 1) == 0;
+}
+
+static int32_t call_pause_counts(pfd_loader *l, pfd_error *err)
+{
+    pfd_status paused = pfd_loader_pause_counts(l, 1, err);
+    return paused == PFD_OK && pfd_loader_pause_counts(l, 0, err) == PFD_OK;
+}
+
+static int32_t call_trace_start(pfd_loader *l, pfd_error *err)
+{
+    return is_answer(pfd_loader_trace_start(l, 20000, err), err);
+}
+
+static int32_t call_trace_drop(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    pfd_loader_trace_drop(l);
+    return 1;
+}
+
+/* A question whose answer is a struct, or PFD_END. */
+#define ASKS(name, type, ...)                                                                      \
+    static int32_t call_##name(pfd_loader *l, pfd_error *err)                                      \
+    {                                                                                              \
+        (void)err;                                                                                 \
+        type out;                                                                                  \
+        return pfd_loader_##name(l, __VA_ARGS__ &out) >= 0;                                        \
+    }
+ASKS(get_info, pfd_loader_info, )
+ASKS(get_stats, pfd_stats, )
+ASKS(get_work, pfd_work_stats, 0, )
+ASKS(get_thread, pfd_thread_now, 0, )
+ASKS(get_history, pfd_history, )
+ASKS(get_tuning, pfd_tuning_info, )
+ASKS(get_decision, pfd_decision, 0, )
+ASKS(trace_stop, pfd_trace_info, )
+
+static int32_t call_get_skipped(pfd_loader *l, pfd_error *err)
+{
+    return pfd_loader_get_skipped(l, 0, err) == PFD_END;
+}
+
+static int32_t call_trace_read(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    pfd_trace_event events[16];
+    int64_t count;
+    return pfd_loader_trace_read(l, 0, events, 16, &count) >= 0;
+}
+
+/* All of them, but open, close and release. */
+#define CALL(name) {"pfd_loader_" #name, call_##name}
+static const struct call {
+    const char *name;
+    int32_t (*run)(pfd_loader *, pfd_error *);
+} calls[] = {
+    CALL(next),        CALL(read),         CALL(seek),       CALL(set_seed),   CALL(file),
+    CALL(locate),      CALL(first_record), CALL(get_reader), CALL(get_past),   CALL(pause_counts),
+    CALL(get_info),    CALL(get_stats),    CALL(get_work),   CALL(get_thread), CALL(get_history),
+    CALL(get_tuning),  CALL(get_decision), CALL(trace_stop), CALL(trace_read), CALL(trace_start),
+    CALL(get_skipped), CALL(trace_drop),
+};
+enum { NUM_CALLS = sizeof calls / sizeof *calls };
+
+typedef struct caller {
+    const struct call *call;
+    pfd_loader *loader;
+    _Atomic int32_t made, wrong, over;
+} caller;
+
+static void *call_again(void *argument)
+{
+    caller *c = argument;
+    pfd_error err = {.struct_size = sizeof err};
+    while (!atomic_load(&c->over)) {
+        if (!c->call->run(c->loader, &err)) atomic_store(&c->wrong, 1);
+        atomic_fetch_add(&c->made, 1);
+    }
+    return NULL;
+}
+
+static void check_caller(caller *c, pthread_t thread)
+{
+    atomic_store(&c->over, 1);
+    pthread_join(thread, NULL);
+    if (c->wrong) printf("wrong: %s\n", c->call->name);
+    CHECK(!c->wrong);
+}
+
+/* The `round`-th loader: some adjust themselves. */
+static pfd_loader *open_shared(int round)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *loader = NULL;
+    setting s = {.shuffle = 1, .num_threads = round % 2 ? PFD_AUTO : 2, .prefetch = 3};
+    MUST(open_loader(s, &loader, &err));
+    return loader;
+}
+
+static void test_every_call_beside_every_other(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *loader = open_shared(1);
+    for (int i = 0; i < NUM_CALLS; i++) {
+        caller c = {.call = &calls[i], .loader = loader};
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, call_again, &c) == 0);
+        while (atomic_load(&c.made) == 0) usleep(10);
+        for (int k = i; k < NUM_CALLS; k++)
+            for (int times = 0; times < 5; times++) CHECK(calls[k].run(loader, &err));
+        check_caller(&c, thread);
+    }
+    pfd_loader_release(loader);
+}
+
+/* Closed by two threads at once, while a third one makes calls. */
+static void *close_loader(void *loader)
+{
+    pfd_loader_close(loader);
+    return NULL;
+}
+
+static void test_every_call_beside_close(void)
+{
+    for (int round = 0; round < 3 * NUM_CALLS; round++) {
+        caller c = {.call = &calls[round % NUM_CALLS], .loader = open_shared(round)};
+        pthread_t thread, closer;
+        REQUIRE(pthread_create(&thread, NULL, call_again, &c) == 0);
+        while (atomic_load(&c.made) < 1 + round % 7) usleep(10);
+        REQUIRE(pthread_create(&closer, NULL, close_loader, c.loader) == 0);
+        pfd_loader_close(c.loader);
+        int32_t made = atomic_load(&c.made);
+        while (atomic_load(&c.made) < made + 2) usleep(10); /* calls of a closed loader */
+        check_caller(&c, thread);
+        pthread_join(closer, NULL);
+        pfd_loader_release(c.loader);
+    }
+}
+
+static void *release_loader(void *loader)
+{
+    pfd_loader_release(loader);
+    return NULL;
+}
+
+static int32_t is_closed(pfd_loader *loader)
+{
+    pthread_mutex_lock(&loader->lock);
+    int32_t closed = loader->closed;
+    pthread_mutex_unlock(&loader->lock);
+    return closed;
+}
+
+/* What a call does at its beginning and at its end, as if a thread were inside for long. */
+static void test_release_waits_for_every_call(void)
+{
+    const int64_t kinds[] = {PFD_LEASE_USE, PFD_LEASE_QUESTION};
+    for (int i = 0; i < 2; i++) {
+        pfd_loader *loader = open_shared(i);
+        atomic_fetch_add(&loader->lease.calls, kinds[i]);
+        pthread_t releaser;
+        REQUIRE(pthread_create(&releaser, NULL, release_loader, loader) == 0);
+        while (!pfd_loader_is_closing(loader)) usleep(100);
+        while (kinds[i] == PFD_LEASE_QUESTION && !is_closed(loader)) usleep(100);
+        usleep(5000); /* in which nothing happens */
+        CHECK(pthread_tryjoin_np(releaser, NULL) == EBUSY);
+        CHECK(is_closed(loader) == (kinds[i] == PFD_LEASE_QUESTION));
+        pthread_mutex_lock(&loader->lock);
+        atomic_fetch_sub(&loader->lease.calls, kinds[i]);
+        pthread_cond_broadcast(&loader->changed);
+        pthread_mutex_unlock(&loader->lock);
+        pthread_join(releaser, NULL);
+    }
+}
+
 static void test_damage_of_rows_that_are_read(void)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -627,6 +874,9 @@ int main(void)
     test_held_batches_survive_close_and_obey_the_budget();
     test_many_consumers_and_a_close_in_between();
     test_rows_are_read_beside_the_batches();
+    test_every_call_beside_every_other();
+    test_every_call_beside_close();
+    test_release_waits_for_every_call();
     test_damage_of_rows_that_are_read();
     test_open_failures_leave_nothing();
     remove_parts("good-");

@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAYS(err, part) \
-    check(strstr((err).message, part) != NULL, part, (err).message, __FILE__, __LINE__)
-
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     (void)err;

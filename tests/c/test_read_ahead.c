@@ -59,7 +59,8 @@ static void read_in_order(int64_t n, const int64_t *sizes, int64_t stride, int32
     }
     pfd_input_files *files;
     pfd_error err;
-    REQUIRE(pfd_input_files_open(paths, n, access, PFD_COMPRESSION_NONE, &files, &err) == PFD_OK);
+    REQUIRE(pfd_input_files_open(paths, n, access, PFD_COMPRESSION_NONE, NULL, &files, &err) ==
+            PFD_OK);
     num_calls = num_bytes = 0;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t at = 0; at < sizes[i];) {

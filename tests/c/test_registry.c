@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAYS(err, part) \
-    check(strstr((err).message, part) != NULL, part, (err).message, __FILE__, __LINE__)
-
 /* ---- Faulty descriptors ---- */
 
 typedef struct sample_attrs {

@@ -11,14 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint64_t state = 88172645463325252u;
-
-static int64_t draw(int64_t n) /* xorshift: the same numbers on every machine */
+static int64_t below(int64_t n)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int64_t)((state >> 16) % (uint64_t)n);
+    return (int64_t)draw((uint64_t)n);
 }
 
 /* Memory between two pages that cannot be touched. */
@@ -40,7 +35,7 @@ enum { MOST_SIDE = 70, MOST_BYTES = MOST_SIDE * MOST_SIDE * 4 };
 
 static int64_t draw_side(void)
 {
-    return 1 + draw(draw(3) ? MOST_SIDE : 6);
+    return 1 + below(below(3) ? MOST_SIDE : 6);
 }
 
 /* At the beginning of the memory, or at its end. */
@@ -63,9 +58,9 @@ static void check_guard(const guarded *memory, int64_t bytes)
 /* A box in eighths of pixels. */
 static pfd_box draw_box(int64_t height, int64_t width)
 {
-    pfd_box box = {.top = (double)draw(8 * height) / 8, .left = (double)draw(8 * width) / 8};
-    box.bottom = box.top + (double)(1 + draw((int64_t)(8 * ((double)height - box.top)))) / 8;
-    box.right = box.left + (double)(1 + draw((int64_t)(8 * ((double)width - box.left)))) / 8;
+    pfd_box box = {.top = (double)below(8 * height) / 8, .left = (double)below(8 * width) / 8};
+    box.bottom = box.top + (double)(1 + below((int64_t)(8 * ((double)height - box.top)))) / 8;
+    box.right = box.left + (double)(1 + below((int64_t)(8 * ((double)width - box.left)))) / 8;
     return box;
 }
 
@@ -75,7 +70,7 @@ static void test_edges(const guarded *source, const guarded *result)
     pfd_resampler resampler = {.host = pfd_host_table(), .scratch = pfd_scratch_create()};
     for (int round = 0; round < 3000; round++) {
         pfd_error err = {.struct_size = sizeof err};
-        int64_t height = draw_side(), width = draw_side(), channels = 1 + draw(4);
+        int64_t height = draw_side(), width = draw_side(), channels = 1 + below(4);
         int64_t out_height = draw_side(), out_width = draw_side();
         pfd_image_part in = {place(source, height * width * channels, round % 2), height, width,
                              channels, width * channels};
@@ -83,7 +78,7 @@ static void test_edges(const guarded *source, const guarded *result)
         uint8_t *out = place(result, out_bytes, round % 2);
         if (round % 2 == 0) guard(result, out_bytes);
         pfd_box box = draw_box(height, width);
-        CHECK(!pfd_resample(&resampler, (int32_t)draw(PFD_POINT_BICUBIC + 1), &in,
+        CHECK(!pfd_resample(&resampler, (int32_t)below(PFD_POINT_BICUBIC + 1), &in,
                             round % 3 ? NULL : &box, out, out_height, out_width, &err));
         if (round % 2 == 0) check_guard(result, out_bytes);
     }
@@ -114,18 +109,18 @@ static void test_levels(const guarded *source)
     for (int round = 0; round < 3000; round++) {
         const uint8_t *rows[most_rows];
         uint8_t plain[most_rows * row_bytes] = {0}, other[most_rows * row_bytes] = {0};
-        int64_t channels = 1 + draw(4), in_size = 1 + draw(30), out_size = 1 + draw(MOST_SIDE);
-        int32_t filter = PFD_BILINEAR + (int32_t)draw(PFD_AREA), level = pfd_simd_of_cpu();
-        for (int k = 0; k < most_rows; k++) rows[k] = source->begin + draw(MOST_BYTES / 2);
+        int64_t channels = 1 + below(4), in_size = 1 + below(30), out_size = 1 + below(MOST_SIDE);
+        int32_t filter = PFD_BILINEAR + (int32_t)below(PFD_AREA), level = pfd_simd_of_cpu();
+        for (int k = 0; k < most_rows; k++) rows[k] = source->begin + below(MOST_BYTES / 2);
         resample_rows(PFD_SIMD_PLAIN, filter, channels, rows, in_size, out_size, plain);
         resample_rows(level, filter, channels, rows, in_size, out_size, other);
         for (int k = 0; k < 4; k++)
             CHECK(!memcmp(plain + k * row_bytes, other + k * row_bytes,
                           (size_t)(out_size * channels)));
         int32_t weights[most_rows], left = 1 << PFD_WEIGHT_BITS;
-        int64_t count = 1 + draw(most_rows), n = 1 + draw(4 * MOST_SIDE);
+        int64_t count = 1 + below(most_rows), n = 1 + below(4 * MOST_SIDE);
         for (int64_t k = 0; k < count; k++) {
-            weights[k] = k + 1 < count ? (int32_t)draw(1 << 19) - (1 << 17) : left;
+            weights[k] = k + 1 < count ? (int32_t)below(1 << 19) - (1 << 17) : left;
             left -= weights[k];
         }
         pfd_resample_kernels_at(PFD_SIMD_PLAIN)->sum_rows(rows, weights, count, plain, n);
@@ -138,15 +133,15 @@ static void test_warps(const guarded *source, const guarded *result)
 {
     static const uint8_t fill[4] = {1, 2, 3, 4};
     for (int round = 0; round < 3000; round++) {
-        int64_t height = draw_side(), width = draw_side(), channels = 1 + draw(4);
+        int64_t height = draw_side(), width = draw_side(), channels = 1 + below(4);
         int64_t out_height = draw_side(), out_width = draw_side();
         pfd_affine_motion motion = {
-            .angle = (double)draw(3600) / 10,
-            .shear_x = draw(2) ? 0 : (double)draw(178) - 89,
-            .shear_y = draw(2) ? 0 : (double)draw(178) - 89,
-            .scale = draw(2) ? 1 : draw(2) ? 0.001 : (double)(1 + draw(50)) / 10,
-            .right = (double)draw(20) - 10,
-            .down = draw(20) ? (double)draw(20) - 10 : 1e300,
+            .angle = (double)below(3600) / 10,
+            .shear_x = below(2) ? 0 : (double)below(178) - 89,
+            .shear_y = below(2) ? 0 : (double)below(178) - 89,
+            .scale = below(2) ? 1 : below(2) ? 0.001 : (double)(1 + below(50)) / 10,
+            .right = (double)below(20) - 10,
+            .down = below(20) ? (double)below(20) - 10 : 1e300,
             .centre_x = (double)width / 2,
         };
         pfd_affine places = pfd_affine_of(&motion);
@@ -155,7 +150,7 @@ static void test_warps(const guarded *source, const guarded *result)
         int64_t out_bytes = out_height * out_width * channels;
         uint8_t *out = place(result, out_bytes, round % 2);
         if (round % 2 == 0) guard(result, out_bytes);
-        pfd_affine_warp(&in, &places, (int32_t)draw(2), fill, out, out_height, out_width);
+        pfd_affine_warp(&in, &places, (int32_t)below(2), fill, out, out_height, out_width);
         if (round % 2 == 0) check_guard(result, out_bytes);
     }
 }
@@ -164,7 +159,7 @@ int main(void)
 {
     guarded source = guarded_memory(MOST_BYTES), result = guarded_memory(MOST_BYTES + 1);
     for (uint8_t *at = source.begin; at < source.end; at++)
-        *at = (uint8_t)(draw(3) ? draw(256) : draw(2) * 255);
+        *at = (uint8_t)(below(3) ? below(256) : below(2) * 255);
     test_edges(&source, &result);
     test_levels(&source);
     test_warps(&source, &result);

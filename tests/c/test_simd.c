@@ -21,16 +21,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(uint64_t n) /* xorshift: the same numbers on every machine */
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 16) % n;
-}
-
 /* Two pages, of which only the first can be read. */
 static char *guarded_page(long size)
 {
@@ -44,7 +34,7 @@ static char *guarded_page(long size)
 
 static int write_random_bits(char *out)
 {
-    uint64_t bits = state * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bits = draw_bits() * UINT64_C(0x9e3779b97f4a7c15);
     double value;
     memcpy(&value, &bits, sizeof value);
     return sprintf(out, "%.17g", value);
@@ -69,7 +59,7 @@ static int write_number(char *out)
     case 5:
         return write_random_bits(out);
     case 6:
-        return sprintf(out, "%llu", (unsigned long long)(state >> draw(30)));
+        return sprintf(out, "%llu", (unsigned long long)(draw_bits() >> draw(30)));
     case 7:
         return sprintf(out, "%.*f", (int)draw(4), 9007199254740992.0 + (double)draw(99));
     case 8:

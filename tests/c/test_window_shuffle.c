@@ -132,8 +132,9 @@ static void test_calls_are_independent(void)
 /* ---- Orders too large to try all ---------------------------------------------------------------
  */
 
-/* Windows at both ends, around the last block and here and there: each is a permutation of its
- * blocks, they tile the positions, and no two have a block in common. */
+/* Windows at both ends, around the last block and here and there: they tile the positions, no two
+ * have a block in common, and those at the ends and every third are permutations of their
+ * blocks. */
 static void test_large(int64_t n, int64_t block_size, int64_t window)
 {
     enum { samples = 60, most = 1 << 16 };
@@ -161,6 +162,7 @@ static void test_large(int64_t n, int64_t block_size, int64_t window)
             for (int64_t k = blocks[i].begin; k < blocks[i].end; k++) expected[records++] = k;
         }
         ok &= records == span.end - span.begin;
+        if (s > 2 && s % 3) continue; /* sorting takes most of the time of this test */
         for (int64_t i = 0; i < records; i++) mapped[i] = span.begin + i;
         pfd_window_order_map(&order, mapped, records, mapped);
         qsort(mapped, (size_t)records, sizeof *mapped, compare);

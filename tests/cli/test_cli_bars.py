@@ -6,7 +6,7 @@ import threading
 
 from support.cli_files import examples, run
 
-from pyflowdata.cli import sources
+from pyflowdata.cli import bars
 from pyflowdata.formats import Source, open_source
 
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch):
     """Bars are there at once, as lines that are written over.  A test calls this itself, since
     pytest sets stderr when the test begins."""
-    monkeypatch.setattr(sources, "_AFTER", 0.0)
+    monkeypatch.setattr(bars, "_AFTER", 0.0)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr(sys, "stderr", Terminal())
     return sys.stderr
@@ -47,7 +47,7 @@ def test_bars_on_a_terminal(run, tmp_path, monkeypatch):
 
 
 def test_no_bars_elsewhere(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_AFTER", 0.0)
+    monkeypatch.setattr(bars, "_AFTER", 0.0)
     monkeypatch.chdir(tmp_path)
     examples(tmp_path, {"x": [1, 2, 3]})
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
@@ -57,12 +57,12 @@ def test_no_bars_elsewhere(run, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_counted_shows_seconds(monkeypatch):
-    monkeypatch.setattr(sources, "_REDRAW", 0.01)
+    monkeypatch.setattr(bars, "_REDRAW", 0.01)
     shown, is_shown = [], threading.Event()
     monkeypatch.setattr(
         terminal(monkeypatch), "write", lambda text: (shown.append(text), is_shown.set())
     )
-    with sources.waiting("indexing a.csv"):
+    with bars.waiting("indexing a.csv"):
         assert is_shown.wait(60)
     assert shown[0].startswith("\rindexing a.csv: 0 s") and shown[-1] == "\r\033[K"
 

@@ -31,11 +31,12 @@ def run(*command):
 
 
 def pyflowdata(*arguments):
-    """The command in a process of its own."""
+    """The command in a separate process."""
     return run(sys.executable, "-m", "pyflowdata", *arguments)
 
 
 OF_KIT = ("new", "check", "bench")
+INSTALL_KIT = "pip install pyflowdata-kit; in a clone, pip install ./kit"
 
 
 def test_every_command_is_a_module_with_help(capsys):
@@ -65,16 +66,18 @@ def test_only_the_command_asked_for_is_imported():
 @pytest.mark.parametrize("command", OF_KIT)
 def test_a_command_that_is_not_installed(command, here, monkeypatch):  # noqa: F811
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    own, _, of_kit = here("--help").stdout.partition(f"with the kit ({INSTALL_KIT}):")
+    assert f"\n    {command} " in of_kit and f"\n    {command} " not in own
     for arguments in ([command], [command, "--help"]):
         done = here(*arguments)
-        said = f"`pyflowdata {command}` is in a package of its own: pip install pyflowdata-kit"
+        said = f"`pyflowdata {command}` is in a separate package: {INSTALL_KIT}"
         assert (done.returncode, done.stderr) == (1, f"pyflowdata: error: {said}\n")
 
 
 def test_testing_without_what_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyflowdata_kit", None)
     assert "check_reader" in dir(flow.testing)
-    with pytest.raises(ImportError, match="testing.check_reader .* pip install pyflowdata-kit"):
+    with pytest.raises(ImportError, match=rf"testing.check_reader .* {INSTALL_KIT}"):
         flow.testing.check_reader
     with pytest.raises(AttributeError, match="nope"):
         flow.testing.nope

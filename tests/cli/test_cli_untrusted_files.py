@@ -97,7 +97,7 @@ for command in sys.argv[2:]:
 
 @pytest.mark.parametrize("size", [1 << 50, 1 << 62])
 def test_a_member_that_says_it_is_endless(size, tmp_path):
-    """In a process of its own, as what is tested is that it ends."""
+    """In a separate process, as what is tested is that it ends."""
     entry = tarfile.TarInfo("a.bin")
     entry.size = size
     (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + b"x" * 8192)
@@ -181,7 +181,7 @@ def assert_printable(said):
 def test_names_of_files_have_no_effect_on_a_terminal(command, run, tmp_path):
     path = tmp_path / f"{ESCAPE}.txt"
     path.write_text("line\n")
-    target = [tmp_path / f"{ESCAPE}.jsonl"] if command == "convert" else []
+    target = [tmp_path / f"{ESCAPE}.log"] if command == "convert" else []
     status, out, err = run(command, path, *target)
     assert status == 0 and err == ""
     assert command == "stats" or SHOWN in out  # which names no file

@@ -47,6 +47,7 @@ def test_it_is_built_once_and_changes_nothing(data, cache, attrs, access):
         assert sorted(expected[:, 0]) == list(range(ROWS))
 
 
+@pytest.mark.slow
 def test_reading_in_order_needs_next_to_none(large):
     size = sum(path.stat().st_size for path in Path(large).iterdir())
     in_order, shuffled = (index_of(large, index_dir="none", **attrs) for attrs in ({}, SHUFFLED))
@@ -152,7 +153,7 @@ with flow.DataLoader(flow.MiniReader({data!r}, random_shuffle=True, index_dir={c
 
 
 def check_rebuilt(data, cache, attrs, expected):
-    """The next loader builds anew and is right; the one after it finds that."""
+    """The next loader builds a new index and is right; the one after it finds that."""
     assert index_of(data, index_dir=cache, **attrs).is_new
     np.testing.assert_array_equal(epoch(data, index_dir=cache, **attrs), expected)
     assert not index_of(data, index_dir=cache, **attrs).is_new
@@ -215,6 +216,32 @@ def test_an_index_of_another_user_is_not_believed(data, cache, monkeypatch):
     monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "0")
     check_rebuilt(data, cache, SHUFFLED, expected)
     assert path.stat().st_uid == os.geteuid()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_cache_of_another_user_is_left_alone(data, cache, monkeypatch):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    Path(cache).mkdir(parents=True, exist_ok=True)
+    os.chown(cache, 12345, -1)
+    with pytest.warns(UserWarning, match=f"stays in memory.*{cache}, belongs to another user"):
+        assert index_of(data, index_dir=cache, name=str(cache), **SHUFFLED).path == ""
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    assert stored(cache, "*") == []
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
+    assert index_of(data, index_dir=cache, **SHUFFLED).path != ""
+
+
+def test_links_in_the_cache_are_not_followed(data, cache, tmp_path):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    lock = Path(f"{path}.lock")
+    lock.symlink_to(tmp_path / "made by a lock")
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    assert not (tmp_path / "made by a lock").exists()
+    lock.unlink()
+    assert index_of(data, index_dir=cache, **SHUFFLED).is_new and not path.is_symlink()
 
 
 def test_things_that_are_no_files_stay(data, cache):

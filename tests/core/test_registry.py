@@ -165,7 +165,8 @@ def test_readers_share_the_attrs_of_the_host(name):
     first, op = OPS[READERS[0]], OPS[name]
     common = "batch_size last_batch random_shuffle shuffle shuffle_after_epoch shuffle_buffer_size "
     common += "shuffle_block_size shuffle_window shuffle_lanes seed "
-    common += "order_key group_buffer_size rank world_size on_error max_errors with_mask with_id"
+    common += "order_key group_buffer_size rank world_size on_error max_skipped max_errors "
+    common += "with_mask with_id"
     count = len(common.split())
     assert attr_names(op)[-count:] == common.split()
     assert port_names(op.outputs, op.num_outputs)[-2:] == ["mask", "id"]
@@ -258,8 +259,9 @@ print(find_op("op7").outputs[0].name, find_op("Op299").origin.split()[0])
 """
 
 
+@pytest.mark.slow
 def test_hundreds_of_ops_are_added_and_found():
-    """In a process of their own: they stay as long as it does."""
+    """In a separate process: they stay as long as it does."""
     out = subprocess.run(
         [sys.executable, "-c", HUNDREDS], check=True, capture_output=True, text=True, timeout=100
     ).stdout.split()

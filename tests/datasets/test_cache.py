@@ -329,6 +329,7 @@ def finish(processes):
     return "".join(out for out, _ in said)
 
 
+@pytest.mark.slow
 def test_several_processes_make_it_once(numbers, tmp_path):
     said = finish([start(numbers, tmp_path / "cache", rank, "slow") for rank in (0, 1, 0)])
     assert said.count("cached 64 records") == 1 and said.count("read ") == 3
@@ -350,6 +351,7 @@ def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
     assert sorted(os.listdir(cache)) == ["lock", "notes.json", "records"]
 
 
+@pytest.mark.slow
 def test_memory_ends_with_its_last_process(numbers, tmp_path):
     """Also where a process is killed: the next one cleans up."""
     memory = tmp_path / "shm"
@@ -372,7 +374,7 @@ def test_memory_ends_with_its_last_process(numbers, tmp_path):
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert cache.exists()
-    cache_files.Place("memory").make()
+    cache_files.CachePlace("memory").make()
     assert not cache.exists()
 
 
@@ -403,7 +405,7 @@ def test_memory_ends_where_two_processes_end_at_the_same_time(tmp_path, monkeypa
 
 
 def test_too_little_room_is_told_before_it_is_used(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_files.Place, "free_bytes", lambda self, most: 10_000)
+    monkeypatch.setattr(cache_files.CachePlace, "free_bytes", lambda self, most: 10_000)
     for where, words in (("memory", "memory are free; give cache"), (tmp_path, "on this disk")):
         cached = records(folder).cache(where)
         needs = r"120 records will take about 0\.1 MB, and 0\.0 MB"

@@ -192,6 +192,7 @@ def test_the_interpreter_ends_with_an_open_data_set(path):
     assert done.stdout == "5\n" and done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_pickle_is_the_same_data_set_in_another_process(path):
     data = flow.open(path)
     views = data.where("y != 3").shuffle(seed=1)[:50]

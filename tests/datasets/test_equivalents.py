@@ -15,9 +15,9 @@ PAGE = (ROOT / "docs" / "coming-from" / "equivalents-datasets.md").read_text()
 
 
 def rows():
-    """Of the tables: what the library has, the form here, and what it gives."""
+    """Of the tables: what the library has, the form of pyflowdata, and what it gives."""
     lines = re.findall(r"^\| (.*?) \| (.*) \| ?(.*?) ?\|$", PAGE, re.M)
-    return [row for row in lines if row[1] != "here"]
+    return [row for row in lines if row[1] != "pyflowdata"]
 
 
 def forms(cell):
@@ -31,7 +31,7 @@ def forms(cell):
 
 @pytest.fixture(scope="module")
 def prelude(tmp_path_factory):
-    """The names of the page's first block, in a folder of its own."""
+    """The names of the page's first block, in a separate folder."""
     folder, before = tmp_path_factory.mktemp("equivalents"), os.getcwd()
     os.chdir(folder)
     os.environ["XDG_CACHE_HOME"] = str(folder)

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support import map_functions as own
+from support import process_functions as own
 
 import pyflowdata as flow
 
@@ -106,6 +106,30 @@ def test_a_function_of_rows():
     assert types(both)["y"] == "float64" and both[3]["x"].tolist() == [4, 4]
 
 
+def fails_late(y):
+    if y > 5:
+        raise ValueError("boom")
+    return float(y)
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_an_error_names_the_line_of_the_function(processes):
+    data = made("y").map(fails_late, "y", outputs={"z": "float64"}, processes=processes)
+    line = fails_late.__code__.co_firstlineno + 2
+    with flow.DataLoader(data.batch(4)["z"]) as loader:
+        with pytest.raises(flow.UserFunctionError, match=rf"boom \(.*test_map.py:{line}\)"):
+            list(loader)
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+@pytest.mark.parametrize("outputs", [None, {"n": "int64"}])
+def test_an_error_of_a_function_without_lines_names_none(processes, outputs):
+    data = flow.from_arrays({"text": [b"1", b"one"]})
+    with pytest.raises(flow.UserFunctionError) as caught:
+        data.map(int, "text", outputs=outputs, processes=processes)[1]
+    assert caught.value.message.endswith("invalid literal for int() with base 10: b'one'")
+
+
 def test_fields_may_have_any_name():
     names = ["name", "in", "seed", "a b", "rng"]
     blobs = flow.GeneratorReader([(1,) * 5] * 3, fields=[f"f{i}=y:int64" for i in range(5)])
@@ -178,6 +202,7 @@ def test_random_numbers_belong_to_the_record():
     assert not np.any(first == second)  # each draw of a record has its own
 
 
+@pytest.mark.slow
 def test_in_processes_it_is_the_same():
     data = made("x", "text", "tokens")
     outputs = {"length": "int64", "pid": "int64"}

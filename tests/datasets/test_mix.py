@@ -17,7 +17,7 @@ KIND = 10_000_000  # a record of source s is s * KIND + its number
 
 @pytest.fixture
 def make(tmp_path):
-    """Makes data sets of so many records, each in a file of its own."""
+    """Makes data sets of so many records, each in its own file."""
 
     def made(sizes):
         sources = []
@@ -116,6 +116,7 @@ def test_every_record_is_used_equally_often_and_reshuffled_at_each_repeat(make):
     assert len(orders) > 20 and len(set(orders)) == len(orders)
 
 
+@pytest.mark.slow
 def test_counts_keep_to_the_bound_with_300_sources(make):
     draw = np.random.RandomState(5)
     weights = draw.lognormal(0, 1.5, 300)
@@ -189,6 +190,7 @@ def test_resumes_anywhere_on_other_numbers_of_ranks(make):
                 assert found == expected(run[at : at + 5 * batch_size]), (interleave, batch_size)
 
 
+@pytest.mark.slow
 def test_weights_may_change_from_the_state_on(make):
     sizes, batch_size = [11, 4, 30], 10
     for interleave, block in (("regular", 1), ("random", 10)):

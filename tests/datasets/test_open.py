@@ -1,5 +1,7 @@
 """flow.open: which files, which fields, and what is said where they cannot be read as asked."""
 
+import errno
+import glob
 import gzip
 import os
 import shutil
@@ -67,6 +69,45 @@ def test_files_patterns_and_folders(folder):
     (folder / "_notes").write_text("no data")
     (folder / ".hidden").write_text("no data")
     assert len(flow.open(folder)) == 30
+
+
+PATTERNS = [
+    "*/*.csv", "**/*.csv", "a/**/?.csv", "**/b/*.csv", "[ab]/1.csv", "*/.*.csv", "a/[!1].csv",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_stand_for_the_files_of_glob(pattern, tmp_path, monkeypatch):
+    for i, name in enumerate(["1.csv", "a/1.csv", "a/2.csv", "a/.3.csv", "b/1.csv", "a/b/4.csv",
+                              ".c/1.csv", "a/b/c/b/5.csv"]):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"n\n{i}\n")
+    (tmp_path / "a" / "to-nothing.csv").symlink_to("nothing")
+    monkeypatch.chdir(tmp_path)
+    for full in (pattern, str(tmp_path / pattern)):
+        files = [one for one in sorted(glob.glob(full, recursive=True)) if os.path.isfile(one)]
+        assert numbers(flow.open(full)) == numbers(flow.open(files))
+
+
+@pytest.mark.parametrize("pattern, call", [
+    ("*/*.csv", "listdir"), ("**/1.csv", "listdir"), ("*/1.csv", "stat"), ("b", "listdir"),
+    ("b", "stat"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_not_left_out(pattern, call, tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        for file in "12":
+            (tmp_path / name / f"{file}.csv").write_text("n\n1\n")
+    real, fails = getattr(os, call), str(tmp_path / "b" / ("1.csv" if call == "stat" else ""))
+
+    def failing(path=".", **options):
+        if os.path.join(str(path), "") == os.path.join(fails, ""):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return real(path, **options)
+
+    monkeypatch.setattr(os, call, failing)
+    with pytest.raises(flow.FileError, match="cannot be read: Stale file handle"):
+        flow.open(str(tmp_path / pattern))
 
 
 def test_fields_are_chosen_and_typed(folder):

@@ -105,6 +105,16 @@ def text_lines(folder: Path) -> list[Path]:
     return [path]
 
 
+def json_lines(folder: Path) -> list[Path]:
+    path = folder / "records.jsonl"
+    rows = ({"key": i, "meta": {"text": "é" * i}, "ids": [i, -i][: i % 3]} for i in range(20))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [path]
+
+
+JSON_FIELDS = ["key:int32", "text=meta.text:bytes", "ids:int64[?]", "x:float32=0.5"]
+
+
 def table(folder: Path) -> list[Path]:
     path = folder / "table.csv"
     rows = "".join(f'{i},{i / 8},"say ""{i}"", twice\nor so",true\n' for i in range(20))
@@ -248,6 +258,10 @@ FORMATS = {
         text_lines,
         lambda files, **attrs: flow.TextLineReader(files=files, **attrs),
         may_be_cut=400,
+    ),
+    "JSONLinesReader": Format(
+        json_lines,
+        lambda files, **attrs: flow.JSONLinesReader(files=files, fields=JSON_FIELDS, **attrs),
     ),
     "CSVReader": Format(
         table,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 from pathlib import Path
@@ -312,6 +313,75 @@ def test_max_errors(tmp_path: Path, on_error: str, max_errors: int) -> None:
         else:
             with pytest.raises(flow.CorruptDataError, match="max_errors"):
                 list(loader)
+
+
+def with_bad_lines(folder: Path, num_lines: int, num_bad: int) -> str:
+    """Every 7th line is bad, from the first on, until there are so many."""
+    texts = lines(0, num_lines).splitlines(keepends=True)
+    for i in range(num_bad):
+        texts[7 * i] = b"bad\n"
+    return write_parts(folder, b"".join(texts))
+
+
+def delivered(blob: flow.Blob) -> int:
+    """Rows of one epoch."""
+    with flow.DataLoader(blob) as loader:
+        return sum(len(rows) for rows in loader)
+
+
+@pytest.mark.parametrize("num_lines, num_bad, limit, most", [
+    (100, 10, {}, None), (100, 11, {}, 10), (3000, 30, {}, None), (3000, 31, {}, 30),
+    (3000, 61, {"max_skipped": 0.02}, 60), (3000, 5, {"max_skipped": 4}, 4),
+    (3000, 4, {"max_skipped": 4}, None), (3000, 1, {"max_skipped": 0}, 0),
+    (3000, 300, {"max_skipped": -1}, None), (3000, 300, {"max_errors": -1}, None),
+    (3000, 300, {"max_skipped": 1.0}, None), (3000, 2, {"max_skipped": 1}, 1),
+])  # fmt: skip
+def test_max_skipped(
+    tmp_path: Path, num_lines: int, num_bad: int, limit: dict[str, float], most: int | None
+) -> None:
+    data = with_bad_lines(tmp_path, num_lines, num_bad)
+    blob = flow.MiniReader(data, batch_size=8, on_error="skip", **limit)
+    if most is None:
+        assert delivered(blob) == num_lines - num_bad
+        return
+    with flow.DataLoader(blob) as loader, pytest.raises(flow.CorruptDataError) as caught:
+        for _ in loader:
+            pass
+    assert caught.value.line == 7 * most + 1  # the first record that is one too many
+    share = limit.get("max_skipped", 0.01)
+    said = "1 record of this epoch was" if most == 1 else f"{most} records of this epoch were"
+    assert said in caught.value.message
+    assert ("a share allows" in caught.value.message) == (0 < share < 1)
+    assert f"max_skipped = {share:g}" in caught.value.message
+
+
+def test_max_skipped_of_a_rank_and_of_a_stream(tmp_path: Path) -> None:
+    """A rank has half of the records; of a stream the records so far count."""
+    data = with_bad_lines(tmp_path / "lines", 4000, 80)
+    shares = {"on_error": "skip", "max_skipped": 0.015, "batch_size": 8}
+    with pytest.raises(flow.CorruptDataError, match="30 records"):
+        for rank in range(2):
+            delivered(flow.MiniReader(data, rank=rank, world_size=2, **shares))
+    texts = lines(0, 4000).splitlines(keepends=True)
+    texts[-30:] = [b"bad\n"] * 30
+    packed = tmp_path / "late.txt.gz"
+    packed.write_bytes(gzip.compress(b"".join(texts)))
+    assert delivered(flow.MiniReader(files=str(packed), **shares)) == 3970
+    texts = texts[::-1]
+    packed.write_bytes(gzip.compress(b"".join(texts)))
+    with pytest.raises(flow.CorruptDataError, match="10 records"):
+        delivered(flow.MiniReader(files=str(packed), **shares))
+
+
+@pytest.mark.parametrize("limit", [
+    {"max_skipped": 1.5}, {"max_skipped": 5.0}, {"max_skipped": -0.5}, {"max_skipped": -2},
+    {"max_skipped": 3, "max_errors": 3},
+])  # fmt: skip
+def test_a_limit_that_is_none(tmp_path: Path, limit: dict[str, float]) -> None:
+    data = write_parts(tmp_path, lines(0, 3))
+    with pytest.raises(flow.InvalidArgumentError) as caught:
+        flow.MiniReader(data, on_error="skip", **limit)
+    assert caught.value.attr in limit
 
 
 def test_a_batch_of_bad_rows_only(tmp_path: Path) -> None:

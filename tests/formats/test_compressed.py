@@ -417,7 +417,7 @@ def test_records_of_one_size_are_refused(tmp_path: Path) -> None:
 
 
 STREAMED = {"MiniReader", "CSVReader", "TextLineReader", "TFRecordReader", "OFRecordReader",
-            "OneRecReader", "TarReader"}  # fmt: skip
+            "OneRecReader", "TarReader", "JSONLinesReader"}  # fmt: skip
 
 
 @pytest.mark.parametrize("packer", PACKED)

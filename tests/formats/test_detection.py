@@ -59,6 +59,22 @@ BETTER = (
     ("*.bz2", "cut-8*", "text", "!unknown"),
     ("near: hdf5.h5", "cut-8*", "text", "!unknown"),
     ("near: png.png", "cut-8*", "text", "!unknown"),
+    # A suffix counts more than content that may be any text.
+    ("*.npy", "cut-1*", "text", "npy"),
+    ("*.tar", "cut-*", "text", "tar"),
+    ("*.tfrecord", "cut-*", "text", "tfrecord"),
+    ("*.ofrecord", "cut-*", "*", "ofrecord"),
+    ("*.onerec", "cut-*", "text", "onerec"),
+    ("*.mds", "cut-*", "text", "mds"),
+    ("*.mindrecord", "cut-*", "text", "mindrecord"),
+    ("*.tfrecord.zlib", "gz-cut-*", "text+gzip", "tfrecord+gzip"),
+    ("*.zlib", "cut-*", "*", "!damaged"),
+    # Lines of JSON were text before there was a reader of their fields.
+    ("near: jsonl.jsonl", "*", "text*", "json*"),
+    ("near: json*", "*dat", "text*", "json*"),
+    ("near: mds, index of other shards.json", "*dat", "text*", "json*"),
+    # The suffix of a compression, and content that is neither compressed nor of a known format.
+    ("*", "named-*", "*", "!damaged"),
 )
 
 
@@ -77,10 +93,18 @@ def test_formats_are_detected_as_recorded_or_better(table, recorded, tmp_path):
     assert used == set(BETTER) or SANITIZED
 
 
+JSON_LINES = ("near: json.json", "near: jsonl.jsonl", "near: jsonl as csv.csv",
+              "near: mds, index of other shards.json")  # fmt: skip
+
+
 def test_readers_name_other_formats_as_recorded(table, recorded, tmp_path):
     found: list[str] = []
     for sample in recorded[:: 3 if SANITIZED else 1]:
         said = hints(sample, tmp_path)
         assert [*said] == table["readers"].split()
-        found += differences(table[sample.key][2].split(), sample.key, said)
+        then = table[sample.key][2].split()
+        if sample.key in JSON_LINES:  # their reader is newer than the table
+            assert "JSONLinesReader" in said.values()
+            said = {k: v.replace("JSONLinesReader", "TextLineReader") for k, v in said.items()}
+        found += differences(then, sample.key, said)
     assert not found, "\n".join(found)

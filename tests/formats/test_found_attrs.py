@@ -392,6 +392,7 @@ def test_a_plugin_at_fault(
         finder.FinderReader(files=path, kind=kind)
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_nothing_else(tmp_path):
     """What looks into files is imported when it is needed."""
     (tmp_path / "a.csv").write_text("area,label\n1.5,2\n3,4\n")

@@ -44,6 +44,7 @@ READERS = {
     "TFRecordReader": {}, "OFRecordReader": {}, "TextLineReader": {}, "NpyReader": {},
     "CSVReader": {"columns": ["0"], "header": "no"}, "TarReader": {"fields": ["x:bytes"]},
     "MDSReader": {"columns": ["x:int64"]}, "IDXReader": {},
+    "JSONLinesReader": {"fields": ["x:int64"]},
 }  # fmt: skip
 
 

@@ -153,6 +153,7 @@ def test_one_change_of_rand_augment(magnitude, bins, fill):
         assert name not in SIGNED or 0.2 < np.mean(np.array(signs) > 0) < 0.8
 
 
+@pytest.mark.slow
 def test_changes_of_rand_augment_follow_each_other():
     row = picture(20, 21)
     strengths = rand_augment_strengths(31, 20, 21)
@@ -169,6 +170,7 @@ def test_changes_of_rand_augment_follow_each_other():
     assert (load(none)[0] == row).all()
 
 
+@pytest.mark.slow
 def test_trivial_augment():
     row = picture(25, 31)
     out = outcomes(row, trivial_augment_strengths(31), range(31))
@@ -209,6 +211,7 @@ def erased_parts(found, rows):
     return out
 
 
+@pytest.mark.slow
 def test_random_erasing():
     count, height, width = 1500, 32, 48
     rows = np.full((count, 3, height, width), 7, np.float32)

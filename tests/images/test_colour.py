@@ -180,6 +180,7 @@ def test_sigma_is_drawn_from_its_range():
     assert abs(np.median(sigmas) - 1.75) < 0.2
 
 
+@pytest.mark.slow
 def test_probability():
     rows = np.stack([CHANCE.integers(9, 200, (20, 21, 3), np.uint8)] * 400)
     blob = seeded(rows)

@@ -173,6 +173,7 @@ def test_random_resized_crop(rule):
     same(load(blob), np.stack(expected))
 
 
+@pytest.mark.slow
 def test_areas_and_ratios_of_windows():
     """Where each window fits: uniform areas, and ratios with uniform logarithm."""
     draws = Draws(0, "any")

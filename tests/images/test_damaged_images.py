@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import random
 import struct
+import zlib
 
 import numpy as np
 import pytest
 
 import pyflowdata as flow
+from pyflowdata.io import TFRecordWriter
+from formats.imagefolder.image_trees import write_tree
 from images.image_files import FORMATS, chunk, opened, photo, png, saved, segments
 from support.decoder_rows import bytes_of, load
 
@@ -56,7 +59,7 @@ def message(file, error=flow.CorruptDataError, **attrs):
     (b"\0\0\0\x1cftypavif" + bytes(20), "which looks like an AVIF image"),
     (b"\x1f\x8b\x08\0" + bytes(20), "which looks like gzip"),
     (b"PK\3\4" + bytes(20), "which looks like a zip archive"),
-    (b"\xff\xd8\xff", "JPEG: the file ends in its header, at byte 3 of 3"),
+    (b"\xff\xd8\xff", "JPEG: the file ends in its header"),
     (b"\xff\xd8\xff\xd9\xff\xff", "JPEG: no frame header"),
     (b"\x89PNG\r\n\x1a\n" + bytes(10), "PNG: no header chunk"),
     (b"RIFF\0\0\0\0WEBP", "WebP: the header is damaged, or the file of 12 bytes ends in it"),
@@ -97,6 +100,63 @@ def test_sizes_that_are_not_true():
     assert "an image of (40, 50) has more pixels than max_pixels = 1999 allows" in message(
         big, max_pixels=1999
     )
+
+
+def folder_of(root, **files):
+    return write_tree(root, {f"class/{name}": data for name, data in files.items()})
+
+
+def of_folder(root, **attrs):
+    image, _ = flow.ImageFolderReader(root, batch_size=1, **attrs)
+    return image
+
+
+def test_one_number_says_where_an_image_is_damaged(tmp_path):
+    """The byte of the record where the image is in one; else that of the image's file."""
+    for name in ("jpeg", "png", "bmp", "ppm", "progressive"):
+        data = samples()[name][:-20]
+        with TFRecordWriter(tmp_path / f"{name}.tfrecord", overwrite=True) as writer:
+            writer.write({"image": data})
+        with pytest.raises(flow.CorruptDataError) as caught, flow.DataLoader(
+            flow.ImageDecoder(flow.ExampleDecoder(
+                flow.TFRecordReader(files=tmp_path / f"{name}.tfrecord", batch_size=1),
+                features=["image:bytes"],
+            ))
+        ) as loader:
+            list(loader)
+        assert caught.value.byte > len(data) and str(caught.value).count("byte") == 1
+        with pytest.raises(flow.CorruptDataError) as caught:
+            load(flow.ImageDecoder(of_folder(folder_of(tmp_path / name, **{"a.png": data}))))
+        assert caught.value.byte is None and str(caught.value).count("byte") == 1
+        assert f"(byte {len(data)} of {len(data)})" in caught.value.message
+        assert caught.value.file == str(tmp_path / name / "class" / "a.png")
+
+
+def test_an_image_that_the_memory_cannot_hold_is_damaged(tmp_path):
+    side = 3000
+    body = zlib.compress(bytes(side * (1 + 3 * side)))
+    large = b"\x89PNG\r\n\x1a\n" + b"".join((
+        chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
+        chunk(b"IDAT", body), chunk(b"IEND", b""),
+    ))  # fmt: skip
+    good = saved(photo(9, 11), "png")
+    progressive = saved(np.zeros((side, side, 3), np.uint8), "jpeg", progressive=True)
+    needed = side * side * 3 + len(large)
+    for last in (large, progressive):
+        root = folder_of(tmp_path / str(len(last)), a=good, b=last, c=good)
+        small = {"memory_budget": 8 << 20, "num_threads": 1}
+        for policy in ("skip", "pad"):
+            blob = of_folder(root, extensions=[], on_error=policy)
+            chain = flow.Resize(flow.ImageDecoder(blob), size=(4, 4))
+            with flow.DataLoader(chain, **small) as loader:
+                assert sum(len(rows) for rows in loader) == 2 + (policy == "pad")
+                assert [one.file for one in loader.skipped] == [str(root / "class/b")]
+        with pytest.raises(flow.CorruptDataError, match="memory_budget.*max_pixels") as caught:
+            load(flow.ImageDecoder(of_folder(root, extensions=[])), **small)
+        assert "batch_size" not in caught.value.message
+        assert last is not large or f"PNG: the image needs {needed} bytes" in str(caught.value)
+    chain = flow.Resize(flow.ImageDecoder(of_folder(root, extensions=[])), size=(4, 4))
+    assert len(load(chain, memory_budget=256 << 20)) == 3
 
 
 def test_kinds_that_are_not_decoded():

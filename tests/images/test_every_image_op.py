@@ -5,13 +5,15 @@ import functools
 import hashlib
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from support.op_samples import SAMPLES
 from support.paths import ROOT
-from support.simd_levels import output_at
 
 import pyflowdata as flow
 from pyflowdata.nodes.node import reader_nodes, with_reader_attrs
@@ -100,6 +102,14 @@ def digests():
             digest.update(np.asarray(row).tobytes())
         made[name] = digest.hexdigest()
     return made
+
+
+def output_at(level, code):
+    """What Python code prints in a process with these instructions: plain, avx2 or avx512."""
+    environment = {**os.environ, "PYFLOWDATA_SIMD": level, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, text=True,
+                         capture_output=True, check=True)  # fmt: skip
+    return run.stdout
 
 
 @functools.cache

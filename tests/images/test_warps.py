@@ -60,6 +60,7 @@ def test_quarter_turns_are_exact():
     same(out, [np.rot90(row) for row in tall])
 
 
+@pytest.mark.slow
 def test_random_rotation():
     rows = random_images(SIZES * 3)
     draws = Draws(5, "RandomRotation")

@@ -224,11 +224,12 @@ def test_the_state_is_that_of_the_delivered_batches(folder):
 def test_progress_begins_where_the_loader_is(folder, capsys):
     with JaxLoader(shuffled(folder)) as loader:
         truth = values(loader)
+    with JaxLoader(shuffled(folder)) as loader:
         for number, _ in enumerate(flow.progress(loader)):
             if number == 2:
                 state = loader.state_dict()
                 break
-        loader.load_state_dict({**state, "epoch": 0})
+        loader.load_state_dict(state)
         assert values(flow.progress(loader)) == truth[3:]
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("pyflowdata: epoch 0: 5 of 5 steps (100 %)")

@@ -161,7 +161,7 @@ def test_what_is_said_of_it(folder, streams):
     with make_loader(folder) as loader, sink(loader, values, device="cpu") as run:
         where = "on cpu: tensors view the loader's memory, nothing is pinned or copied"
         if streams is not None:
-            where = "on cuda:0: copied ahead through pinned memory, on a stream of its own"
+            where = "on cuda:0: copied ahead through pinned memory, on a separate stream"
         assert repr(run).endswith(f", sink_size=-1, queue=2; {where})")
 
 

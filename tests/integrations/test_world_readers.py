@@ -156,7 +156,7 @@ def test_an_elastic_restart_goes_on_with_new_ranks(monkeypatch):
 @pytest.fixture
 def log(caplog, monkeypatch):
     """Records of what a process says that has made no reader yet."""
-    monkeypatch.setattr(_world, "_told", [])
+    monkeypatch.setattr(_world, "_logged", [])
     caplog.set_level(logging.DEBUG, "pyflowdata")
     return lambda: [(one.levelname, one.getMessage()) for one in caplog.records]
 

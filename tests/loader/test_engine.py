@@ -440,7 +440,7 @@ def test_the_shortest_reader_ends_the_epoch_if_asked(table, longer):
         for _ in range(3):
             epoch = [(a[:, 0].tolist(), b[:, 0].tolist()) for a, b in loader]
             assert len(epoch) == 25 and all(a == b for a, b in epoch)
-            assert epoch[0][0][0] == 0, "both begin anew"
+            assert epoch[0][0][0] == 0, "both start again"
 
 
 def test_an_unknown_zip_is_refused(table):

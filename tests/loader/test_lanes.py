@@ -6,9 +6,8 @@ import numpy as np
 import pyflowdata as flow
 import pytest
 
-from support.oracle import (
+from support.oracle import (  # noqa: F401  (table is a fixture)
     SANITIZED,
-    Table,
     joined,
     lanes,
     lanes_order,
@@ -16,24 +15,11 @@ from support.oracle import (
     open_loader,
     rank_part,
     step_of,
+    table,
     window_order,
 )
 
 KEY = "MiniReader_0"
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """A function of the number of records, split over three parts."""
-    tables = {}
-
-    def get(size):
-        if size not in tables:
-            counts = [size // 2, size // 3, size - size // 2 - size // 3]
-            tables[size] = Table(tmp_path_factory.mktemp("parts"), counts)
-        return tables[size]
-
-    return get
 
 
 def in_lanes(num_lanes, block_size, blocks, **attrs):

@@ -9,14 +9,14 @@ import numpy as np
 import pyflowdata as flow
 import pytest
 
-from support.oracle import (
+from support.oracle import (  # noqa: F401  (table is a fixture)
     MODES,
-    Table,
     epoch_order,
     open_loader,
     plain_orders,
     python_environment,
     run_python,
+    table,
 )
 
 # Orders of 18 records, by (seed, epoch, order key): the same on every machine, for ever.
@@ -32,20 +32,6 @@ GOLDEN_LONG = {
     (1, 2, "big", 1000): [101, 36, 214, 674, 218, 810, 419, 544],
     (1, 2, "big", 4999): [2314, 4347, 4652, 4225, 4930, 839, 4259, 2180],
 }
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """A function of the number of records, split over three parts."""
-    tables = {}
-
-    def get(size):
-        if size not in tables:
-            folder = tmp_path_factory.mktemp("parts")
-            tables[size] = Table(folder, [size // 2, size // 3, size - size // 2 - size // 3])
-        return tables[size]
-
-    return get
 
 
 def orders(table, epochs=1, *, reshuffle=True, **attrs):

@@ -10,26 +10,11 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata import ops
-from support.ragged_ops import read, write_lines
+from support.ragged_ops import bad_folder, folder, lines, read, write_lines  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("ragged_ops")
 
 BAD = {5: "!bad", 17: "why?", 18: "!", 300: "??", 301: "x?y", 599: "!last"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("lines")
-
-
-@pytest.fixture(scope="module")
-def lines(folder):
-    return write_lines(folder)
-
-
-@pytest.fixture(scope="module")
-def bad_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("bad_lines")
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_stop_after_every_batch_and_go_on_with_other_threads(table, mode):
         state, done = state_after(table, stop, num_threads=2, prefetch=1 + stop % 8, **options)
         assert done == whole[:stop]
         epoch, position = divmod(stop, len(first))
-        assert (state["version"], state["epoch"], state["position"]) == (1, epoch, position)
+        assert (state["version"], state["epoch"], state["position"]) == (2, epoch, position)
         threads = (1, 2, 7)[stop % 3]
         got = rest(
             table, state, 3 - epoch, num_threads=threads, prefetch=8 - stop % 8, **options
@@ -375,7 +375,7 @@ def test_files_of_the_same_content_elsewhere_are_welcome(tmp_path):
     "wrong",
     [
         {},
-        {"version": 2},
+        {"version": 3},
         {"version": "1"},
         {"epoch": -1},
         {"epoch": "0"},

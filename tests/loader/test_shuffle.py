@@ -7,24 +7,16 @@ import numpy as np
 import pyflowdata as flow
 import pytest
 
-from support.oracle import Table, epoch_order, open_loader, plain_orders, window_order
+from support.oracle import (  # noqa: F401  (table is a fixture)
+    epoch_order,
+    open_loader,
+    plain_orders,
+    table,
+    window_order,
+)
 
 # Blocks of 3 in windows of 2 of 20 records, seed 7: the same on every machine, for ever.
 GOLDEN = [7, 16, 17, 8, 6, 15, 4, 3, 9, 11, 5, 10, 0, 1, 19, 18, 2, 13, 14, 12]
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """A function of the number of records, split over three parts."""
-    tables = {}
-
-    def get(size):
-        if size not in tables:
-            counts = [size // 2, size // 3, size - size // 2 - size // 3]
-            tables[size] = Table(tmp_path_factory.mktemp("parts"), counts)
-        return tables[size]
-
-    return get
 
 
 def orders(table, epochs=1, batches_of=None, **attrs):

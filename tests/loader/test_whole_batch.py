@@ -7,28 +7,13 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata import ops
-from support.ragged_ops import read, write_lines
+from support.ragged_ops import bad_folder, folder, lines, read, write_lines  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("ragged_ops")
 
 # Lines that LineReader, UpperCase and Center (at a length of 57) find damaged.
 SPECIAL = {5: "!bad", 17: "why?", 18: "x" * 57, 300: "??", 301: "y" * 57, 302: "!", 599: "z" * 57}
 BAD_LENGTH = 57.0
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("lines")
-
-
-@pytest.fixture(scope="module")
-def lines(folder):
-    return write_lines(folder)
-
-
-@pytest.fixture(scope="module")
-def bad_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("bad_lines")
 
 
 @pytest.fixture(scope="module")

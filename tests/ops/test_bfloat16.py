@@ -163,7 +163,7 @@ def test_encoders_write_what_reads_as_the_same_number():
 
 
 @pytest.mark.parametrize("writer, ending", [
-    ("TFRecordWriter", "tfrecord"), ("CSVWriter", "csv"),
+    ("TFRecordWriter", "tfrecord"), ("CSVWriter", "csv"), ("JSONLinesWriter", "jsonl"),
     ("OFRecordWriter", "bin"), ("NpyWriter", "npy"),
 ])  # fmt: skip
 def test_writers_write_them_as_float32(writer, ending, tmp_path):

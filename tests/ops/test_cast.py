@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -36,12 +38,15 @@ def samples(dtype: np.dtype) -> np.ndarray:
     return np.concatenate([values, some, small])
 
 
+limits = functools.cache(np.iinfo)
+
+
 def exact(value, dtype: np.dtype, overflow: str):
     """One number by the rules in words; None: it does not fit."""
     if dtype == bool:
         return value != 0
     if dtype.kind in "iu":
-        info = np.iinfo(dtype)
+        info = limits(dtype)
         if isinstance(value, float) and not np.isfinite(value):
             if overflow == "saturate" and not np.isnan(value):
                 return info.max if value > 0 else info.min

@@ -135,25 +135,26 @@ def flipped(library):
     library.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [missing, emptied, truncated, without_digest, flipped])
-def test_what_is_damaged_in_the_cache_is_built_again(damage, cache, monkeypatch):
-    """The first one is made in another process: a loaded library must not be written to."""
-    source = named(f"Healed{damage.__name__.title().replace('_', '')}")
-    script = "import sys, pyflowdata; print(pyflowdata.compile(sys.argv[1]).path)"
-    path = Path(
-        subprocess.run(
-            [sys.executable, "-c", script, source], check=True, text=True, capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        ).stdout.strip()
-    )  # fmt: skip
-    before = path.read_bytes()
-    damage(path)
-    ran = counted(monkeypatch)
-    assert flow.compile(source).path == str(path)
-    assert links(ran) == 1 and path.read_bytes() == before
-    flow.compile(source)
-    assert links(ran) == 1
-    assert [found.name for found in cache.iterdir()] == [path.parent.name]
+DAMAGES = [missing, emptied, truncated, without_digest, flipped]
+
+
+def test_what_is_damaged_in_the_cache_is_built_again(cache, monkeypatch):
+    """The first ones are made in another process: a loaded library must not be written to."""
+    sources = [named(f"Healed{i}") for i in range(len(DAMAGES))]
+    script = "import sys, pyflowdata\nfor one in sys.argv[1:]: print(pyflowdata.compile(one).path)"
+    made = subprocess.run(
+        [sys.executable, "-c", script, *sources], check=True, text=True, capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ).stdout.split()  # fmt: skip
+    for damage, source, path in zip(DAMAGES, sources, map(Path, made), strict=True):
+        before = path.read_bytes()
+        damage(path)
+        ran = counted(monkeypatch)
+        assert flow.compile(source).path == str(path), damage
+        assert links(ran) == 1 and path.read_bytes() == before, damage
+        flow.compile(source)
+        assert links(ran) == 1, damage
+    assert {found.name for found in cache.iterdir()} == {Path(path).parent.name for path in made}
 
 
 def test_a_file_in_the_place_of_a_cached_folder(cache):
@@ -357,10 +358,69 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
 def test_a_cache_that_others_can_write_to(cache):
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    with pytest.raises(flow.FileError, match="can write into the cache.*set XDG_CACHE_HOME"):
+    said = "others than this user can write into it.*set XDG_CACHE_HOME"
+    with pytest.raises(flow.FileError, match=said):
         flow.compile(named("SharedScale"))
     cache.chmod(0o755)
     assert flow.compile(named("SharedScale")).SharedScale
+
+
+def test_each_folder_above_the_cache_is_this_users_alone(tmp_path, monkeypatch):
+    source = named("ParentScale")
+    above = tmp_path / "above"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(above / "mine"))
+    (above / "mine").mkdir(parents=True)
+    above.chmod(0o777)
+    with pytest.raises(flow.FileError, match="another user could change it") as caught:
+        flow.compile(source)
+    assert caught.value.file == str(above)
+    above.chmod(0o1777)  # as /tmp: nobody renames what is this user's
+    assert flow.compile(source).ParentScale
+    link = tmp_path / "link"
+    link.symlink_to(above / "mine")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(link))
+    assert Path(flow.compile(source).path).is_relative_to(above)  # a link may be changed later
+
+
+def test_a_library_that_others_can_write_to_is_built_again(cache, monkeypatch):
+    source = named("LooseScale")
+    before = os.umask(0o002)
+    try:
+        library = Path(flow.compile(source).path)
+    finally:
+        os.umask(before)
+    ran = counted(monkeypatch)
+    assert stat.S_IMODE(library.stat().st_mode) & 0o022 == 0
+    flow.compile(source)
+    assert links(ran) == 0
+    library.chmod(0o777)
+    flow.compile(source)
+    assert links(ran) == 1 and stat.S_IMODE(library.stat().st_mode) & 0o022 == 0
+    elsewhere = cache.parent / "elsewhere.so"
+    library.rename(elsewhere)
+    library.symlink_to(elsewhere)
+    flow.compile(source)
+    assert links(ran) == 2 and not library.is_symlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs the root user")
+@pytest.mark.parametrize("place", ["", "pyflowdata", "pyflowdata/plugins", "key", "library"])
+def test_nothing_of_another_user_is_run(place, tmp_path, monkeypatch):
+    """Another user who owns a folder could swap the library between its check and its use."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = named(f"Foreign{len(place)}Scale")
+    library = Path(flow.compile(source).path)
+    places = {"key": library.parent, "library": library}
+    theirs = places.get(place, tmp_path / "cache" / place)
+    os.chown(theirs, 12345, 12345)
+    if place == "library":
+        ran = counted(monkeypatch)
+        flow.compile(source)
+        assert links(ran) == 1 and library.stat().st_uid == 0
+        return
+    with pytest.raises(flow.FileError, match="belongs to another user") as caught:
+        flow.compile(source)
+    assert caught.value.file == str(theirs)
 
 
 def test_the_cache_of_the_home_folder(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ COMPILE_C = ["gcc", "-std=c11", "-fPIC", "-I", flow.include_dir()]
 
 
 def run(code, *arguments, **variables):
-    """Runs Python code in a process of its own: what it loads is gone afterwards."""
+    """Runs Python code in a separate process: what it loads is gone afterwards."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
@@ -357,6 +357,7 @@ def test_a_library_that_is_no_plugin(tmp_path):
         ((".outputs = outputs", ".outputs = NULL"), ["output array is NULL"]),
         ((".doc =", ".flags = 1u << 30, .doc ="), ["flags has unknown bits"]),
         (('.name = "Fault"', '.name = "no_camel"'), ["'no_camel'", "name", "CamelCase"]),
+        (('.name = "Fault"', '.name = "Fault#2"'), ["'Fault#2'", "name", "'#'"]),
         (('.name = "Fault"', ".name = NULL"), ["'NULL'", "name", "CamelCase"]),
     ],
 )

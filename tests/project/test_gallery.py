@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,12 @@ NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"]}
 NEEDS |= dict.fromkeys(["train_lenet", "train_lenet_sink"], ["torch", "sklearn"])
 
 
-@pytest.mark.parametrize("example", PRINTED)
+def _with_needs(example):
+    """The example and the packages that it needs, by which targets choose it: `-k torch`."""
+    return " ".join([example, *NEEDS.get(Path(example).stem, [])])
+
+
+@pytest.mark.parametrize("example", PRINTED, ids=_with_needs)
 def test_an_example_prints_what_the_page_says(example):
     """Up to the rounding of sums, which differs between processors."""
     path = ROOT / example

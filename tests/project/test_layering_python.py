@@ -34,7 +34,7 @@ PYTHON_LAYERS = {
         "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
         "ragged", "errors",
     },
-    "testing": set(),
+    "testing": {"words"},
     "formats": {"loader", "nodes", "native", "ragged", "words", "errors"},
     "io": {"formats"},
     "integrations": {"__init__", "workers", "loader", "insight", "nodes", "native", "errors"},

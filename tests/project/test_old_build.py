@@ -23,18 +23,23 @@ def checkout(tmp_path_factory):
     return folder
 
 
-def said(checkout, program="import pyflowdata"):
-    """The last line of an error; "": there was none."""
+def stderr(checkout, *arguments):
+    """What a Python process in the checkout prints of an error."""
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     environment.pop("PYFLOWDATA_LIBRARY", None)
     run = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, *arguments],
         cwd=checkout,
         env=environment,
         capture_output=True,
         text=True,
     )
-    return run.stderr.strip().rpartition("\n")[2]
+    return run.stderr.strip()
+
+
+def said(checkout, program="import pyflowdata"):
+    """The last line of an error; "": there was none."""
+    return stderr(checkout, "-c", program).rpartition("\n")[2]
 
 
 def test_what_was_made_is_used(checkout):
@@ -63,6 +68,16 @@ def test_another_branch(checkout, name):
     assert said(checkout).startswith(expected)
     path.unlink()
     assert said(checkout).startswith(expected)
+    path.write_text(text)
+
+
+def test_a_command_of_another_branch(checkout):
+    path = checkout / LISTS[0]
+    text = path.read_text()
+    path.write_text(f"{text}\n")
+    expected = f"pyflowdata: error: {path} is not what the library was made of; run `make`"
+    assert stderr(checkout, "-m", "pyflowdata", "ops").startswith(expected)
+    assert "Traceback" in stderr(checkout, "-m", "pyflowdata", "ops", "--debug")
     path.write_text(text)
     assert said(checkout) == ""
 

@@ -393,7 +393,7 @@ def test_threads():
 
     def work(number):
         rows = [np.arange(i % 50) + number for i in range(2000)]
-        for _ in range(20):
+        for _ in range(8):
             found = flow.Slice(rows, start=[1])
             if not all(map(np.array_equal, found, (row[1:] for row in rows))):
                 wrong.append(number)

@@ -78,7 +78,7 @@ def test_threads_take_turns(loader):
     for thread in threads:
         thread.join()
     assert loader.state_dict()["epoch"] == 80
-    loader.load_state_dict({**loader.state_dict(), "epoch": 0})
+    loader.seek(0, epoch=0)
     alone = loader.repeat()
     assert sorted(found) == sorted(epoch_of(next(alone) for _ in range(400)))
 
@@ -161,6 +161,39 @@ with flow.DataLoader(x, y) as loader:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_signal_handler_takes_batches_of_another_loader_while_an_iterator_starts():
+    """At each line of Python that runs for it, also in the standard library."""
+    code = f"""
+import signal, sys
+import pyflowdata as flow
+blob = flow.MiniReader({DATA!r}, batch_size=1)
+def take(*_):
+    with flow.DataLoader(blob, num_threads=1) as loader:
+        return len(next(iter(loader)))
+def trace(frame, event, arg):
+    global lines
+    lines += event == "line"
+    if lines == wanted:
+        lines += 1
+        signal.raise_signal(signal.SIGUSR1)
+    return trace
+take()
+signal.signal(signal.SIGUSR1, take)
+wanted = lines = 0
+while lines >= wanted:
+    wanted, lines = wanted + 1, 0
+    with flow.DataLoader(blob, num_threads=1) as loader:
+        sys.settrace(trace)
+        iter(loader)
+        sys.settrace(None)
+print(wanted > 20)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
 
 
 def test_interrupt_loses_no_batch(monkeypatch, loader):

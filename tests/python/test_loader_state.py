@@ -26,7 +26,7 @@ def test_state_of_many_readers_is_small(count, letter):
     attrs = {"random_shuffle": True, "seed": 2**62, "order_key": "k" * 900}
     names = [f"{letter * 60}_{n}" for n in range(count)]
     with flow.DataLoader([rows(name=name, **attrs) for name in names]) as opened:
-        opened.load_state_dict({**opened.state_dict(), "epoch": 2**62, "position": 4})
+        opened.seek(4, epoch=2**62)
         state = opened.state_dict()
         assert (state["epoch"], len(state["readers"])) == (2**62, count)
         assert len(json.dumps(state)) < 1024
@@ -70,7 +70,8 @@ def test_names_in_a_state_are_unique():
 
 
 def test_last_epochs(loader):
-    state = loader.state_dict()
+    state = {**loader.state_dict(), "version": 1}
+    del state["sum"]  # which this version does not have
     for epoch in (2**62 + 1, 2**63 - 1, 2**63, 10**5000):
         with pytest.raises(flow.InvalidArgumentError, match="malformed: epoch"):
             loader.load_state_dict({**state, "epoch": epoch})
@@ -163,7 +164,7 @@ def change(**values):
         (change(epoch=np.array([1, 1])), "epoch = array"),
         (change(position="0" * 10**6), "position = '000"),
         (change(readers={3: {}}), "3 in readers"),
-        (change(version=2), "version 2"),
+        (change(version=3), "version 3"),
         (change(epoch=-1), "epoch = -1"),
         (change(epoch=1.0), "epoch = 1.0"),
         (change(epoch=2**62 + 1), "epoch = 4611686018427387905"),

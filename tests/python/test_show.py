@@ -361,6 +361,12 @@ def test_head_images(run, tmp_path, monkeypatch):  # noqa: F811
     assert out == f"{tmp_path / 'two.png'}\n"
     found = flow.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 2, ())
     assert colors_on(found) == [0, 1]
+    other = examples(tmp_path, columns, "b.tfrecord")
+    first = examples(tmp_path, columns, "a.tfrecord")
+    assert run("head", first, other, "--images", "--out", tmp_path / "two.png")[0] == 0
+    found = flow.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 10, ())
+    names = ["a.tfrecord record 4", "b.tfrecord record 0"]
+    assert texts_on(found, *names) == names
 
 
 def test_head_images_of_damaged_files(run, tmp_path):  # noqa: F811
@@ -371,7 +377,8 @@ def test_head_images_of_damaged_files(run, tmp_path):  # noqa: F811
     status, said, err = run("head", tmp_path / "birds", "--images", "-n", 30, "--out", out)
     assert (status, said) == (0, f"{out}\n") and err.startswith("2 of 4 not decoded; image 1: ")
     found = flow.Sheet(np.asarray(Image.open(out)), 4, ())
-    assert colors_on(found) == [0, 1] and texts_on(found, "record 1") == ["record 1"]
+    assert colors_on(found) == [0, 1]
+    assert texts_on(found, "x/1.jpg", "x/2.jpg", "record 1") == ["x/1.jpg", "x/2.jpg"]
     assert run("head", tmp_path / "birds")[0] == 1  # of a table no cell is left empty
 
 

@@ -367,6 +367,34 @@ def test_wrong_use_and_ends(tmp_path):
         loader.trace(tmp_path / "third.json")
 
 
+@pytest.mark.parametrize("by", ["another thread", "a signal handler"])
+def test_a_loader_that_is_closed_while_its_trace_is_written(tmp_path, monkeypatch, by):
+    """Another thread waits, so that the files still have their names; this one cannot wait."""
+    loader = flow.DataLoader(flow.MiniReader(str(ROOT / "data")), num_threads=1)
+    closer, write = threading.Thread(target=loader.close), tracing.write
+
+    def write_while_closed(*arguments):
+        if by == "another thread":
+            closer.start()
+            while loader.is_open:
+                time.sleep(0.001)
+            closer.join(0.05)
+        else:
+            loader.close()
+        return write(*arguments)
+
+    monkeypatch.setattr(tracing, "write", write_while_closed)
+    with loader.trace(tmp_path / "trace.json"):
+        list(loader)
+    if by == "another thread":
+        closer.join()
+    traced = Traced(tmp_path / "trace.json")
+    traced.check()
+    names = {event["args"]["file"] for event in traced.slices if "file" in event.get("args", ())}
+    known = {str(path) for path in (ROOT / "data").iterdir()}
+    assert names and names <= (known if by == "another thread" else {""})
+
+
 def test_a_file_is_whole_or_what_it_was(tmp_path, monkeypatch):
     """What is at the path stays where a trace does not start, is interrupted or cannot be ended."""
     path = tmp_path / "trace.json"

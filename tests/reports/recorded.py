@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pyflowdata.insight.counters import Counters, HandOver, History, ReaderFacts, Work
+from pyflowdata.insight.counters import Counters, CopyCounts, History, ReaderFacts, Work
 
 # 400 steps of 10 ms in 4 s, of 4 threads on 8 processors, which are busy a quarter of the time.
 STATS: dict[str, float] = {
@@ -34,7 +34,7 @@ TUNED = "num_threads=4 (auto, 1 to 8), prefetch=8 (auto, 1 to 99): a change is b
 
 
 def recorded(
-    *items: Work, hand_over: HandOver | None = None, ahead: HandOver | None = None,
+    *items: Work, hand_over: CopyCounts | None = None, ahead: CopyCounts | None = None,
     rank: int = 0, world_size: int = 1,
     num_threads: int = 4, prefetch: int = 8, memory_budget: int = 10**9, files: int = 12,
     file_bytes: int = 10**9, trains: dict[int, int] | None = None,

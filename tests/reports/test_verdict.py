@@ -9,7 +9,7 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight.counters import HandOver, StepTimes
+from pyflowdata.insight.counters import CopyCounts, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.verdict import judge
 
@@ -197,25 +197,25 @@ CASES = {
         "loader", "processors", "that other parts of this program use (4 allowed, 3.9 used)",
     ),
     "a copy": (
-        recorded(hand_over=HandOver("cuda:0", 400, 400_000_000, 2.0)),
+        recorded(hand_over=CopyCounts("cuda:0", 400, 400_000_000, 2.0)),
         "hand-over", "copy", "50 % of the time of 400 steps went into copying batches; 5 ms for "
         "each batch of 1 MB, 200 MB/s to cuda:0",
     ),
     "a copy, and a slower loader": (
-        recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
+        recorded(**WAITING, processors=4, hand_over=CopyCounts("cuda:0", 400, 400_000_000, 1.0)),
         "loader", "op", "loader-bound: training waited 40 %",
     ),
     "copies ahead of slow training": (
-        recorded(ahead=HandOver("cuda:0", 400, 400_000_000, 2.0)),
+        recorded(ahead=CopyCounts("cuda:0", 400, 400_000_000, 2.0)),
         "training", "", "training is the limit: none of 400 steps waited",
     ),
     "copies ahead that are waited for": (
-        recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 2.4)),
+        recorded(**WAITING, processors=4, ahead=CopyCounts("cuda:0", 400, 400_000_000, 2.4)),
         "hand-over", "copy", "bound by the hand-over: training waited 40 % of the time (in 75 % of "
-        "400 steps); a thread of its own takes 6 ms for each batch of 1 MB, 167 MB/s to cuda:0",
+        "400 steps); a separate thread takes 6 ms for each batch of 1 MB, 167 MB/s to cuda:0",
     ),
     "copies ahead, and a slower loader": (
-        recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 1.6)),
+        recorded(**WAITING, processors=4, ahead=CopyCounts("cuda:0", 400, 400_000_000, 1.6)),
         "loader", "op", "loader-bound: training waited 40 %",
     ),
     "long steps": (
@@ -352,11 +352,12 @@ def test_steps_count_the_same_one_by_one_and_together(batches):
 
 
 def test_copies_ahead_are_said_and_counted_since():
-    first = flow.Report(recorded(ahead=HandOver("cuda:0", 100, 1000, 1.0)))
-    last = flow.Report(recorded(ahead=HandOver("cuda:0", 150, 1500, 4.0), now_seconds=112.0))
-    assert last.since(first).counters.ahead == HandOver("cuda:0", 50, 500, 3.0)
+    first = flow.Report(recorded(ahead=CopyCounts("cuda:0", 100, 1000, 1.0)))
+    last = flow.Report(recorded(ahead=CopyCounts("cuda:0", 150, 1500, 4.0), now_seconds=112.0))
+    assert last.since(first).counters.ahead == CopyCounts("cuda:0", 50, 500, 3.0)
     assert last.since(flow.Report(recorded())).counters.ahead == last.counters.ahead
-    assert "\ncopied ahead  100 batches to cuda:0, 1 KB in 1 s, 1 KB/s, in a thread" in str(first)
+    said = "\ncopied ahead  100 batches to cuda:0, 1 KB in 1 s, 1 KB/s, in a separate thread"
+    assert said in str(first)
 
 
 def test_more_threads_are_predicted_by_arithmetic():
@@ -442,6 +443,11 @@ def test_wrong_numbers_are_refused_at_once():
         {**good, "data": {"readers": 5, "order": {}}},
         {**good, "data": {"readers": [5], "order": {}}},
         {**good, "data": 5},
+        {**good, "counters": {**good["counters"], "blobs": [5]}},
+        {**good, "counters": {**good["counters"], "host": 5}},
+        {**good, "counters": {**good["counters"], "memory_budget": []}},
+        {**good, "counters": {**good["counters"], "stats": {**good["counters"]["stats"],
+                                                            "batches": []}}},
     ):
         with pytest.raises(flow.InvalidArgumentError, match="not the numbers of a report"):
             flow.Report.from_dict(wrong)

@@ -1,4 +1,4 @@
-"""Runs the tests of one unittest module, each in a process of its own with a time limit.
+"""Runs the tests of one unittest module, each in a separate process with a time limit.
 
     python each_in_a_process.py MODULE.py RESULTS [--limit SECONDS]
         [--only PATTERN ...] [--without PATTERN ...] [--preload MODULE ...]

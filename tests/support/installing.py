@@ -11,15 +11,18 @@ import pytest
 from .paths import ROOT
 from .scratch_tree import take_objects
 
-pytest.importorskip("setuptools", "77")
-
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "*.so", "*.egg-info", "__pycache__", ".*_cache"
 )
 
 
+def needs_setuptools():
+    pytest.importorskip("setuptools", "77")
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
+    needs_setuptools()
     folder = tmp_path_factory.mktemp("checkout") / "pyflowdata-checkout"
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT, symlinks=True)
     take_objects(folder, "build/wheel", without="-Werror")  # see setup.py
@@ -45,6 +48,7 @@ def environment():
 
 
 def install(python, *what):
+    needs_setuptools()
     command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
     command += ["--no-index", "--no-build-isolation", "--disable-pip-version-check", *what]
     subprocess.run(command, check=True, env=environment())

@@ -225,6 +225,10 @@ SAMPLES = {
     "MindRecordReader": mindrecord,
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
     "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
+    "JSONLinesReader": lambda: flow.JSONLinesReader(
+        folder_of(part_0=b'{"x": [1, 2.5], "s": "a"}\n{"x": [0, -3], "s": "\\u00e9"}\n' * 10),
+        fields=["x:float32[2]", "r=x:float64[?]", "s:bytes"], batch_size=4,
+    ),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
     "RawReader": lambda: flow.RawReader(
         folder_of(part_0=NUMBERS.tobytes()), shape=(3, 4), dtype="int32", byte_order="big",

@@ -6,6 +6,7 @@ with list slices.  Files are made so that every row tells its ordinal: record i 
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 import hypothesis
 import numpy as np
+import pytest
+
 import pyflowdata as flow
 
 from .paths import ROOT
@@ -24,8 +27,9 @@ SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 
 
 def fewer(count: int) -> int:
-    """How many random values to try: a sanitizer looks at the same code with each of them."""
-    return count // 20 if SANITIZED else count
+    """How many random values to try: all of them in `make soak`, which sets SOAK.  A sanitizer
+    looks at the same code with each of them."""
+    return count if "SOAK" in os.environ else count // 20 if SANITIZED else count // 3
 
 
 LAST_BATCH = ("short", "drop", "pad", "wrap", "even")
@@ -81,6 +85,18 @@ class Table:
 
 
 # ---- The model -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A function of the number of records, which are split over three parts."""
+
+    @functools.cache
+    def get(size: int) -> Table:
+        counts = [size // 2, size // 3, size - size // 2 - size // 3]
+        return Table(tmp_path_factory.mktemp("parts"), counts)
+
+    return get
 
 
 class Step(NamedTuple):

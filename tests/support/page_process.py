@@ -1,7 +1,7 @@
 """The process that runs the code of pages: it imports the library once, and forks for each page.
 
 Its orders are lines of JSON, each answered by a line with a status.  A page is a process in which
-__main__ is the module of the page; a command is a process of its own, which starts from this one.
+__main__ is the module of the page; a command is a separate process, which starts from this one.
 """
 
 from __future__ import annotations

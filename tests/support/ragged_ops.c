@@ -68,9 +68,7 @@ static pfd_status stream_next(void *self, int64_t max, pfd_scratch *scratch, pfd
     line_stream *s = self;
     int64_t size = s->lines.methods->size(s->lines.self);
     for (*n = 0; *n < max && s->position < size; (*n)++, s->position++) {
-        pfd_status status =
-            s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n], err));
         void *copy = s->host->alloc(scratch, out[*n].size);
         if (!copy) return s->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
         out[*n].data = memcpy(copy, out[*n].data, (size_t)out[*n].size);

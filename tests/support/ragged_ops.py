@@ -5,7 +5,26 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 import pyflowdata as flow
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("lines")
+
+
+@pytest.fixture(scope="module")
+def lines(folder):
+    """The lines of the files in `folder`."""
+    return write_lines(folder)
+
+
+@pytest.fixture(scope="module")
+def bad_folder(tmp_path_factory):
+    """A folder for lines of which a module makes some damaged, its `bad_lines`."""
+    return tmp_path_factory.mktemp("bad_lines")
 
 
 def write_lines(

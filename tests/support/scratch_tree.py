@@ -19,7 +19,7 @@ def take_objects(tree: Path, build: str = "build/release", without: str = "") ->
     """Takes what `make` has compiled here, with its times: only what changes is compiled in `tree`.
 
     Its folder there is `build`, for flags of the compiler that are the same but for one of them.
-    Where they are others all the same, `make` compiles all anew.
+    Where they are others all the same, `make` compiles all again.
     """
     compiled, taken = ROOT / "build" / "release", tree / build
     if not (compiled / "flags").is_file():

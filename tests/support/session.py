@@ -42,11 +42,11 @@ from support import plugin_sources  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 
-SANITIZED = "LD_PRELOAD" in os.environ
+PRELOADED = "LD_PRELOAD" in os.environ
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
-hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
+hypothesis.settings.load_profile("sanitized" if PRELOADED else "default")
 
 
 @pytest.hookimpl(hookwrapper=True)

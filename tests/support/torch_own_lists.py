@@ -22,10 +22,6 @@ SEED = "It calls torch.manual_seed() between epochs to get their order; ours dep
 ON_DEMAND = "It wants batch i from worker i modulo their number; ours gives it to one that is free."
 LAZY = "It wants the error of a worker from iter(); ours starts the workers with the first batch."
 ELASTIC = "It wants another number of workers refused; ours goes on with it."
-AT_END = (
-    "It wants a state that the loop took after the last batch to give an epoch without batches; "
-    "ours means the next epoch."
-)
 
 NOT_RUN = [
     (TORCH, WITHOUT_LOADER, NO_LOADER_HERE),
@@ -69,7 +65,6 @@ FAIL_WITH_OURS = [
     ),
     (STATES, ELASTIC, "TestNumWorkersMismatch_shard3.test_num_workers_mismatch"),
     (STATES, LAZY, "TestInitialState_shard0.test_init_error"),
-    (STATES, AT_END, "TestEndOfEpochBehavior_shard0.*"),
 ]
 QUICK = {
     TORCH: """

@@ -29,13 +29,6 @@ RECORDS, BATCH, STEPS = 62, 3, 21  # 21 steps and the last one has 2 rows
 pytestmark = pytest.mark.filterwarnings("ignore")  # of accelerate's own
 
 
-@pytest.fixture(autouse=True)
-def no_accelerator():
-    """Each test makes its own."""
-    yield
-    reset()
-
-
 def reset():
     GradientState._reset_state()
     AcceleratorState._reset_state(reset_partial_state=True)
@@ -243,7 +236,10 @@ def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_han
             run.accelerator.register_for_checkpointing(loader)
         ids(loader, 2)
         run.accelerator.load_state(tmp_path / "checkpoint")
-        for _ in range(steps // STEPS, 3):
+        ended = steps // STEPS
+        if kind in ("map", "iterable") and steps == STEPS:
+            ended = 0  # after a last batch the first iterator is empty
+        for _ in range(ended, 3):
             run.train(loader)
         assert run.steps == whole[steps:]
 

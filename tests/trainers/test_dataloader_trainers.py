@@ -1,6 +1,7 @@
 """The DataLoader with torch's arguments in Lightning and Fabric, by the numbers of records."""
 
 import itertools
+import random
 
 import pytest
 
@@ -9,7 +10,6 @@ lightning = pytest.importorskip(
     "lightning.pytorch", reason="lightning is not installed: pip install pyflowdata[lightning]"
 )
 
-import pyflowdata as flow  # noqa: E402
 from lightning.fabric import Fabric  # noqa: E402
 from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402
 from pyflowdata.integrations.lightning import DataModule  # noqa: E402
@@ -156,8 +156,6 @@ def test_lightning_goes_on_after_each_checkpoint(tmp_path, as_module, limit, eve
 @pytest.mark.parametrize("make", [make_sampled, make_drawn])
 def test_lightning_tells_its_epochs_to_a_sampler(tmp_path, make, as_module):
     """Also where the sampler alone is told: random numbers and states are of that epoch."""
-    if make is make_drawn and not as_module:
-        pytest.skip("at an epoch's end Lightning loads no state of a loader")
     saves = ModelCheckpoint(tmp_path, save_top_k=-1, filename="{step:03}", every_n_train_steps=1)
     whole = fit(as_module, make=make, callbacks=[saves], enable_checkpointing=True).steps
     if make is make_sampled:
@@ -208,16 +206,62 @@ def test_a_module_makes_loaders_again():
     assert fit(True, reload_dataloaders_every_n_epochs=1).steps == truth()
 
 
-class Counts(torch.utils.data.IterableDataset):
+class Placed(torch.utils.data.IterableDataset):
+    """Goes on from its state."""
+
+    def __init__(self):
+        self.at = 0
+
     def __iter__(self):
-        return iter(range(4))
+        while self.at < RECORDS:
+            self.at += 1
+            yield self.at - 1, 0
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
 
 
-@pytest.mark.parametrize("options", [{"dataset": Counts()},
-                                     {"dataset": range(4), "sampler": iter([3, 1])}])  # fmt: skip
-def test_a_module_refuses_a_loader_without_a_length(options):
-    with pytest.raises(flow.errors.WrongUseError, match=r"give the loader itself to the Trainer"):
-        fit(True, make=lambda: DataLoader(**options))
+class Shuffled(torch.utils.data.IterableDataset):
+    """Has no state, and another order in each epoch that it is told."""
+
+    def __init__(self):
+        self.epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        order = random.Random(self.epoch).sample(range(RECORDS), RECORDS)
+        return iter([(i, self.epoch) for i in order])
+
+
+@both
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("kind", [Placed, Shuffled])
+def test_a_dataset_without_a_length_loses_no_batch(tmp_path, as_module, kind, workers):
+    def make():
+        return DataLoader(kind(), batch_size=BATCH, num_workers=workers)
+
+    saves = ModelCheckpoint(
+        tmp_path, save_top_k=-1, filename="{step:03}", every_n_train_steps=2 if workers else 1
+    )
+    whole = fit(as_module, make=make, callbacks=[saves], enable_checkpointing=True).steps
+    assert len(whole) == EPOCHS * STEPS
+    for path in sorted(tmp_path.glob("*.ckpt")):
+        step = int(path.stem.partition("=")[2])
+        assert fit(as_module, make=make, ckpt_path=path).steps == whole[step:], step
+
+
+def test_a_sampler_without_a_length_goes_to_a_module(tmp_path):
+    def make():
+        return DataLoader(Noisy(), sampler=iter(range(5)), batch_size=2, seed=1)
+
+    steps = fit(True, make=make, epochs=1).steps
+    assert [records for _, (records, _) in steps] == [[0, 1], [2, 3], [4]]
 
 
 class Run:
@@ -260,7 +304,8 @@ def test_fabric_goes_on_after_a_step(tmp_path, stop):
     run = Run()
     assert run.train(EPOCHS, stop=stop) == records()[:stop]
     path = run.saved(tmp_path / "run")
-    assert Run(seed=9).after(path).train(EPOCHS - stop // STEPS) == records()[stop:]
+    ended = (stop - 1) // STEPS  # after a last batch the first iterator of Fabric is empty
+    assert Run(seed=9).after(path).train(EPOCHS - ended) == records()[stop:]
 
 
 @pytest.mark.parametrize("epochs", [1, 2])

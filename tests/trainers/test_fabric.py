@@ -88,7 +88,7 @@ def test_a_run_goes_on_after_a_step(tmp_path, stop):
     run = Run()
     assert run.train(EPOCHS, stop=stop) == truth()[:stop]
     path = run.saved(tmp_path / "run")
-    epochs = EPOCHS - stop // STEPS  # with the begun one
+    epochs = EPOCHS - stop // STEPS  # with the started one
     assert Run(seed=9).after(path).train(epochs) == truth()[stop:]
 
 
@@ -118,7 +118,7 @@ def test_the_last_batch_of_an_epoch_steps_the_optimizer(every, updates):
 
 
 def on_ranks(folder):
-    """What a rank sees: in a run of its own, after a step of one process, and in an evaluation."""
+    """What a rank sees: in a separate run, after a step of one process, and in an evaluation."""
     options = {"devices": 2, "strategy": "ddp"}
     run = Run(**options)
     begun = run.train(1, stop=3)

@@ -217,6 +217,7 @@ def test_checkpoints_of_a_validation_in_an_epoch(tmp_path, as_module):
         ({}, 1.0, None),
         ({}, 3, in_order),
         ({"save_on_train_epoch_end": True}, 1.0, in_order),
+        ({"save_on_train_epoch_end": False}, 1.0, in_order),
         ({"save_on_train_epoch_end": True}, 3, None),
         ({"every_n_epochs": 2}, 1.0, None),
     ],
@@ -231,13 +232,14 @@ def test_a_run_goes_on_after_an_epoch(tmp_path, as_module, ends, limit, val):
 
 
 @pytest.mark.cell("Lightning", "epoch-end resume")
+@both
 @pytest.mark.parametrize("limit", [1.0, 3])
-def test_a_module_keeps_a_seed_that_was_drawn(tmp_path, limit):
+def test_a_seed_that_was_drawn_is_kept(tmp_path, as_module, limit):
     saves = ModelCheckpoint(tmp_path, save_last=True)
-    cut = fit(lambda: make_loader(7), True, callbacks=[saves, Crash(1)], enable_checkpointing=True,
-              limit_train_batches=limit)  # fmt: skip
-    resumed = fit(lambda: make_loader(None), True, ckpt_path=tmp_path / "last.ckpt",
-                  limit_train_batches=limit)  # fmt: skip
+    options = {"limit_train_batches": limit}
+    cut = fit(lambda: make_loader(7), as_module, callbacks=[saves, Crash(1)],
+              enable_checkpointing=True, **options)  # fmt: skip
+    resumed = fit(lambda: make_loader(None), as_module, ckpt_path=tmp_path / "last.ckpt", **options)
     steps = None if limit == 1.0 else limit
     assert cut.steps + resumed.steps == truth(lambda: make_loader(7), steps=steps)
 
@@ -248,31 +250,42 @@ def test_a_stream_is_taken_to_its_end():
 
 
 @pytest.mark.cell("Lightning", "mid-epoch resume")
+@both
 @pytest.mark.parametrize("stop", [1, 3, STEPS, STEPS + 2])
-def test_a_stream_goes_on_after_the_batch_that_was_used(tmp_path, stop):
+def test_a_stream_goes_on_after_the_batch_that_was_used(tmp_path, as_module, stop):
     path = tmp_path / "stopped.ckpt"
-    cut = fit(make_stream, True, callbacks=[Stop(stop, path)])
-    resumed = fit(lambda: make_stream(9), True, ckpt_path=path)
+    cut = fit(make_stream, as_module, callbacks=[Stop(stop, path)])
+    resumed = fit(lambda: make_stream(9), as_module, ckpt_path=path)
     seen = [(epoch, records) for epoch, _, records in cut.steps + resumed.steps]
     assert seen == [(epoch, records) for epoch, _, records in truth(make_stream)]
 
 
 @pytest.mark.cell("Lightning", "epoch-end resume")
-def test_a_stream_that_is_shorter_than_the_limit_goes_on(tmp_path):
+@pytest.mark.parametrize("stop", [2, STEPS, STEPS + 1, 2 * STEPS, 3 * STEPS])
+@pytest.mark.parametrize("streams", [1, 2])
+@pytest.mark.parametrize("knows_its_end", [False, True])
+def test_a_stream_that_is_shorter_than_the_limit_goes_on(tmp_path, stop, streams, knows_its_end):
+    if knows_its_end:  # a batch ahead of its user, as copies to a device are
+        pytest.importorskip("accelerate").Accelerator(cpu=True)
+    make = make_stream if streams == 1 else lambda: [make_stream(), make_stream(4)]
     options = {"limit_train_batches": STEPS + 2}
-    whole = truth(make_stream)
-    for stop in (2, STEPS, STEPS + 1, 2 * STEPS, 3 * STEPS):
-        path = tmp_path / f"{stop}.ckpt"
-        cut = fit(make_stream, True, callbacks=[Stop(stop, path)], **options).steps
-        resumed = fit(make_stream, True, ckpt_path=path, **options).steps
-        assert [(e, each) for e, _, each in cut + resumed] == [(e, each) for e, _, each in whole]
+    path = tmp_path / "stopped.ckpt"
+    cut = fit(make, True, callbacks=[Stop(stop, path)], **options).steps
+    resumed = fit(make, True, ckpt_path=path, **options).steps
+    seen = [(epoch, records) for epoch, _, records in cut + resumed]
+    whole = [(epoch, records) for epoch, _, records in truth(make_stream)]
+    if streams == 2:
+        second = truth(lambda: make_stream(4))
+        whole = [(e, [one, two]) for (e, one), (_, _, two) in zip(whole, second, strict=True)]
+    assert seen == whole
 
 
 @pytest.mark.cell("Lightning", "epoch-end resume")
-def test_a_stream_goes_on_after_an_epoch(tmp_path):
+@both
+def test_a_stream_goes_on_after_an_epoch(tmp_path, as_module):
     saves = ModelCheckpoint(tmp_path, save_last=True)
-    fit(make_stream, True, callbacks=[saves, Crash(2)], enable_checkpointing=True)
-    resumed = fit(lambda: make_stream(9), True, ckpt_path=tmp_path / "last.ckpt")
+    fit(make_stream, as_module, callbacks=[saves, Crash(2)], enable_checkpointing=True)
+    resumed = fit(lambda: make_stream(9), as_module, ckpt_path=tmp_path / "last.ckpt")
     assert resumed.steps == truth(make_stream)[2 * STEPS :]
 
 
@@ -321,6 +334,56 @@ def test_sanity_steps_use_up_nothing(as_module):
     assert model.validated == [each for each in truth(epochs=4) if each[0] in (1, 3)]
 
 
+def two_loaders(mode):
+    return lambda: CombinedLoader([make_loader(1, 14), make_loader(2)], mode)
+
+
+@both
+@pytest.mark.parametrize("make", [make_loader, make_stream, two_loaders("max_size_cycle")])
+def test_a_second_resume_after_the_last_batch_of_an_epoch(tmp_path, as_module, make):
+    paths = [tmp_path / f"{i}.ckpt" for i in range(3)]
+    seen = fit(make, as_module, callbacks=[Stop(STEPS, paths[0])]).steps
+    for before, after, stop in zip(paths, paths[1:], (STEPS + 2, 2 * STEPS), strict=False):
+        seen += fit(make, as_module, callbacks=[Stop(stop, after)], ckpt_path=before).steps
+    seen += fit(make, as_module, ckpt_path=paths[-1]).steps
+    assert seen == fit(make, as_module).steps
+
+
+@both
+@pytest.mark.parametrize("make", [make_loader, make_stream])
+def test_a_resume_after_an_epoch_of_a_run_that_counts_steps(tmp_path, as_module, make):
+    options = {"max_epochs": -1, "max_steps": 3 * STEPS - 1, "enable_checkpointing": True}
+    saves = ModelCheckpoint(tmp_path, save_last=True, save_on_train_epoch_end=True)
+    whole = truth(make)[: 3 * STEPS - 1]
+    for ended in (1, 2):
+        fit(make, as_module, callbacks=[saves, Crash(ended)], **options)
+        saves = ModelCheckpoint(tmp_path, save_last=True, save_on_train_epoch_end=True)
+        path = tmp_path / "last.ckpt"
+        resumed = fit(make, as_module, callbacks=[saves], ckpt_path=path, **options).steps
+        assert resumed == whole[ended * STEPS :]
+
+
+class Save(lightning.Callback):
+    """Saves a checkpoint before a batch is trained with, and ends the run."""
+
+    def __init__(self, step, path):
+        self.step, self.path = step, path
+
+    def on_train_batch_start(self, trainer, *_):
+        if trainer.fit_loop.total_batch_idx + 1 == self.step:
+            trainer.save_checkpoint(self.path)
+            raise KeyError("crash")
+
+
+@both
+@pytest.mark.parametrize("make", [make_loader, make_stream])
+def test_a_batch_that_was_taken_and_not_trained_with_comes_again(tmp_path, as_module, make):
+    for step in (1, 3, STEPS + 1, 2 * STEPS):
+        path = tmp_path / f"{step}.ckpt"
+        cut = fit(make, as_module, callbacks=[Save(step, path)]).steps
+        assert cut + fit(make, as_module, ckpt_path=path).steps == truth(make)
+
+
 @both
 @pytest.mark.parametrize("mode", ["min_size", "max_size_cycle", "max_size"])
 def test_two_loaders_of_different_lengths(tmp_path, as_module, mode):
@@ -333,8 +396,7 @@ def test_two_loaders_of_different_lengths(tmp_path, as_module, mode):
     assert [each[2][1] for each in whole] == [
         each for e in range(2) for each in long[e * STEPS :][:per_epoch]
     ]
-    repeats = mode == "max_size_cycle" and not as_module
-    for stop in (2, per_epoch + 1) if repeats else (2, per_epoch, per_epoch + 1):
+    for stop in (2, per_epoch - 1, per_epoch, per_epoch + 1):
         path = tmp_path / f"{stop}.ckpt"
         cut = fit(combined, as_module, callbacks=[Stop(stop, path)], max_epochs=2).steps
         assert cut + fit(combined, as_module, ckpt_path=path, max_epochs=2).steps == whole

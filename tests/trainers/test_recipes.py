@@ -140,7 +140,7 @@ def steps_of(batches, count):
 
 @pytest.mark.parametrize("kind", ["DataLoader", "TorchLoader"])
 def test_trials_that_share_a_loader_see_the_same_batches(kind):
-    """Each is as of a loader of its own, however the trial before ended."""
+    """Each is as of a separate loader, however the trial before ended."""
     data = flow.from_arrays({"i": np.arange(N)}).shuffle(seed=5)
 
     def opened():

@@ -36,6 +36,19 @@ def test_samples_and_their_order_are_torchs(way):
     assert own == [list(range(at, min(at + BATCH, SAMPLES))) for at in range(0, SAMPLES, BATCH)]
 
 
+def test_the_order_needs_no_memory_for_each_sample():
+    """10^12 samples: their numbers alone would have 8 TB."""
+    many = range(10**12)
+    loader = DataLoader(many, BATCH, shuffle=True, seed=3)
+    first = next(iter(loader))
+    assert len({*first.tolist()}) == BATCH and max(first) < len(many)
+    state = {**loader.state_dict(), "position": len(loader) - 2, "version": 1}
+    del state["sum"]  # which this version does not have
+    loader.load_state_dict(state)
+    last = [batch.tolist() for batch in loader]
+    assert len(last) == 2 and not {*last[0]} & {*last[1]}
+
+
 def test_shuffle_is_the_global_one_of_a_flow_loader_and_new_in_each_epoch():
     epochs = epochs_of(flow.DataLoader(numbered_blob(SAMPLES, BATCH)), 2)
     own = DataLoader(Numbers(), BATCH, shuffle=True, seed=3)
@@ -89,8 +102,8 @@ def test_its_names_are_torchs_and_those_that_its_pages_describe():
     own = public(DataLoader(Numbers())) - public(torch_data.DataLoader(Numbers()))
     assert own == {
         "close", "epoch", "load_state_dict", "order", "rank", "real_rows", "report", "seed",
-        "seed_samples", "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers",
-        "world_size",
+        "seed_samples", "set_epoch", "snapshot_every_n_steps", "state_dict", "stats",
+        "use_stateful_dataloader", "workers", "world_size",
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ class Squares(torch.utils.data.Dataset):
 
 
 def evaluate():
-    """What a rank counts in a loop of its own, and what accelerate gathers for metrics."""
+    """What a rank counts in a separate loop, and what accelerate gathers for metrics."""
     sums = torch.zeros(2, dtype=torch.int64)
     loader = DataLoader(Squares(), BATCH, last="pad")
     for squares in loader:

@@ -142,12 +142,39 @@ def test_resume_at_every_step_with_other_workers(way):
         second = new(seed=7)
         second.load_state_dict(state)
         assert second.state_dict() == state
-        assert ids(second) + (ids(second) if step < STEPS else []) == expected[step:]
+        assert ids(second) + ids(second) == expected[step:]
     assert len(json.dumps(state)) < 300
 
 
 @pytest.mark.cell("DataLoader", "epoch-end resume")
-def test_after_the_last_batch_and_after_the_end_the_state_means_the_next_epoch():
+@pytest.mark.parametrize("kind", [Numbers, Counting, Placed])
+def test_a_loop_from_a_saved_epoch_has_each_batch_once(kind):
+    """The epoch number is saved beside the state, after each batch and after the epoch."""
+
+    def new(seed=6):
+        dataset = kind()
+        return DataLoader(dataset, BATCH, shuffle=kind is Numbers or None, seed=seed)
+
+    def run(loader, start, states):
+        seen = []
+        for epoch in range(start, 3):
+            for batch in loader:
+                seen.append(batch if kind is not Numbers else batch[0])
+                states.append((epoch, len(seen), over_json(loader.state_dict())))
+            states.append((epoch + 1, len(seen), over_json(loader.state_dict())))
+        return [batch.tolist() for batch in seen]
+
+    states = []
+    whole = run(new(), 0, states)
+    assert len(whole) == 3 * STEPS
+    for epoch, seen, state in states:
+        loader = new(seed=7)
+        loader.load_state_dict(state)
+        assert run(loader, epoch, []) == whole[seen:]
+
+
+@pytest.mark.cell("DataLoader", "epoch-end resume")
+def test_after_the_last_batch_a_state_is_of_the_epoch_and_after_the_end_of_the_next_one():
     loader = DataLoader(Numbers(), BATCH, shuffle=True, seed=6)
     epochs = [ids(loader), ids(loader)]
     first = DataLoader(Numbers(), BATCH, shuffle=True, seed=6, num_workers=1)
@@ -156,10 +183,54 @@ def test_after_the_last_batch_and_after_the_end_the_state_means_the_next_epoch()
         next(batches)
     before = first.state_dict()
     assert next(batches, None) is None
-    assert first.state_dict() == before
-    second = DataLoader(Numbers(), BATCH, shuffle=True, seed=6)
-    second.load_state_dict(before)
+    after = first.state_dict()
+    for state, expected in ((before, [[], epochs[1]]), (after, epochs[1:])):
+        second = DataLoader(Numbers(), BATCH, shuffle=True, seed=6)
+        second.load_state_dict(state)
+        assert [ids(second) for _ in expected] == expected
+
+
+def test_a_state_of_an_older_version_begins_the_next_epoch():
+    """It has the next epoch after a last batch, and the state of a generator as a tensor."""
+    loader = DataLoader(Numbers(), BATCH, shuffle=True, seed=6)
+    epochs = [ids(loader), ids(loader)]
+    older = {"version": 1, "epoch": 1, "position": 0, "seed": 6, "order": "shuffled",
+             "samples": SAMPLES, "global_batch_size": BATCH, "drop_last": False}  # fmt: skip
+    second = DataLoader(Numbers(), BATCH, shuffle=True)
+    second.load_state_dict(older)
     assert ids(second) == epochs[1]
+
+    def sampled():
+        sampler = torch_data.RandomSampler(Numbers(), generator=torch.Generator().manual_seed(8))
+        return DataLoader(Numbers(), BATCH, sampler=sampler, seed=6)
+
+    whole = ids(sampled())
+    generator = torch.Generator().manual_seed(8)
+    older = {"version": 1, "epoch": 0, "position": 2, "seed": 6, "order": "sampler",
+             "start": {"generators": [generator.get_state()]}}  # fmt: skip
+    second = sampled()
+    second.sampler.generator.manual_seed(9)
+    second.load_state_dict(older)
+    assert ids(second) == whole[2:]
+
+
+def test_an_epoch_that_the_program_leaves_has_drawn_its_order():
+    """As in a loop that is cut: the generator of a sampler is where that loop leaves it."""
+
+    def new(seed=8):
+        generator = torch.Generator().manual_seed(seed)
+        sampler = torch_data.RandomSampler(Numbers(), generator=generator)
+        return DataLoader(Numbers(), BATCH, sampler=sampler)
+
+    loader = new()
+    taken(loader, 2)
+    state = loader.state_dict()
+    loader.set_epoch(1)
+    expected = ids(loader)
+    other = new(seed=9)
+    other.load_state_dict(state)
+    other.set_epoch(1)
+    assert ids(other) == expected
 
 
 @pytest.mark.cell("DataLoader", "other world size")
@@ -215,6 +286,8 @@ def test_state_of_another_loader_is_refused_with_each_difference():
 def test_what_is_no_state_of_it_is_refused():
     loader = DataLoader(Numbers(), BATCH)
     state = loader.state_dict()
+    older = {**state, "version": 1}
+    del older["sum"]  # which this version does not have
     with flow.DataLoader(flow.from_arrays({"i": np.arange(9)}).batch(2)["i"]) as other:
         for said, given in {
             "not a dict": [3],
@@ -222,7 +295,10 @@ def test_what_is_no_state_of_it_is_refused():
             "has version 9": {**state, "version": 9},
             "of a loader of readers": other.state_dict(),
             "position = -1": {**state, "position": -1},
-            f"an epoch has {STEPS} batches": {**state, "position": STEPS + 1},
+            "its checksum is that of another": {**state, "position": 1},
+            "another epoch, position or seed": {**state, "seed": state["seed"] + 1},
+            "sum = None": {key: value for key, value in state.items() if key != "sum"},
+            f"an epoch has {STEPS} batches": {**older, "position": STEPS + 1},
             "seed = None": {key: value for key, value in state.items() if key != "seed"},
             "streams has 3": {**state, "streams": [3]},
         }.items():

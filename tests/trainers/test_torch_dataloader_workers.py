@@ -1,6 +1,7 @@
 """Worker processes and threads of DataLoader: failures, memory, their end, Ctrl-C."""
 
 import gc
+import re
 import subprocess
 import sys
 import time
@@ -34,9 +35,42 @@ def test_an_exception_keeps_its_class_and_the_next_batches_follow(way):
     with pytest.raises(KeyError, match="no sample 9") as failure:
         next(batches)
     if way and "workers" not in way:
-        assert "in DataLoader worker process" in str(failure.value.__cause__)
-        assert "in __getitem__" in str(failure.value.__cause__)
+        said = str(failure.value)
+        assert re.match(r"Caught KeyError in DataLoader worker process \d\.\nOriginal Trace", said)
+        assert re.search(r'File ".*numbered_samples\.py", line \d+, in __getitem__', said)
+        assert "fetching.py" not in said and "worker_main.py" not in said
+        assert failure.value.__cause__.args == ("no sample 9",)
     assert ids(batches) == [[12, 13, 14, 15], [16, 17, 18, 19], [20, 21]]
+
+
+class Fails(Numbers):
+    """Its exceptions have texts and arguments of their own."""
+
+    def __init__(self, failure):
+        super().__init__()
+        self.failure = failure
+
+    def __getitem__(self, index):
+        raise self.failure
+
+
+class Coded(Exception):
+    code = 0
+
+
+@pytest.mark.parametrize("failure", [OSError(2, "no such thing"), Coded("no")], ids=repr)
+def test_an_exception_of_any_class_begins_as_torchs(failure):
+    if isinstance(failure, Coded):
+        failure.code = 7
+    with pytest.raises(Exception, match=rf"^Caught {type(failure).__name__} in D") as caught:
+        next(iter(DataLoader(Fails(failure), BATCH, num_workers=1)))
+    cause = caught.value.__cause__
+    assert isinstance(caught.value, type(failure))
+    if isinstance(failure, Coded):
+        assert caught.value.code == 7
+    assert (type(cause), cause.args, vars(cause)) == (
+        type(failure), failure.args, vars(failure)
+    )  # fmt: skip
 
 
 def test_a_killed_worker_is_an_error_with_signal_and_sample():

@@ -2,9 +2,14 @@
 
 import fnmatch
 import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
 
 import pytest
-from support import torch_own
+from support.paths import ROOT
 from support.torch_own_lists import FAIL_WITH_OURS, NOT_RUN, QUICK
 from tools.fetch_torch_tests import PINNED, folder_of_tests, is_pinned
 
@@ -13,6 +18,61 @@ NEEDS = {
     "torchdata": ["torchdata", "expecttest", "parameterized", "psutil"],
 }
 MORE = {"torchdata/test_hugging_face.py": ["datasets"]}
+
+IMPORT = re.compile(
+    r"^from (?:torch\.utils\.data|torchdata\.stateful_dataloader) import (\([^)]*\)|.*)$", re.M
+)
+LOADER = re.compile(r"^((?:Stateful)?DataLoader)(?: as (\w+))?$")
+OURS = "from pyflowdata.integrations.torch import DataLoader as "
+WAITS = re.compile(r"^JOIN_TIMEOUT = .*$", re.M)  # for a process that the machine may be slow with
+WAIT, LIMIT = 200, 300  # seconds: for such a process, for a test
+
+SLOW_IMPORTS = ["torch._dynamo"]  # takes seconds; each test would import it for itself
+
+
+def with_our_loader(text):
+    """The source of a test file, or of a script in it, in which DataLoader is ours."""
+    text = IMPORT.sub(lambda found: found[0] + "".join(ours_for(found[1])), text)
+    if OURS + "DataLoader\n" in text:
+        text = text.replace("torch.utils.data.DataLoader(", "DataLoader(")
+    return text
+
+
+def ours_for(imported):
+    """The line of import that takes the place of each loader among the imported names."""
+    for name in imported.strip("()").split(","):
+        loader = LOADER.match(name.strip())
+        if loader:
+            yield "\n" + OURS + (loader[2] or loader[1])
+
+
+def run(source, folder, only=(), without=(), ours=True):
+    """Name -> (status, why) of the tests of the file `source`, which is copied into the folder.
+
+    The statuses are those of each_in_a_process.py.  `only` and `without` are patterns of their
+    names; with `ours` False the loader stays torch's or torchdata's own.
+    """
+    text = source.read_text(encoding="utf-8")
+    text = WAITS.sub(f"JOIN_TIMEOUT = {WAIT}.0", with_our_loader(text) if ours else text)
+    copy, results = folder / source.name, folder / "results.jsonl"
+    copy.write_text(text, encoding="utf-8")
+    command = [sys.executable, str(ROOT / "tests/support/each_in_a_process.py")]
+    command += [str(copy), str(results), "--limit", str(LIMIT)]
+    command += ["--only", *only] if only else []
+    command += ["--without", *without] if without else []
+    command += ["--preload", *SLOW_IMPORTS]
+    path = [str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout
+    lines = map(json.loads, results.read_text(encoding="utf-8").splitlines())
+    return {line["name"]: (line["status"], line["why"]) for line in lines}
 
 
 def source_of(name):
@@ -49,7 +109,7 @@ def compare(results, may_fail):
 def test_all_of_a_file(name, tmp_path):
     """All but those that are listed pass, and those do fail."""
     source = source_of(name)
-    results = torch_own.run(source, tmp_path, without=listed(NOT_RUN, name))
+    results = run(source, tmp_path, without=listed(NOT_RUN, name))
     assert results
     compare(results, listed(FAIL_WITH_OURS, name))
 
@@ -58,6 +118,6 @@ def test_all_of_a_file(name, tmp_path):
 def test_some_of_a_file(name, tmp_path):
     """Those that take no long time and show most."""
     only = QUICK[name].split()
-    results = torch_own.run(source_of(name), tmp_path, only=only)
+    results = run(source_of(name), tmp_path, only=only)
     assert sorted(results) == sorted(only)
     compare(results, [])

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import random
 import warnings
 
 import numpy as np
@@ -213,6 +214,76 @@ def test_resume_of_a_data_loader_with_torchs_arguments(tmp_path, stop):
         assert train(tmp_path, loader, resume=True) == whole[stop:]
 
 
+class Drawn(Rows):
+    """With a random number in each sample."""
+
+    def __getitem__(self, i):
+        return {"input_ids": torch.tensor([i + 100 * int(torch.randint(1000, ()))])}
+
+
+class Stream(torch.utils.data.IterableDataset):
+    """The same, in an order for each epoch that it is told."""
+
+    epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __len__(self):
+        return RECORDS
+
+    def __iter__(self):
+        order = random.Random(self.epoch).sample(range(RECORDS), RECORDS)
+        return (Drawn()[i] for i in order)
+
+
+class Placed(Stream):
+    """The same, in one order, with a state."""
+
+    at = 0
+
+    def __iter__(self):
+        while self.at < RECORDS:
+            self.at += 1
+            yield Drawn()[self.at - 1]
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+def random_sampler(generator=None):
+    return torch.utils.data.RandomSampler(Drawn(), generator=generator)
+
+
+DATA_LOADERS = {
+    "own order": lambda: DataLoader(Drawn(), BATCH, shuffle=True, seed=3),
+    "sampler": lambda: DataLoader(
+        Drawn(), BATCH, sampler=random_sampler(torch.Generator().manual_seed(8)), seed=3
+    ),
+    "sampler of the process": lambda: DataLoader(Drawn(), BATCH, sampler=random_sampler(), seed=3),
+    "stream": lambda: DataLoader(Stream(), BATCH, seed=3),
+    "stream with a state": lambda: DataLoader(Placed(), BATCH, seed=3),
+}
+
+
+@pytest.mark.cell("transformers", "mid-epoch resume")
+@pytest.mark.parametrize("kind", DATA_LOADERS)
+def test_several_resumes_of_a_data_loader(tmp_path, kind):
+    """Order and random numbers are those of a run without a stop, also for accelerate's rest of an
+    epoch, a DataLoader of torch."""
+    with DATA_LOADERS[kind]() as loader:
+        whole = train(tmp_path / "whole", loader)
+    assert len(whole) == 3 * STEPS
+    for begin, stop in itertools.pairwise((0, 4, 6, STEPS + 2, 3 * STEPS)):
+        with DATA_LOADERS[kind]() as loader:
+            seen = train(tmp_path, loader, resume=begin > 0, stop=stop)
+            assert seen == whole[begin:stop]
+
+
 def test_other_files_are_refused_on_resume(tmp_path):
     with make_loader() as loader:
         train(tmp_path, loader, stop=4)
@@ -240,6 +311,13 @@ def test_the_parts_work_without_the_mixin(tmp_path, with_state):
     state = json.loads((tmp_path / f"checkpoint-{3 * STEPS}" / "trainer_state.json").read_text())
     loader_state = state["stateful_callbacks"]["LoaderStateCallback"]["attributes"]["loader_state"]
     assert (loader_state["epoch"], loader_state["position"]) == (3, 0)
+
+
+def test_resume_from_a_checkpoint_without_a_state_of_a_loader_that_was_used(tmp_path):
+    whole = sum(orders(3), [])
+    with make_loader() as loader:
+        assert train(tmp_path, loader, stop=5, trainer=Plain) == whole[:5]
+        assert train(tmp_path, loader, resume=True) == whole[5:]
 
 
 @pytest.mark.cell("transformers", "evaluation counts")

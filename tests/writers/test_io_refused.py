@@ -7,6 +7,7 @@ import pyflowdata as flow
 from pyflowdata.io import (
     CSVWriter,
     IDXWriter,
+    JSONLinesWriter,
     MegatronWriter,
     NpyWriter,
     OFRecordWriter,
@@ -19,7 +20,7 @@ from pyflowdata.io import (
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-OF_FIELDS = [TFRecordWriter, OFRecordWriter, CSVWriter, TarWriter]
+OF_FIELDS = [TFRecordWriter, OFRecordWriter, CSVWriter, JSONLinesWriter, TarWriter]
 OF_ROWS = [RawWriter, NpyWriter, IDXWriter, MegatronWriter, TextLineWriter]
 BIG = 2**53 + 1  # no float64
 

@@ -68,7 +68,7 @@ PARTS = (
     Part("reports", "Reports, traces and graphs",
          "What a loader did, how fast it is, and what it computes.", "pyflowdata",
          ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Stall",
-          "graph", "Graph", "show", "Sheet")),
+          "graph", "Graph", "show", "Sheet", "audit")),
     Part("own-ops", "Own ops", "Ops made of Python functions, plugins and C sources.",
          "pyflowdata",
          ("register_decoder", "load_library", "load_package_ops", "compile", "Plugin",

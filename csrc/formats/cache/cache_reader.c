@@ -15,10 +15,10 @@
  *
  *     header     cache_header, then a pfd_row_type for each field
  *     records    from `first_record` on, as sources/fields.h says, one after the other
- *     table      int64: where each record begins, and where the last one ends; not where all
+ *     table      int64: where each record begins, and where the last one ends; left out where all
  *                records have record_bytes
  *
- * Numbers are those of the machine: a cache is not moved to others. */
+ * Numbers are in the byte order of the machine: a cache is only read where it was written. */
 
 #define CACHE_MAGIC "PFDCACHE"
 #define CACHE_VERSION 1
@@ -67,8 +67,8 @@ static int32_t is_whole(const cache_header *header, int64_t num_fields)
             records == header->table - header->first_record);
 }
 
-/* Reads and checks the header of a file: its fields are `types`, and all it speaks of is in the
- * file.  PFD_CORRUPT_DATA. */
+/* Reads the header of a file.  PFD_CORRUPT_DATA: its fields are not `types`, or a part that it
+ * describes lies outside the file. */
 static pfd_status cache_header_read(const pfd_host *host, const pfd_file *file,
                                     const pfd_row_type *types, int64_t num_types,
                                     pfd_scratch *scratch, cache_header *out, pfd_error *err)
@@ -103,8 +103,6 @@ typedef struct reader {
     const pfd_file *file;
     cache_header header;
 } reader;
-
-/* ---- Fields ---------------------------------------------------------------------------------- */
 
 static pfd_status read_types(const pfd_host *host, const cache_reader_attrs *attrs,
                              pfd_row_type *types, pfd_error *err)
@@ -171,16 +169,12 @@ static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch
     const uint8_t *mapped = pfd_file_data(r->file);
     for (int64_t i = 0; i < n && mapped && r->header.record_bytes == 0; i++)
         __builtin_prefetch(mapped + r->header.table + 8 * ordinals[i]);
-    for (int64_t i = 0; i < n; i++) {
-        pfd_status status = read_record(r, ordinals[i], scratch, &out[i], err);
-        if (status == PFD_OK) continue;
-        err->row = i;
-        return status;
-    }
+    for (int64_t i = 0; i < n; i++)
+        PFD_TRY(pfd_in_row(read_record(r, ordinals[i], scratch, &out[i], err), i, err));
     return PFD_OK;
 }
 
-/* Of a file that is not mapped, about where a record is: its table is not read for this. */
+/* Estimates the places in a file that is not mapped, instead of reading its table. */
 static void places(void *self, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const reader *r = self;
@@ -213,15 +207,11 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     if (!types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     PFD_TRY(read_types(args->host, attrs, types, err));
     PFD_TRY(cache_header_read(args->host, args->files[0], types, n, args->scratch, &header, err));
-    reader *r = calloc(1, sizeof *r);
+    reader *r = malloc(sizeof *r);
     if (!r) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a reader");
     *r = (reader){args->host, args->files[0], header};
-    out->methods = &methods;
-    out->self = r;
-    return PFD_OK;
+    return pfd_source_opened(PFD_OK, &methods, r, out);
 }
-
-/* ---- Records --------------------------------------------------------------------------------- */
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {

@@ -14,7 +14,7 @@ typedef struct cifar_reader_attrs {
     int32_t version, layout, with_coarse_label;
 } cifar_reader_attrs;
 
-/* Number of labels before an image. */
+/* The bytes before an image: one for each of its labels. */
 static int64_t label_bytes(const cifar_reader_attrs *attrs)
 {
     return attrs->version == 100 ? 2 : 1;
@@ -29,16 +29,15 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     if (attrs->with_coarse_label && attrs->version == 10)
         return args->host->fail_attr(err, "with_coarse_label", NULL, PFD_INVALID_ARGUMENT,
                                      " = true, but CIFAR-10 has no coarse labels; version=100 has");
-    pfd_row_type image = {.dtype = PFD_UINT8, .ndim = 3, .shape = {channels, side, side}};
-    if (attrs->layout == LAYOUT_HWC)
-        image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, channels}};
-    args->outputs[0] = image;
+    pfd_row_type *image = &args->outputs[0];
+    *image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, side}};
+    image->shape[attrs->layout == LAYOUT_HWC ? 2 : 0] = channels;
     args->outputs[1] = args->outputs[2] = (pfd_row_type){.dtype = PFD_UINT8};
     return PFD_OK;
 }
 
-/* Infers the version from the size of a file, unless both versions fit it. open() reports a file
- * that neither fits. */
+/* Infers the version from the size of the first file: 100 if only CIFAR-100 fits it, else 10.
+ * open() reports a size that neither fits. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
@@ -47,9 +46,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return args->set_int(args->found, "version", is_100 ? 100 : 10, err);
 }
 
-/* ---- Open ------------------------------------------------------------------------------------ */
-
-/* A hint for a file whose size does not fit. */
+/* Fails if a file is not a whole number of records, with a guess of what it is. */
 static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;
@@ -88,7 +85,6 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return args->host->open_fixed(args, &layout, out, err);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
 static void interleave(const uint8_t *from, uint8_t *to)
 {
     for (int64_t i = 0; i < plane; i++)

@@ -1,24 +1,26 @@
 /* The format of COCO's annotation files. */
-#include "pyflowdata/op.h"
+#include "parse/first_bytes.h"
 
-#include <string.h>
-
-/* More than text that is named .json. */
+/* A higher score than that of any text in a file named .json. */
 enum { is_coco = PFD_PROBE_POSSIBLE + PFD_PROBE_SUFFIX + 10 };
 
-static int32_t has(const pfd_probe_args *args, const char *text)
+static int32_t count(const pfd_probe_args *args, const char *const words[3])
 {
-    return memmem(args->data, (size_t)args->size, text, strlen(text)) != NULL;
+    int32_t found = 0;
+    for (int i = 0; i < 3; i++) found += pfd_probe_finds(args, words[i]) != 0;
+    return found;
 }
 
+/* A document with the members of images or of their objects; where several of them are there, one
+ * may be damaged. */
 static int32_t probe(const pfd_probe_args *args)
 {
-    if (args->size == 0 || args->data[0] != '{') return PFD_PROBE_NO;
-    int32_t has_images = has(args, "\"images\"") && has(args, "\"file_name\"");
-    int32_t has_objects = has(args, "\"annotations\"") && has(args, "\"image_id\"");
-    int32_t is_one = (has_images && has(args, "\"height\"")) ||
-                     (has_objects && has(args, "\"category_id\""));
-    return is_one ? is_coco : PFD_PROBE_NO;
+    static const char *const images[] = {"\"images\"", "\"file_name\"", "\"height\""};
+    static const char *const objects[] = {"\"annotations\"", "\"image_id\"", "\"category_id\""};
+    if (args->size == 0) return PFD_PROBE_NO;
+    int32_t of_images = count(args, images), of_objects = count(args, objects);
+    int32_t is_whole = args->data[0] == '{' && (of_images == 3 || of_objects == 3);
+    return is_whole || of_images + of_objects >= 4 ? is_coco : PFD_PROBE_NO;
 }
 
 const pfd_format pfd_format_coco = {
@@ -26,7 +28,6 @@ const pfd_format pfd_format_coco = {
     .name = "coco",
     .title = "COCO",
     .doc = "Annotations of images in COCO's JSON, with the images in a folder.",
-    .suffixes = NULL,
     .reader = "COCOReader",
     .checks = "the annotations, and that each image can be read",
     .probe = probe,

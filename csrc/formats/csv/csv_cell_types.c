@@ -1,13 +1,11 @@
 /* CSVCellTypes: which numbers the cells of a row are, as a mask of bits for each cell.
  *
- * The bits of all cells of a column say which type holds them, and whether a float64 holds them
- * exactly.
+ * The masks of all cells of a column, joined by |, say which dtype holds them, and whether a
+ * float64 holds them exactly.
  */
 #include "core/op_parts.h"
 #include "formats/csv/csv_value.h"
 #include "parse/row_type.h"
-
-#include <string.h>
 
 typedef struct csv_cell_types_attrs {
     pfd_list_string missing;
@@ -25,44 +23,28 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Cells ----------------------------------------------------------------------------------- */
-
-/* Words, and which bytes one of them begins with. */
+/* Words, and the bytes with which they begin. */
 typedef struct words {
     const pfd_list_string *list;
     uint8_t begins[256];
 } words;
 
-static void make_words(words *missing, const pfd_list_string *list)
-{
-    *missing = (words){.list = list};
-    for (int64_t i = 0; i < list->size; i++) missing->begins[(uint8_t)list->data[i][0]] = 1;
-}
-
-static int32_t is_missing(const words *missing, pfd_bytes cell)
-{
-    if (cell.size == 0) return 1;
-    if (!missing->begins[cell.data[0]]) return 0;
-    for (int64_t i = 0; i < missing->list->size; i++) {
-        const char *word = missing->list->data[i];
-        if (strlen(word) == (size_t)cell.size && memcmp(word, cell.data, (size_t)cell.size) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 static uint32_t type_of(const words *missing, pfd_bytes cell)
 {
     cell = pfd_csv_stripped(cell);
-    return is_missing(missing, cell) ? PFD_CSV_MISSING : pfd_csv_cell_type(cell);
+    if (cell.size == 0) return PFD_CSV_MISSING;
+    int32_t is_missing =
+        missing->begins[cell.data[0]] && pfd_csv_is_one_of(missing->list, cell);
+    return is_missing ? PFD_CSV_MISSING : pfd_csv_cell_type(cell);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
     const csv_cell_types_attrs *attrs = args->attrs;
-    words missing;
-    make_words(&missing, &attrs->missing);
+    const pfd_list_string *list = &attrs->missing;
+    words missing = {.list = list};
+    for (int64_t i = 0; i < list->size; i++) missing.begins[(uint8_t)list->data[i][0]] = 1;
     uint16_t *types = (void *)args->outputs[0]->data;
     for (int64_t i = 0; i < args->num_inputs; i++)
         for (int64_t row = 0; row < args->num_rows; row++)

@@ -11,8 +11,6 @@ typedef struct csv_encoder_attrs {
     const char *delimiter;
 } csv_encoder_attrs;
 
-/* ---- Types ----------------------------------------------------------------------------------- */
-
 static pfd_status check_delimiter(const pfd_infer_args *args, pfd_error *err)
 {
     const char *delimiter = ((const csv_encoder_attrs *)args->attrs)->delimiter;
@@ -60,7 +58,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* What a byte of a cell says. */
+/* What a byte of a cell means. */
 enum { IS_QUOTE = 1, IS_BREAK = 2, IS_BLANK = 4, IS_COMMENT = 8 };
 
 static void make_table(uint8_t *table, const csv_encoder_attrs *attrs)
@@ -73,7 +71,8 @@ static void make_table(uint8_t *table, const csv_encoder_attrs *attrs)
     table[(uint8_t)attrs->delimiter[0]] |= IS_BREAK;
 }
 
-/* How many quotes there are; *needs_quotes: whether the cell would not be read as it is. */
+/* Counts the quotes in a cell.  *needs_quotes: without quotes around it the cell would not be read
+ * as the same text. */
 static int64_t count_quotes(const uint8_t *table, pfd_bytes cell, int32_t *needs_quotes)
 {
     *needs_quotes = 1;
@@ -141,7 +140,7 @@ static uint8_t *put_numbers(int32_t dtype, const void *data, int64_t n, uint8_t 
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The most bytes that the lines of a range take: of numbers a bound, of text what it is. */
+/* An upper bound of the bytes of a range's lines. */
 static int64_t most_bytes(const pfd_compute_args *args, const uint8_t *table)
 {
     int64_t numbers = 0, text = 0;
@@ -185,7 +184,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     for (int64_t row = 0; row < args->num_rows; row++) {
         uint8_t *begin = to;
         to = put_line(args, table, row, to);
-        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
+        pfd_set_row(args, 0, row, begin, to - begin);
     }
     return PFD_OK;
 }

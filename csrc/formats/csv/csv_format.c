@@ -4,7 +4,8 @@
 
 enum { most_lines = 20 };
 
-/* A text is more likely lines than CSV, unless its lines have equally many delimiters. */
+/* Any text may be CSV, but scores lower than as plain lines, unless all its lines have equally many
+ * delimiters. */
 enum { irregular = PFD_PROBE_POSSIBLE - 10, regular = PFD_PROBE_POSSIBLE + 10 };
 
 static int64_t count(const uint8_t *line, int64_t size, uint8_t mark)

@@ -23,6 +23,7 @@ typedef struct csv_attrs {
 enum { header_auto, header_yes, header_no };
 
 /* ---- Attrs ----------------------------------------------------------------------------------- */
+
 static pfd_csv_format format_of(const csv_attrs *attrs)
 {
     uint8_t delimiter = (uint8_t)attrs->delimiter[0], quote = (uint8_t)attrs->quote[0];
@@ -65,7 +66,7 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
     return PFD_OK;
 }
 
-/* Whether files have a header. All columns must have been checked before. */
+/* Whether files have a header.  The columns have been parsed without a failure before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -92,23 +93,25 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const csv_attrs *attrs = args->attrs;
-    pfd_status status = check_format(args->host, attrs, err);
-    for (int64_t i = 0; i < attrs->columns.size && status == PFD_OK; i++) {
+    PFD_TRY(check_format(args->host, attrs, err));
+    for (int64_t i = 0; i < attrs->columns.size; i++) {
         pfd_csv_column column;
-        status = pfd_csv_column_parse(args->host, attrs->columns.data[i], &column, err);
-        if (status == PFD_OK) status = check_column(args->host, attrs, &column, err);
-        if (status == PFD_OK) args->outputs[i] = column.type;
+        PFD_TRY(pfd_csv_column_parse(args->host, attrs->columns.data[i], &column, err));
+        PFD_TRY(check_column(args->host, attrs, &column, err));
+        args->outputs[i] = column.type;
     }
-    return status;
+    return PFD_OK;
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
+
 typedef struct extent {
     pfd_csv_format format;
     int64_t at; /* bytes of the blank lines and comments before the record */
     int32_t pass_blank;
     pfd_csv_extent found;
     const uint8_t *text; /* of the record */
+    int64_t begin;       /* where find_head() found it in the file */
 } extent;
 
 static pfd_status look_for_record(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
@@ -139,8 +142,8 @@ static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, in
     return status;
 }
 
-/* Finds where the rows of a file begin: after the skipped lines and the header. *first is the first
- * record, which may be the header; if the file has none, its size is 0 and its text is NULL. */
+/* Finds where the rows of a file begin: after the skipped lines and the header.  *first is the
+ * first record, which may be the header; its text is NULL if the file has no records. */
 static pfd_status find_head(const pfd_host *host, const pfd_file *file, const csv_attrs *attrs,
                             int32_t header, pfd_scratch *scratch, int64_t *head, extent *first,
                             pfd_error *err)
@@ -155,7 +158,8 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
     }
     if (first->found.open_quote >= 0)
         return fail_open_quote(host, file, *head + first->at + first->found.open_quote, err);
-    if (header) *head += first->at + first->found.next;
+    first->begin = *head + first->at;
+    if (header) *head = first->begin + first->found.next;
     return PFD_OK;
 }
 
@@ -189,6 +193,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
 
 /* ---- Open ------------------------------------------------------------------------------------ */
+
 static void free_table(void *kept)
 {
     pfd_csv_table *table = kept;
@@ -210,13 +215,12 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 static pfd_status parse_columns(const pfd_host *host, const csv_attrs *attrs, pfd_csv_table *table,
                                 pfd_error *err)
 {
-    pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < table->num_columns && status == PFD_OK; i++)
-        status = pfd_csv_column_parse(host, attrs->columns.data[i], &table->columns[i], err);
-    return status;
+    for (int64_t i = 0; i < table->num_columns; i++)
+        PFD_TRY(pfd_csv_column_parse(host, attrs->columns.data[i], &table->columns[i], err));
+    return PFD_OK;
 }
 
-/* Called after the files are known to have that many columns. */
+/* Called after the layouts are made, which fails if the files have too few columns. */
 static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_error *err)
 {
     for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
@@ -248,12 +252,9 @@ static pfd_status fill_layouts(const pfd_open_args *args, pfd_stream_window *win
         const pfd_file *file;
         PFD_TRY(pfd_text_file(args->files[i], window, &file, err));
         PFD_TRY(find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err));
-        if (first.text && !is_layout_of(last, &first)) {
-            int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
-            PFD_TRY(pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
-                                        table->num_columns, header, first.text, first.found.size,
-                                        &last, err));
-        }
+        if (first.text && !is_layout_of(last, &first))
+            PFD_TRY(pfd_csv_layout_make(host, file, first.begin, table, header, first.text,
+                                        first.found.size, &last, err));
         table->layouts[i] = last;
         if (last && last->num_fields > table->most_fields) table->most_fields = last->num_fields;
     }
@@ -327,7 +328,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 /* ---- When the node is made ------------------------------------------------------------------- */
 
-/* Whether the columns are those of the first file, where they were given. */
+/* Fails unless the first file has the columns that the user gave. */
 static pfd_status check_file(const pfd_propose_args *args, const pfd_file *file,
                              pfd_csv_table *table, pfd_error *err)
 {
@@ -338,9 +339,8 @@ static pfd_status check_file(const pfd_propose_args *args, const pfd_file *file,
     PFD_TRY(parse_columns(args->host, args->attrs, table, err));
     PFD_TRY(find_head(args->host, file, args->attrs, header, args->scratch, &head, &first, err));
     if (!first.text) return PFD_OK;
-    pfd_status status = pfd_csv_layout_make(
-        args->host, file, header ? head - first.found.next : head + first.at, &table->format,
-        table->columns, table->num_columns, header, first.text, first.found.size, &layout, err);
+    pfd_status status = pfd_csv_layout_make(args->host, file, first.begin, table, header,
+                                            first.text, first.found.size, &layout, err);
     pfd_csv_layout_free(layout);
     return status;
 }
@@ -350,7 +350,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     const csv_attrs *attrs = args->attrs;
     const pfd_file *file;
     int64_t n = attrs->columns.size;
-    if (n == 0) return PFD_OK; /* the language of the program finds them in the first rows */
+    if (n == 0) return PFD_OK; /* Python finds the columns in the first rows */
     PFD_TRY(check_format(args->host, attrs, err));
     PFD_TRY(args->open(args->found, 0, &file, err));
     pfd_csv_table table = {.format = format_of(attrs), .num_columns = n};
@@ -371,8 +371,8 @@ static const pfd_attr attrs_table[] = {
                     "The byte that encloses fields with delimiters in them; empty: quotes are "
                     "text."),
     PFD_STRING_ATTR(csv_attrs, comment, "",
-                    "The text with which lines begin that are not rows, such as comments; empty: "
-                    "every line is a row."),
+                    "The text at the beginning of lines that are not rows, such as comments; "
+                    "empty: every line is a row."),
     PFD_CHOICE_ATTR(csv_attrs, header, "auto", "auto|yes|no",
                     "Whether each file begins with a row of names; auto: yes if a column is asked "
                     "for by name."),
@@ -388,9 +388,8 @@ static const pfd_attr attrs_table[] = {
     PFD_ATTR_ROW_WITH(csv_attrs, strict_numbers, PFD_ATTR_BOOL, "false", 0, 0, NULL,
                       "Whether a number is an error that another type would keep better: an "
                       "integer written with a plus sign or with zeros in front, as 007; -0 as an "
-                      "integer; "
-                      "an integer of more digits than float64 holds, or a number beyond its range, "
-                      "as floats.",
+                      "integer; an integer of more digits than float64 holds, or a number beyond "
+                      "its range, as floats.",
                       PFD_NOT_IN_SPEC),
 };
 

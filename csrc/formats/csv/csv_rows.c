@@ -1,17 +1,487 @@
-/* The columns of a CSV file that make one output, where they are in the rows of a file, and their
- * values. */
+/* Finds records and fields, parses the elements of the attr columns, finds the columns in the rows
+ * of each file, and writes their values. */
 #include "formats/csv/csv_rows.h"
 
+#include "core/bytes.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "formats/csv/csv_value.h"
+#include "parse/number_pairs.h"
+#include "parse/number_text.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* Whether a line is blank: it has only spaces and tabs, and none of these is the delimiter. */
+static int32_t is_blank(const pfd_csv_format *format, const uint8_t *text, int64_t size)
+{
+    for (int64_t i = 0; i < size; i++) {
+        int blank = text[i] == '\r' || text[i] == ' ' || text[i] == '\t';
+        if (!blank || text[i] == format->delimiter) return 0;
+    }
+    return 1;
+}
+
+/* Returns the place of the newline that ends the record at `text`, or `size` if there is none.
+ * *open is the place of a quote that is not closed before it, or -1. */
+static int64_t find_quoted_end(const pfd_csv_format *format, const uint8_t *text, int64_t size,
+                               int64_t *open)
+{
+    int64_t at = 0;
+    *open = -1;
+    while (at < size) {
+        if (text[at] == format->quote) { /* the field's first byte */
+            int closed = 0;
+            for (*open = at++; at < size && !closed;) {
+                const uint8_t *quote = memchr(text + at, format->quote, (size_t)(size - at));
+                if (!quote) return size;
+                at = quote + 1 - text;
+                closed = at == size || text[at] != format->quote;
+                if (!closed) at++;
+            }
+            if (!closed) return size;
+            *open = -1;
+        }
+        while (at < size && text[at] != format->delimiter && text[at] != '\n') at++;
+        if (at == size || text[at] == '\n') return at;
+        at++;
+    }
+    return size;
+}
+
+static int32_t is_comment(const pfd_csv_format *format, const uint8_t *text, int64_t size)
+{
+    int64_t bytes = (int64_t)strlen(format->comment);
+    return bytes > 0 && size >= bytes && !memcmp(text, format->comment, (size_t)bytes);
+}
+
+int32_t pfd_csv_scan(const pfd_csv_format *format, const uint8_t *text, int64_t size,
+                     int32_t is_end, pfd_csv_extent *out)
+{
+    const uint8_t *newline = memchr(text, '\n', (size_t)size);
+    if (!newline && !is_end) return 0;
+    int64_t end = newline ? newline - text : size, open = -1;
+    out->is_record = !is_comment(format, text, end) && !is_blank(format, text, end);
+    if (out->is_record && format->multiline && format->quote != format->delimiter &&
+        memchr(text, format->quote, (size_t)end)) {
+        end = find_quoted_end(format, text, size, &open);
+        if (end == size && !is_end) return 0;
+    }
+    out->open_quote = open;
+    out->next = end < size ? end + 1 : size;
+    out->size = end - (end > 0 && text[end - 1] == '\r');
+    return 1;
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static int32_t next_quoted(const pfd_csv_format *format, const uint8_t *text, int64_t size,
+                           int64_t *at, pfd_csv_field *out)
+{
+    int64_t begin = *at + 1, from = begin;
+    *out = (pfd_csv_field){.begin = begin, .is_quoted = 1};
+    for (;;) {
+        const uint8_t *quote =
+            from < size ? memchr(text + from, format->quote, (size_t)(size - from)) : NULL;
+        if (!quote) return PFD_CSV_NOT_CLOSED;
+        from = quote + 1 - text;
+        if (from == size || text[from] != format->quote) break;
+        out->has_escapes = 1;
+        from++;
+    }
+    out->end = from - 1;
+    *at = from;
+    if (from == size) return PFD_CSV_LAST_FIELD;
+    if (text[from] != format->delimiter) return PFD_CSV_AFTER_QUOTE;
+    *at = from + 1;
+    return PFD_CSV_FIELD;
+}
+
+int32_t pfd_csv_next_field(const pfd_csv_format *format, const uint8_t *text, int64_t size,
+                           int64_t *at, pfd_csv_field *out)
+{
+    int32_t has_quotes = format->quote != format->delimiter;
+    if (has_quotes && *at < size && text[*at] == format->quote)
+        return next_quoted(format, text, size, at, out);
+    int64_t end = *at;
+    while (end < size && text[end] != format->delimiter && text[end] != format->quote) end++;
+    *out = (pfd_csv_field){.begin = *at, .end = end};
+    *at = end;
+    if (end == size) return PFD_CSV_LAST_FIELD;
+    if (has_quotes && text[end] == format->quote) return PFD_CSV_STRAY_QUOTE;
+    *at = end + 1;
+    return PFD_CSV_FIELD;
+}
+
+/* Copies the content of a field, with one quote for two.  Returns its size, at most end - begin. */
+static int64_t csv_unescape(const pfd_csv_format *format, const uint8_t *text,
+                            const pfd_csv_field *field, uint8_t *out)
+{
+    int64_t bytes = 0;
+    for (int64_t i = field->begin; i < field->end; i++) {
+        out[bytes++] = text[i];
+        if (field->has_escapes && text[i] == format->quote) i++;
+    }
+    return bytes;
+}
+
+/* ---- Delimiters and quotes, with masks of 64 bytes ------------------------------------------- */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { block_bytes = 64 };
+
+typedef struct masks {
+    uint64_t delimiters, quotes;
+} masks;
+
+/* Writes the places of a mask's set bits. Branches depend only on how many bits are set. */
+PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
+{
+    int64_t n = 0;
+    while (mask) {
+        ends[n++] = (uint32_t)(first + __builtin_ctzll(mask));
+        mask &= mask - 1;
+    }
+    return n;
+}
+
+/* The loop of all variants. It reads nothing outside the text: the last block overlaps the one
+ * before; if it is the only block, it is copied first. */
+#define SPLIT(target, name, look)                                                                  \
+    target static int64_t name(const uint8_t *text, int64_t size, uint8_t delimiter, uint8_t quote,\
+                               int64_t most, uint32_t *ends, int32_t *has_quote)                   \
+    {                                                                                              \
+        int64_t found = 0, at = 0;                                                                 \
+        uint64_t quotes = 0;                                                                       \
+        for (; at + block_bytes <= size; at += block_bytes) {                                      \
+            masks m = look(text + at, delimiter, quote);                                           \
+            quotes |= m.quotes;                                                                    \
+            if (found < most) found += write_places(m.delimiters, at, ends + found);               \
+        }                                                                                          \
+        if (at < size) {                                                                           \
+            uint8_t copy[block_bytes];                                                             \
+            int64_t left = size - at, passed = block_bytes - left;                                 \
+            const uint8_t *last = text + size - block_bytes;                                       \
+            if (size < block_bytes) {                                                              \
+                memset(copy, 0, (size_t)passed);                                                   \
+                memcpy(copy + passed, text + at, (size_t)left);                                    \
+                last = copy;                                                                       \
+            }                                                                                      \
+            masks m = look(last, delimiter, quote);                                                \
+            quotes |= m.quotes >> passed;                                                          \
+            if (found < most) found += write_places(m.delimiters >> passed, at, ends + found);     \
+        }                                                                                          \
+        *has_quote = quotes != 0 && quote != delimiter;                                            \
+        return found < most ? found : most;                                                        \
+    }
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Sets a bit for each zero byte of a word. It is exact: no carry passes from byte to byte. */
+PFD_INLINE uint64_t zeros_of(uint64_t word)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t zeros = ~(((word & low) + low) | word | low) >> 7;
+    return zeros * UINT64_C(0x0102040810204080) >> 56;
+}
+
+PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    masks m = {0};
+    for (int i = 0; i < block_bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, text + i, sizeof word);
+        m.delimiters |= zeros_of(word ^ (ones * delimiter)) << i;
+        m.quotes |= zeros_of(word ^ (ones * quote)) << i;
+    }
+    return m;
+}
+#else
+PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    masks m = {0};
+    for (int i = 0; i < block_bytes; i++) {
+        m.delimiters |= (uint64_t)(text[i] == delimiter) << i;
+        m.quotes |= (uint64_t)(text[i] == quote) << i;
+    }
+    return m;
+}
+#endif
+
+SPLIT(, split_plain, look_plain)
+
+#if defined(__AARCH64EL__)
+PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    pfd_bytes16 delimiters[4], quotes[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        pfd_bytes16 bytes = pfd_load16(text + 16 * i);
+        delimiters[i] = (pfd_bytes16)(bytes == delimiter);
+        quotes[i] = (pfd_bytes16)(bytes == quote);
+    }
+    return (masks){pfd_bits64(delimiters), pfd_bits64(quotes)};
+}
+
+SPLIT(, split_neon, look_neon)
+#elif defined(__x86_64__)
+
+PFD_TARGET_AVX2 PFD_INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    __m256i low = _mm256_loadu_si256((const void *)text);
+    __m256i high = _mm256_loadu_si256((const void *)(text + 32));
+    __m256i d = _mm256_set1_epi8((char)delimiter), q = _mm256_set1_epi8((char)quote);
+    uint32_t d0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, d));
+    uint32_t d1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, d));
+    uint32_t q0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, q));
+    uint32_t q1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, q));
+    return (masks){d0 | (uint64_t)d1 << 32, q0 | (uint64_t)q1 << 32};
+}
+
+SPLIT(PFD_TARGET_AVX2, split_avx2, look_avx2)
+
+PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t delimiter,
+                                                uint8_t quote)
+{
+    __m512i bytes = _mm512_loadu_si512((const void *)text);
+    return (masks){_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)delimiter)),
+                   _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)quote))};
+}
+
+SPLIT(PFD_TARGET_AVX512, split_avx512, look_avx512)
+#endif
+
+pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level)
+{
+#if defined(__x86_64__)
+    if (simd_level >= PFD_SIMD_AVX512) return split_avx512;
+    if (simd_level == PFD_SIMD_AVX2) return split_avx2;
+#elif defined(__AARCH64EL__)
+    if (simd_level == PFD_SIMD_NEON) return split_neon;
+#endif
+    (void)simd_level;
+    return split_plain;
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+/* Parses numbers of up to 32 bytes with vectors of 16 bytes: it removes the decimal point, joins
+ * the digits, and divides exactly.  All other numbers go to pfd_parse_double(). */
+
+/* Returns 0 if the field is not a finite number. */
+static int parse_any(const uint8_t *text, int64_t begin, int64_t end, double *out)
+{
+    int64_t used = pfd_parse_double((const char *)text + begin, end - begin, out);
+    return used > 0 && used == end - begin && isfinite(*out);
+}
+
+static int64_t doubles_plain(const uint8_t *text, int64_t size, int64_t begin, const uint32_t *ends,
+                             int64_t n, double *out)
+{
+    (void)size;
+    for (int64_t i = 0; i < n; i++) {
+        if (!parse_any(text, begin, ends[i], &out[i])) return i;
+        begin = (int64_t)ends[i] + 1;
+    }
+    return n;
+}
+
+#if defined(__x86_64__) || defined(__AARCH64EL__)
+
+#if defined(__x86_64__)
+#define TARGET PFD_TARGET_AVX2
+
+/* The bytes at these places; 0 where the place is 128. */
+TARGET PFD_INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
+{
+    return (pfd_bytes16)_mm_shuffle_epi8((__m128i)bytes, (__m128i)places);
+}
+
+/* Shifts all bytes of `low` by one place; the last byte of `high` becomes the first. */
+TARGET PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
+{
+    return (pfd_bytes16)_mm_alignr_epi8((__m128i)low, (__m128i)high, 15);
+}
+
+/* `one` where the mask is set, else `other`. */
+TARGET PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
+{
+    return (pfd_bytes16)_mm_blendv_epi8((__m128i)other, (__m128i)one, (__m128i)mask);
+}
+
+/* The number of sixteen digits, one per byte. */
+TARGET PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
+{
+    __m128i pairs = _mm_maddubs_epi16((__m128i)digits, _mm_set1_epi16(0x010a));
+    __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00010064));
+    __m128i packed = _mm_packus_epi32(fours, fours);
+    __m128i eights = _mm_madd_epi16(packed, _mm_set1_epi32(0x00012710));
+    uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
+    return (both & UINT32_MAX) * 100000000 + (both >> 32);
+}
+#else
+#define TARGET
+
+PFD_INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
+{
+    return vqtbl1q_u8(bytes, places);
+}
+
+PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
+{
+    return vextq_u8(high, low, 15);
+}
+
+PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
+{
+    return vbslq_u8(mask, one, other);
+}
+
+PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
+{
+    uint64x2_t eights = pfd_join_eights(digits);
+    return vgetq_lane_u64(eights, 0) * 100000000 + vgetq_lane_u64(eights, 1);
+}
+#endif
+
+/* The place of the first byte that is 255; all others are 0.  Returns 16 if all are 0. */
+PFD_INLINE int first16(pfd_bytes16 found)
+{
+#if defined(__SSE2__)
+    return __builtin_ctz((uint32_t)_mm_movemask_epi8((__m128i)found) | UINT32_C(1) << 16);
+#else
+    uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(found), 4); /* four bits of each byte */
+    uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+    return bits ? __builtin_ctzll(bits) / 4 : 16;
+#endif
+}
+
+/* The places of a vector after `before`, which may be -1. */
+TARGET PFD_INLINE pfd_bytes16 places_after(int before)
+{
+    typedef int8_t places16 __attribute__((vector_size(16)));
+    const places16 places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return (pfd_bytes16)(places > (int8_t)before);
+}
+
+TARGET PFD_INLINE int are_digits(pfd_bytes16 values)
+{
+    return first16((pfd_bytes16)(values > 9)) == 16;
+}
+
+/* The bytes [begin, end), 1 to 16 of them, at the end of a vector; the bytes before them are
+ * undefined. Nothing outside the text is read. */
+TARGET PFD_INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int64_t begin,
+                                          int64_t end)
+{
+    static const uint8_t moves[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+                                      128, 128, 128, 128, 128, 0,   1,   2,   3,   4,   5,
+                                      6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
+    if (end >= 16) return pfd_load16(text + end - 16);
+    if (begin + 16 <= size)
+        return bytes_at(pfd_load16(text + begin), pfd_load16(moves + (end - begin)));
+    uint8_t copy[16] = {0};
+    memcpy(copy + 16 - (end - begin), text + begin, (size_t)(end - begin));
+    return pfd_load16(copy);
+}
+
+/* Parses 1 to 16 bytes of digits with at most one point.  Returns 0 for any other text. */
+TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, int64_t end,
+                                  double *out)
+{
+    int before = (int)(15 - (end - begin)); /* last place before the number */
+    pfd_bytes16 bytes = load_to_end(text, size, begin, end);
+    int point = first16((pfd_bytes16)(bytes == '.') & places_after(before));
+    int has_point = point < 16, scale = has_point ? 15 - point : 0;
+    if (!has_point) point = -1;
+
+    pfd_bytes16 joined = choose(places_after(point), bytes, move_on(bytes, bytes));
+    pfd_bytes16 digits = (joined - '0') & places_after(before + has_point);
+    uint64_t mantissa = join_digits(digits);
+    *out = (double)(int64_t)mantissa / pfd_powers[scale];
+    return are_digits(digits) && end - begin > has_point && mantissa <= UINT64_C(1) << 53;
+}
+
+/* Writes mantissa / 10^scale, mantissa < 2^63.  Returns 0 if the result may not be rounded
+ * correctly.  divide_avx512() in number_pairs.c has the same steps, and explains why they are
+ * exact. */
+TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
+{
+    double power = pfd_powers[scale], reciprocal = pfd_reciprocals[scale];
+    double high = (double)(int64_t)mantissa;
+    double low = (double)((int64_t)mantissa - (int64_t)high);
+    double quotient = high * reciprocal;
+    double remainder = __builtin_fma(-quotient, power, high);
+    double rest = (remainder + low) * reciprocal;
+    *out = __builtin_fma(rest, 1 + 0x1p-50, quotient);
+    return *out == __builtin_fma(rest, 1 - 0x1p-50, quotient);
+}
+
+/* Parses 17 to 32 bytes with at most one point, and up to 18 digits after leading zeros. */
+TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
+{
+    int before = (int)(31 - (end - begin)); /* last place before the number, below 15 */
+    uint8_t copy[32] = {0};
+    const uint8_t *from = text + end - 32;
+    if (end < 32) {
+        memcpy(copy + 32 - end, text, (size_t)end);
+        from = copy;
+    }
+    pfd_bytes16 high = pfd_load16(from), low = pfd_load16(from + 16);
+    int point = first16((pfd_bytes16)(high == '.') & places_after(before));
+    if (point == 16) point += first16((pfd_bytes16)(low == '.'));
+    int has_point = point < 32, scale = has_point ? 31 - point : 0;
+    if (scale > PFD_MOST_SCALE) return 0;
+    if (!has_point) point = -1;
+
+    low = choose(places_after(point - 16), low, move_on(high, low)) - '0';
+    high = choose(places_after(point), high, move_on(high, high)) - '0';
+    high &= places_after(before + has_point);
+    if (!are_digits(high) || !are_digits(low)) return 0;
+    uint64_t upper = join_digits(high);
+    if (upper >= 900) return 0; /* mantissa of 9 * 10^18 or more */
+    return divide(upper * UINT64_C(10000000000000000) + join_digits(low), scale, out);
+}
+
+TARGET static int64_t doubles_vectors(const uint8_t *text, int64_t size, int64_t begin,
+                                      const uint32_t *ends, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t end = ends[i];
+        if (end <= begin) return i;
+        int64_t minus = text[begin] == '-', digits = end - begin - minus;
+        double value;
+        if (digits >= 1 && digits <= 16 && parse_short(text, size, begin + minus, end, &value))
+            out[i] = minus ? -value : value;
+        else if (digits > 16 && digits <= 32 && parse_long(text, begin + minus, end, &value))
+            out[i] = minus ? -value : value;
+        else if (!parse_any(text, begin, end, &out[i]))
+            return i;
+        begin = end + 1;
+    }
+    return n;
+}
+#endif
+
+pfd_csv_doubles_fn pfd_csv_doubles_at(int32_t simd_level)
+{
+#if defined(__x86_64__) || defined(__AARCH64EL__)
+    if (simd_level > PFD_SIMD_PLAIN) return doubles_vectors;
+#endif
+    (void)simd_level;
+    return doubles_plain;
+}
 
 /* ---- Elements of the attr columns ------------------------------------------------------------ */
 
@@ -39,10 +509,9 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
         size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text) : "the end", what);
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
 enum { most_number = 999999999 };
 
-/* A number above the largest becomes the largest plus one. */
+/* Parses digits.  *value is most_number + 1 for any larger number. */
 static int is_digits(const char *text, int64_t size, int64_t *value)
 {
     *value = 0;
@@ -129,7 +598,6 @@ static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int
     return status == PFD_END ? PFD_OK : status;
 }
 
-/* ---- Type ------------------------------------------------------------------------------------ */
 static pfd_status fail_type(const pfd_host *host, const pfd_csv_column *column, const char *what,
                             pfd_error *err)
 {
@@ -233,7 +701,6 @@ pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, 
 
 /* ---- Layouts: columns of one file by its header, or by number -------------------------------- */
 
-/* A field of the header. */
 typedef struct header_name {
     const uint8_t *text;
     int64_t size, field;
@@ -247,12 +714,10 @@ typedef struct maker {
     const pfd_csv_format *format;
     const pfd_csv_column *column; /* the current one */
     pfd_csv_layout *layout;
-    int64_t num_runs, room;
-    header_name *names; /* sorted, one for each field; NULL: no column was asked for by name yet */
+    int64_t num_runs;
+    header_name *names; /* sorted, one for each field; NULL: no name has been looked up yet */
     uint8_t *texts;     /* of the names */
 } maker;
-
-/* ---- Names in the header --------------------------------------------------------------------- */
 
 /* Copies the name of a field of the header, at most `capacity` bytes of it, without blanks around
  * it and with one quote for two.  Returns its size. */
@@ -260,7 +725,7 @@ static int64_t field_name(const pfd_csv_layout *layout, const pfd_csv_format *fo
                           const pfd_csv_field *field, uint8_t *out, int64_t capacity)
 {
     if (field->has_escapes && field->end - field->begin <= capacity)
-        return pfd_csv_unescape(format, layout->first_row, field, out);
+        return csv_unescape(format, layout->first_row, field, out);
     pfd_bytes name = {layout->first_row + field->begin, field->end - field->begin};
     if (!field->is_quoted) name = pfd_csv_stripped(name);
     if (name.size > capacity) name.size = capacity;
@@ -333,15 +798,13 @@ static const char *csv_layout_name(const pfd_csv_layout *layout, const pfd_csv_f
     return out;
 }
 
-/* ---- Columns --------------------------------------------------------------------------------- */
-
 /* The header, shortened, for a message. */
 static const char *shown_row(const pfd_csv_layout *layout, char *out, size_t capacity)
 {
     return pfd_quote_bytes(layout->first_row, layout->first_row_size, out, capacity);
 }
 
-/* The name of the header that is most like another one, as "; did you mean 'name'?", or "". */
+/* "; did you mean 'x'?" with the name of the header that is most like `name`; "" if none is. */
 static const char *near_name(const maker *m, const char *name, int64_t size, char *out,
                              size_t capacity)
 {
@@ -393,19 +856,6 @@ static pfd_status place_of(maker *m, const csv_place *place, int64_t *out, pfd_e
                               *out, shown_row(m->layout, row, sizeof row), m->layout->num_fields);
 }
 
-static pfd_status add_run(maker *m, int64_t first, int64_t count, pfd_error *err)
-{
-    if (m->num_runs == m->room) {
-        int64_t room = m->room ? 2 * m->room : 16;
-        pfd_csv_run *grown = realloc(m->layout->runs, (size_t)room * sizeof *grown);
-        if (!grown) return m->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the columns");
-        m->layout->runs = grown;
-        m->room = room;
-    }
-    m->layout->runs[m->num_runs++] = (pfd_csv_run){first, count};
-    return PFD_OK;
-}
-
 static pfd_status find_column(maker *m, pfd_error *err)
 {
     csv_key key;
@@ -423,7 +873,7 @@ static pfd_status find_column(maker *m, pfd_error *err)
                                       "backwards",
                                       m->column->spec, first, last);
         values += last - first + 1;
-        PFD_TRY(add_run(m, first, last - first + 1, err));
+        m->layout->runs[m->num_runs++] = (pfd_csv_run){first, last - first + 1};
     }
     if (status != PFD_END) return status;
     if (values == m->column->num_values) return PFD_OK;
@@ -433,6 +883,7 @@ static pfd_status find_column(maker *m, pfd_error *err)
 }
 
 /* ---- The layout ------------------------------------------------------------------------------ */
+
 static pfd_status count_fields(maker *m, pfd_error *err)
 {
     pfd_csv_layout *layout = m->layout;
@@ -453,19 +904,31 @@ static pfd_status count_fields(maker *m, pfd_error *err)
     }
 }
 
-static pfd_status fill(maker *m, const pfd_csv_column *columns, int64_t num_columns,
-                       const uint8_t *row, int64_t size, pfd_error *err)
+/* At least as many as the keys of all columns: a '|' separates two keys, or is in a quoted name. */
+static size_t count_keys(const pfd_csv_table *table)
+{
+    size_t keys = 1;
+    for (int64_t i = 0; i < table->num_columns; i++, keys++)
+        for (int64_t k = 0; k < table->columns[i].key_size; k++)
+            keys += table->columns[i].key[k] == '|';
+    return keys;
+}
+
+static pfd_status fill(maker *m, const pfd_csv_table *table, const uint8_t *row, int64_t size,
+                       pfd_error *err)
 {
     pfd_csv_layout *layout = m->layout;
+    size_t num_columns = (size_t)table->num_columns;
     layout->first_row = malloc((size_t)size + 1);
-    layout->run_bounds = calloc((size_t)num_columns + 1, sizeof *layout->run_bounds);
-    if (!layout->first_row || !layout->run_bounds)
+    layout->run_bounds = calloc(num_columns + 1, sizeof *layout->run_bounds);
+    layout->runs = calloc(count_keys(table), sizeof *layout->runs);
+    if (!layout->first_row || !layout->run_bounds || !layout->runs)
         return m->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a header");
     memcpy(layout->first_row, row, (size_t)size);
     layout->first_row_size = size;
     pfd_status status = count_fields(m, err);
-    for (int64_t i = 0; i < num_columns && status == PFD_OK; i++) {
-        m->column = &columns[i];
+    for (size_t i = 0; i < num_columns && status == PFD_OK; i++) {
+        m->column = &table->columns[i];
         status = find_column(m, err);
         if (status == PFD_INVALID_ARGUMENT) err->byte = m->offset; /* of the header */
         layout->run_bounds[i + 1] = m->num_runs;
@@ -474,16 +937,15 @@ static pfd_status fill(maker *m, const pfd_csv_column *columns, int64_t num_colu
 }
 
 pfd_status pfd_csv_layout_make(const pfd_host *host, const pfd_file *file, int64_t offset,
-                               const pfd_csv_format *format, const pfd_csv_column *columns,
-                               int64_t num_columns, int32_t has_header, const uint8_t *row,
+                               const pfd_csv_table *table, int32_t has_header, const uint8_t *row,
                                int64_t size, pfd_csv_layout **out, pfd_error *err)
 {
     *out = NULL;
-    maker m = {.host = host, .file = file, .offset = offset, .format = format};
+    maker m = {.host = host, .file = file, .offset = offset, .format = &table->format};
     m.layout = calloc(1, sizeof *m.layout);
     if (!m.layout) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a header");
     m.layout->has_header = has_header;
-    pfd_status status = fill(&m, columns, num_columns, row, size, err);
+    pfd_status status = fill(&m, table, row, size, err);
     free(m.names);
     free(m.texts);
     if (status == PFD_OK)
@@ -510,12 +972,13 @@ typedef struct row {
     const pfd_compute_args *args;
     const pfd_csv_layout *layout;
     const uint8_t *text;
-    int64_t size, number;  /* of the range */
+    int64_t size, number;  /* bytes; its number in the range */
     int64_t num_fields;    /* found in this record: at most those of the layout */
     uint32_t *ends;        /* of the fields of a record without quotes */
-    pfd_csv_field *fields; /* of one with quotes; else NULL */
-    pfd_csv_field *room;   /* for these; NULL: not needed so far */
-    int64_t *joined; /* for each column, how many from it on are parsed together; 0: it is none */
+    pfd_csv_field *fields; /* of a record with quotes; else NULL */
+    pfd_csv_field *room;   /* for `fields`; NULL: no record had quotes so far */
+    int64_t *joined; /* for each column, how many from it on are parsed together; 0: it is parsed
+                        alone */
     pfd_csv_split_fn split;
     pfd_csv_doubles_fn doubles;
 } row;
@@ -526,7 +989,6 @@ static pfd_csv_field field_of(const row *r, int64_t i)
     return (pfd_csv_field){.begin = i > 0 ? (int64_t)r->ends[i - 1] + 1 : 0, .end = r->ends[i]};
 }
 
-/* ---- Failures -------------------------------------------------------------------------------- */
 static const char *name_of(const row *r, int64_t field, char *out, size_t capacity)
 {
     return csv_layout_name(r->layout, &r->table->format, field, out, capacity);
@@ -546,7 +1008,7 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
         column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
 }
 
-/* Of a cell that does not fit the type of its column; the attr that states it is named. */
+/* Reports a cell that does not fit the type of its column, which the attr `columns` states. */
 static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t field,
                              const pfd_csv_field *at, int32_t found, pfd_error *err)
 {
@@ -625,7 +1087,6 @@ static pfd_status fail_quote(const row *r, int64_t field, int64_t begin, int64_t
                           name, pfd_quote_bytes(r->text + at, 1, text, sizeof text));
 }
 
-/* ---- Fields ---------------------------------------------------------------------------------- */
 static pfd_status split_quoted(row *r, pfd_error *err)
 {
     int64_t at = 0, most = r->layout->num_fields;
@@ -676,7 +1137,7 @@ static pfd_status split_row(row *r, pfd_error *err)
 
 /* ---- Strict numbers -------------------------------------------------------------------------- */
 
-/* What a cell must not be, in a column of this dtype. */
+/* The types that a cell must not have in a column of this dtype. */
 static uint32_t refused_types(int32_t dtype)
 {
     enum { no_integer = PFD_CSV_TEXT | PFD_CSV_FLOAT | PFD_CSV_BEYOND };
@@ -697,8 +1158,8 @@ static uint32_t refused_types(int32_t dtype)
     }
 }
 
-/* Whether a number needs no closer look: it does not begin with a zero for nothing or with a plus,
- * and if it is an integer, all types hold it. */
+/* Whether check_number() would accept a number in a column of any dtype: it does not begin with a
+ * needless zero or with a plus, and if it is an integer, all dtypes hold it. */
 static inline int32_t is_usual(const uint8_t *cell, int64_t size)
 {
     int64_t sign = *cell == '-'; /* numbers are random: no branches */
@@ -723,7 +1184,7 @@ static pfd_status check_number(const row *r, const pfd_csv_column *column, int64
         pfd_dtype_name(column->type.dtype));
 }
 
-/* Of neighbouring fields that are plain numbers, of a record without quotes. */
+/* Checks neighbouring fields that are plain numbers, in a record without quotes. */
 static inline pfd_status check_plain(const row *r, const pfd_csv_column *column, int64_t first,
                                      int64_t n, pfd_error *err)
 {
@@ -738,24 +1199,11 @@ static inline pfd_status check_plain(const row *r, const pfd_csv_column *column,
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
-static void trim(const uint8_t *text, pfd_csv_field *field)
-{
-    const pfd_bytes whole = {text + field->begin, field->end - field->begin};
-    const pfd_bytes kept = pfd_csv_stripped(whole);
-    field->begin = kept.data - text;
-    field->end = field->begin + kept.size;
-}
 
 static int32_t is_missing(const row *r, const pfd_csv_field *field)
 {
-    int64_t size = field->end - field->begin;
-    if (size == 0) return 1;
-    for (int64_t i = 0; i < r->table->missing.size; i++) {
-        const char *text = r->table->missing.data[i];
-        if ((int64_t)strlen(text) == size && !memcmp(text, r->text + field->begin, (size_t)size))
-            return 1;
-    }
-    return 0;
+    const pfd_bytes cell = {r->text + field->begin, field->end - field->begin};
+    return cell.size == 0 || pfd_csv_is_one_of(&r->table->missing, cell);
 }
 
 /* Sets value i of a column from the field `number`. Handles every text, and reports failures. */
@@ -765,20 +1213,21 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
     const pfd_csv_column *about = &r->table->columns[column];
     const uint8_t *defaults = r->table->defaults[column];
     size_t item = (size_t)pfd_dtype_size(about->type.dtype);
-    if (number >= r->num_fields) {
-        if (!defaults)
-            return fail_missing(r, about, number, r->size, "the end of a row that is too short",
-                                err);
+    int32_t is_there = number < r->num_fields;
+    pfd_csv_field field = {0};
+    if (is_there) {
+        field = field_of(r, number);
+        pfd_bytes cell = {r->text + field.begin, field.end - field.begin};
+        cell = pfd_csv_stripped(cell);
+        field.begin = cell.data - r->text;
+        field.end = field.begin + cell.size;
+    }
+    if (defaults && is_missing(r, &field)) {
         memcpy(out, defaults + (size_t)i * item, item);
         return PFD_OK;
     }
-    pfd_csv_field field = field_of(r, number);
-    trim(r->text, &field);
-    int32_t missing = defaults && is_missing(r, &field);
-    if (missing) {
-        memcpy(out, defaults + (size_t)i * item, item);
-        return PFD_OK;
-    }
+    if (!is_there)
+        return fail_missing(r, about, number, r->size, "the end of a row that is too short", err);
     int32_t found =
         pfd_csv_value(about->type.dtype, r->text + field.begin, field.end - field.begin, out);
     if (found == PFD_CSV_VALUE)
@@ -854,13 +1303,14 @@ static pfd_status set_bytes(const row *r, int64_t column, int64_t number, pfd_ra
     } else if (field.has_escapes) {
         uint8_t *copy = r->args->host->alloc(r->args->scratch, field.end - field.begin);
         if (!copy) return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a field");
-        out->num_elements = pfd_csv_unescape(&r->table->format, r->text, &field, copy);
+        out->num_elements = csv_unescape(&r->table->format, r->text, &field, copy);
         out->data = copy;
     }
     return PFD_OK;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
+
 static pfd_status set_column(const row *r, int64_t column, pfd_error *err)
 {
     const pfd_tensor *out = r->args->outputs[column];
@@ -868,13 +1318,10 @@ static pfd_status set_column(const row *r, int64_t column, pfd_error *err)
     const pfd_csv_run *runs = r->layout->runs;
     if (r->table->columns[column].is_bytes)
         return set_bytes(r, column, runs[bounds[0]].first, &out->rows[r->number], err);
-    int64_t i = 0;
-    pfd_status status = PFD_OK;
-    for (int64_t k = bounds[0]; k < bounds[1] && status == PFD_OK; k++) {
-        status = set_run(r, column, i, &runs[k], out->data + r->number * out->row_bytes, err);
-        i += runs[k].count;
-    }
-    return status;
+    uint8_t *to = out->data + r->number * out->row_bytes;
+    for (int64_t k = bounds[0], i = 0; k < bounds[1]; i += runs[k++].count)
+        PFD_TRY(set_run(r, column, i, &runs[k], to, err));
+    return PFD_OK;
 }
 
 /* ---- Columns that lie side by side ----------------------------------------------------------- */
@@ -906,7 +1353,7 @@ static void find_joined(row *r)
     }
 }
 
-/* The values that were parsed together, each to its column. */
+/* Copies values that were parsed together, each to its column. */
 static void spread(const row *r, int64_t column, int64_t n, int64_t item, const uint8_t *values)
 {
     pfd_tensor *const *outputs = r->args->outputs + column;
@@ -953,10 +1400,10 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
     row r = {.table = table,
              .args = args,
              .ends = args->host->alloc(args->scratch, places * (int64_t)sizeof *r.ends),
-             .split = pfd_csv_split_best(),
+             .split = pfd_csv_split_at(pfd_simd_level()),
              .joined =
                  args->host->alloc(args->scratch, table->num_columns * (int64_t)sizeof *r.joined),
-             .doubles = pfd_csv_doubles_best()};
+             .doubles = pfd_csv_doubles_at(pfd_simd_level())};
     if (!r.ends || !r.joined)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < args->num_rows; i++) {

@@ -1,4 +1,4 @@
-/* Parses one field of text into one value; finds which number a field is. */
+/* Parses the text of a field as a value of a dtype, and finds which number a cell is. */
 #include "formats/csv/csv_value.h"
 
 #include "core/bytes.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* ---- Integers -------------------------------------------------------------------------------- */
+
 typedef struct integer {
     uint64_t magnitude;
     int32_t is_negative;
@@ -32,50 +33,20 @@ static int32_t scan_integer(const uint8_t *text, int64_t size, integer *out)
     return fits ? PFD_CSV_VALUE : PFD_CSV_OUT_OF_RANGE;
 }
 
-/* The bits of a value without the sign. */
-static int32_t bits_of(int32_t dtype)
-{
-    switch (dtype) {
-    case PFD_INT8: return 7;
-    case PFD_UINT8: return 8;
-    case PFD_INT16: return 15;
-    case PFD_UINT16: return 16;
-    case PFD_INT32: return 31;
-    case PFD_UINT32: return 32;
-    case PFD_INT64: return 63;
-    default: return 64;
-    }
-}
-
-/* Writes as many low bytes of the value as the dtype has. */
-static void store(int32_t dtype, uint64_t value, void *out)
-{
-    uint8_t value8 = (uint8_t)value;
-    uint16_t value16 = (uint16_t)value;
-    uint32_t value32 = (uint32_t)value;
-    switch (dtype) {
-    case PFD_INT8:
-    case PFD_UINT8: memcpy(out, &value8, sizeof value8); return;
-    case PFD_INT16:
-    case PFD_UINT16: memcpy(out, &value16, sizeof value16); return;
-    case PFD_INT32:
-    case PFD_UINT32: memcpy(out, &value32, sizeof value32); return;
-    default: memcpy(out, &value, sizeof value); return;
-    }
-}
-
 static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, void *out)
 {
     integer number;
     int32_t found = scan_integer(text, size, &number);
     if (found != PFD_CSV_VALUE) return found;
-    int32_t bits = bits_of(dtype);
     int32_t has_sign = dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 ||
                        dtype == PFD_INT64;
-    uint64_t most = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    int64_t bits = 8 * pfd_dtype_size(dtype) - has_sign; /* of the magnitude */
+    uint64_t most = UINT64_MAX >> (64 - bits);
     if (number.is_negative) most = has_sign ? most + 1 : 0;
     if (number.magnitude > most) return PFD_CSV_OUT_OF_RANGE;
-    store(dtype, number.is_negative ? 0 - number.magnitude : number.magnitude, out);
+    uint8_t bytes[8];
+    pfd_store_le64(number.is_negative ? 0 - number.magnitude : number.magnitude, bytes);
+    pfd_copy_stored(out, bytes, 1, dtype, pfd_order_is_foreign(PFD_ORDER_LITTLE));
     return PFD_CSV_VALUE;
 }
 
@@ -124,7 +95,8 @@ int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, cons
     }
 }
 
-/* ---- Others ---------------------------------------------------------------------------------- */
+/* ---- Bools and floats ------------------------------------------------------------------------ */
+
 static int32_t parse_bool(const uint8_t *text, int64_t size, void *out)
 {
     static const struct {
@@ -179,14 +151,14 @@ const char *pfd_csv_value_kind(int32_t dtype)
 
 /* ---- Which number a cell is, by its text ----------------------------------------------------- */
 
-enum { MOST_DIGITS = 4000 }; /* a longer integer is text, as Python refuses it */
+enum { MOST_DIGITS = 4000 }; /* a longer integer is text: Python's int() refuses it */
 
 static inline int32_t is_digit(uint8_t c)
 {
     return (uint8_t)(c - '0') <= 9;
 }
 
-/* Digits of an integer without a sign and without a zero in front. */
+/* The type of an integer; its digits have no sign and no zero in front. */
 static uint32_t type_of_digits(const uint8_t *digits, int64_t size, int32_t is_negative)
 {
     if (size <= 15) return is_negative ? PFD_CSV_NEGATIVE : PFD_CSV_INTEGER;
@@ -196,7 +168,7 @@ static uint32_t type_of_digits(const uint8_t *digits, int64_t size, int32_t is_n
         fits = !__builtin_mul_overflow(value, UINT64_C(10), &value) &&
                !__builtin_add_overflow(value, (uint64_t)(digits[i] - '0'), &value);
     uint32_t inexact = PFD_CSV_INEXACT;
-    if (fits) { /* exact where the bits from the first one to the last are 53 at most */
+    if (fits) { /* it is exact if all its bits that are 1 lie within 53 neighbouring bits */
         int32_t bits = 64 - __builtin_clzll(value | 1) - (value ? __builtin_ctzll(value) : 0);
         inexact = bits > 53 ? PFD_CSV_INEXACT : 0;
     }
@@ -232,7 +204,7 @@ static uint32_t type_of_infinity(const uint8_t *at, const uint8_t *end)
     return PFD_CSV_FLOAT;
 }
 
-/* Anything but an integer without a sign or with a minus. */
+/* The type of a cell that is not digits, or a minus and digits. */
 static uint32_t type_of_other(pfd_bytes cell)
 {
     const uint8_t *at = cell.data, *end = cell.data + cell.size;
@@ -255,6 +227,7 @@ static uint32_t type_of_other(pfd_bytes cell)
 }
 
 /* ---- Usual floats ---------------------------------------------------------------------------- */
+
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* The top bit of each byte that is not a digit. */
@@ -271,14 +244,13 @@ static inline uint64_t points(uint64_t bytes)
     return ~(((x & EACH_BYTE(0x7f)) + EACH_BYTE(0x7f)) | x) & EACH_BYTE(0x80);
 }
 
-/* Whether 8 to 16 bytes are digits and one point, with no zero in front that is written for
- * nothing. */
+/* Whether 8 to 16 bytes are digits and one point, without a needless zero in front. */
 static inline int32_t is_usual_float(const uint8_t *at, int64_t size)
 {
     if (*at == '0' ? at[1] != '.' : !is_digit(*at)) return 0;
     uint64_t first = pfd_load_le64(at), last = pfd_load_le64(at + size - 8);
     uint64_t found = points(first), other = other_than_digits(first) ^ found;
-    uint64_t skipped = size == 16 ? 0 : ~UINT64_C(0) >> 8 * (size - 8); /* are in `first`, too */
+    uint64_t skipped = size == 16 ? 0 : ~UINT64_C(0) >> 8 * (size - 8); /* in `first` too */
     uint64_t more = points(last) & ~skipped;
     other |= (other_than_digits(last) & ~skipped) ^ more;
     return !other && __builtin_popcountll(found) + __builtin_popcountll(more) == 1;

@@ -4,6 +4,7 @@
 #include "core/rows.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define PFD_CSV_VALUE 0        /* the value was written */
 #define PFD_CSV_NO_VALUE 1     /* the text is not a value of the dtype */
@@ -15,7 +16,7 @@
  * these. */
 int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *out);
 
-/* Parses neighbouring fields, given as in csv_fields.h, into integers.  Returns how many, from the
+/* Parses neighbouring fields, given as in csv_rows.h, into integers.  Returns how many, from the
  * first on, are digits with or without a minus sign and in the range of the dtype. */
 int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, const uint32_t *ends,
                          int64_t n, void *out);
@@ -28,7 +29,7 @@ const char *pfd_csv_value_kind(int32_t dtype);
 
 /* ---- Which number a cell is ------------------------------------------------------------------ */
 
-/* As pyflowdata/formats/csv.py knows them. */
+/* pyflowdata/formats/csv.py has the same numbers. */
 enum {
     PFD_CSV_MISSING = 1,
     PFD_CSV_TEXT = 2,
@@ -38,7 +39,7 @@ enum {
     PFD_CSV_UNSIGNED = 32, /* 2^63 to 2^64 - 1 */
     PFD_CSV_BEYOND = 64,   /* an integer outside these */
     PFD_CSV_INEXACT = 128, /* an integer that float64 may not hold */
-    PFD_CSV_INFINITE = 256 /* digits of a float that is too large for float64 */
+    PFD_CSV_INFINITE = 256 /* a finite float that is too large for float64 */
 };
 
 /* A cell without the spaces and tabs around it. */
@@ -53,7 +54,17 @@ static inline pfd_bytes pfd_csv_stripped(pfd_bytes cell)
     return cell;
 }
 
-/* The type of a stripped cell that is not empty, as bits but for PFD_CSV_MISSING.  A number whose
- * text would change when it is written again, as 01234 or +5, is text. */
+/* Whether a cell, which is not empty, is one of these words. */
+static inline int32_t pfd_csv_is_one_of(const pfd_list_string *words, pfd_bytes cell)
+{
+    for (int64_t i = 0; i < words->size; i++)
+        if (strlen(words->data[i]) == (size_t)cell.size &&
+            !memcmp(words->data[i], cell.data, (size_t)cell.size))
+            return 1;
+    return 0;
+}
+
+/* The type of a stripped cell that is not empty: all of these bits except PFD_CSV_MISSING.  A
+ * number whose text would change if it were written again, such as 01234 or +5, is text. */
 uint32_t pfd_csv_cell_type(pfd_bytes cell);
 #endif

@@ -15,8 +15,8 @@
 
 /* ---- A source that joins two others ---------------------------------------------------------- */
 
-/* A record is the bytes of a record of the first source, then those of the second's record with the
- * same ordinal.
+/* A record is the bytes of the first source's record and then those of the second source's record,
+ * both with its ordinal.
  *
  * OWNERSHIP  If the open succeeds, the new source owns both sources.
  * THREADS    As of a pfd_source in op.h. */
@@ -94,22 +94,15 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-/* Both sources must have random access and the same number of records.  File and offset of a record
- * are those of the first source. */
+/* Both sources have random access and the same number of records.  File and offset of a record are
+ * those of the first source. */
 static pfd_status paired_source_open(const pfd_host *host, const pfd_source *first,
                                      const pfd_source *second, pfd_source *out, pfd_error *err)
 {
-    int64_t one = first->methods->size(first->self), other = second->methods->size(second->self);
-    if (one != other)
-        return host->fail(err, PFD_INTERNAL,
-                          "sources of %" PRId64 " and %" PRId64 " records cannot be joined", one,
-                          other);
     joined *self = malloc(sizeof *self);
     if (!self) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for joined sources");
     *self = (joined){host, *first, *second};
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(PFD_OK, &methods, self, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -129,7 +122,6 @@ typedef struct array {
     int64_t *num_rows; /* of each file */
 } array;
 
-/* ---- Types ----------------------------------------------------------------------------------- */
 static pfd_status find_row_types(const idx_reader_attrs *attrs, pfd_row_type *image,
                                  pfd_row_type *label, pfd_error *err)
 {
@@ -142,7 +134,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return find_row_types(args->attrs, &args->outputs[0], &args->outputs[1], err);
 }
 
-/* ---- Files ----------------------------------------------------------------------------------- */
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;
@@ -166,8 +157,7 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
                               pfd_idx_header *out, pfd_error *err)
 {
     const uint8_t *data;
-    int64_t size = file->size;
-    if (size > PFD_HINT_BYTES) size = PFD_HINT_BYTES;
+    int64_t size = file->size < PFD_HINT_BYTES ? file->size : PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, size, scratch, &data, err));
     pfd_status status = pfd_idx_header_read(host, data, size, out, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
@@ -185,7 +175,7 @@ static pfd_status propose_array(const pfd_propose_args *args, int64_t path, cons
     return args->set_ints(args->found, shape, header.row.shape, header.row.ndim, err);
 }
 
-/* The label files follow the image files in the list. */
+/* In the list of paths the label files follow the image files. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;
@@ -272,26 +262,23 @@ static pfd_status open_pair(const pfd_open_args *args, array *images, array *lab
     return status;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+static pfd_status open_arrays(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;
     int32_t has_labels = attrs->labels.size > 0;
     int64_t n = has_labels ? args->num_files / 2 : args->num_files;
-    array images = {"dtype", "shape", {0}, NULL, n, NULL};
-    array labels = {"label_dtype", "label_shape", {0}, NULL, n, NULL};
-    pfd_inflated_files *inflated;
+    array images = {"dtype", "shape", {0}, args->files, n, NULL};
+    array labels = {"label_dtype", "label_shape", {0}, args->files + n, n, NULL};
     PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
-    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
-    images.files = pfd_inflated_files_list(inflated);
-    labels.files = images.files + n;
-    pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)
-                                   : open_array(args, &images, out, err);
-    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
-    pfd_inflated_files_close(inflated);
-    return status;
+    return has_labels ? open_pair(args, &images, &labels, out, err)
+                      : open_array(args, &images, out, err);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    return pfd_open_inflated(args, open_arrays, out, err);
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;

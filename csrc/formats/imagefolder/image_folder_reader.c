@@ -1,16 +1,20 @@
 /* ImageFolderReader: image files in a folder for each class. */
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/multi_thread_loop.h"
 #include "core/op_parts.h"
+#include "core/search.h"
+#include "core/system_calls.h"
 #include "files/file_names.h"
 #include "files/file_read.h"
-#include "index/file_list.h"
 #include "index/index_image.h"
+#include "pyflowdata/pyflowdata.h"
 #include "sources/class_numbers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,42 +23,338 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- The list of files below the folders, as an index ---------------------------------------- */
+
+/* Each file is a record.  The parts of the index:
+ *
+ *   head of 64 bytes | folders, 32 bytes each | where each file's name begins, 8 bytes | names |
+ *   the path of a file that is left out
+ *
+ * Files are in the order of the folders.  A folder has the time of its last change, so that opening
+ * the list again takes a look at each folder, and at no file. */
+
+/* At the beginning of the entries of the image. */
+typedef struct list_head {
+    int64_t num_files, num_folders, name_bytes, scanned_ns;
+    uint64_t hash;
+    int64_t others_and_1; /* files that are left out, and 1; 0: written before they were counted */
+    int64_t reserved[2];
+} list_head;
+
+typedef struct folder_entry {
+    int64_t changed_ns;
+    int64_t first_file; /* of all files; the next folder's is its end */
+    int64_t path_at;    /* in the names */
+    int32_t root, group;
+} folder_entry;
+
+/* ---- Drafts ---------------------------------------------------------------------------------- */
+
+/* A folder whose files are in the list. */
+typedef struct listed_folder {
+    char *path;          /* below its root, "." for the root itself; owned */
+    pfd_path_list files; /* names, in order; owned */
+    int64_t changed_ns;  /* as in files/file_names.h */
+    int32_t root;        /* which of the reader's folders it is in */
+    int32_t group;       /* of its files: the number of a class */
+} listed_folder;
+
+typedef struct file_list_draft {
+    listed_folder *folders;
+    int64_t size, capacity;
+    int64_t num_others; /* files of these folders that are left out */
+    char *other;        /* the path of one of them below its root; owned; NULL: there is none */
+} file_list_draft;
+
+static void free_folder(listed_folder *folder)
+{
+    free(folder->path);
+    pfd_path_list_free(&folder->files);
+}
+
+/* Takes the folder over, also if it fails.  0: no memory. */
+static int32_t file_list_draft_add(file_list_draft *draft, listed_folder *folder)
+{
+    if (draft->size == draft->capacity) {
+        int64_t capacity = draft->capacity > 0 ? 2 * draft->capacity : 4;
+        listed_folder *grown = realloc(draft->folders, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            free_folder(folder);
+            return 0;
+        }
+        draft->folders = grown;
+        draft->capacity = capacity;
+    }
+    draft->folders[draft->size++] = *folder;
+    return 1;
+}
+
+static void file_list_draft_free(file_list_draft *draft)
+{
+    for (int64_t i = 0; i < draft->size; i++) free_folder(&draft->folders[i]);
+    free(draft->folders);
+    free(draft->other);
+    *draft = (file_list_draft){0};
+}
+
+/* ---- Building -------------------------------------------------------------------------------- */
+
+static int64_t text_bytes(const char *text)
+{
+    return (int64_t)strlen(text) + 1;
+}
+
+/* The path of the first file that is left out, or "". */
+static const char *other_of(const file_list_draft *drafts, int64_t num_drafts)
+{
+    for (int64_t i = 0; i < num_drafts; i++)
+        if (drafts[i].other) return drafts[i].other;
+    return "";
+}
+
+/* Folders without files do not count. */
+static uint64_t hash_folder(uint64_t hash, const listed_folder *folder)
+{
+    if (folder->files.size == 0) return hash;
+    hash = pfd_hash_bytes(hash, folder->path, text_bytes(folder->path));
+    hash = pfd_hash_word(hash, (uint64_t)folder->group);
+    hash = pfd_hash_word(hash, (uint64_t)folder->files.size);
+    for (int64_t i = 0; i < folder->files.size; i++)
+        hash = pfd_hash_bytes(hash, folder->files.paths[i], text_bytes(folder->files.paths[i]));
+    return hash;
+}
+
+static list_head measure(const file_list_draft *drafts, int64_t num_drafts, int64_t scanned_ns)
+{
+    list_head head = {.scanned_ns = scanned_ns, .hash = 1, .others_and_1 = 1};
+    head.name_bytes = text_bytes(other_of(drafts, num_drafts));
+    for (int64_t i = 0; i < num_drafts; i++) {
+        head.others_and_1 += drafts[i].num_others;
+        head.num_folders += drafts[i].size;
+        for (int64_t j = 0; j < drafts[i].size; j++) {
+            const listed_folder *folder = &drafts[i].folders[j];
+            head.num_files += folder->files.size;
+            head.hash = hash_folder(head.hash, folder);
+            head.name_bytes += text_bytes(folder->path);
+            for (int64_t k = 0; k < folder->files.size; k++)
+                head.name_bytes += text_bytes(folder->files.paths[k]);
+        }
+    }
+    return head;
+}
+
+static int64_t bytes_of(const list_head *head)
+{
+    return (int64_t)sizeof *head + head->num_folders * (int64_t)sizeof(folder_entry) +
+           head->num_files * (int64_t)sizeof(int64_t) + head->name_bytes;
+}
+
+/* An image that is being written. */
+typedef struct list_writer {
+    folder_entry *folders;
+    int64_t *names_at;
+    char *names;
+    int64_t num_folders, num_files, name_bytes; /* so far */
+} list_writer;
+
+static int64_t put_text(list_writer *self, const char *text)
+{
+    int64_t at = self->name_bytes, bytes = text_bytes(text);
+    memcpy(self->names + at, text, (size_t)bytes);
+    self->name_bytes += bytes;
+    return at;
+}
+
+static void put_folder(list_writer *self, const listed_folder *folder)
+{
+    self->folders[self->num_folders++] = (folder_entry){.changed_ns = folder->changed_ns,
+                                                        .first_file = self->num_files,
+                                                        .path_at = put_text(self, folder->path),
+                                                        .root = folder->root,
+                                                        .group = folder->group};
+    for (int64_t i = 0; i < folder->files.size; i++)
+        self->names_at[self->num_files++] = put_text(self, folder->files.paths[i]);
+}
+
+/* The first file of each root; a root without files begins where the next one does. */
+static void count_roots(const list_writer *self, int64_t num_roots, pfd_index_file *roots)
+{
+    for (int64_t i = self->num_folders - 1; i >= 0; i--)
+        roots[self->folders[i].root].first_record = self->folders[i].first_file;
+    roots[num_roots].first_record = self->num_files;
+}
+
+/* The drafts' folders, one after the other, in the order of their roots.  `scanned_ns`: by the
+ * machine's clock, before the first folder was read. */
+static pfd_status file_list_build(const file_list_draft *drafts, int64_t num_drafts,
+                                  int64_t num_roots, int64_t scanned_ns, pfd_index_image **out,
+                                  pfd_error *err)
+{
+    list_head head = measure(drafts, num_drafts, scanned_ns);
+    int64_t entries = (bytes_of(&head) + PFD_INDEX_ENTRY_BYTES - 1) / PFD_INDEX_ENTRY_BYTES;
+    PFD_TRY(pfd_index_image_create(PFD_INDEX_FOLDERS, num_roots, entries, out, err));
+    memcpy((*out)->entries, &head, sizeof head);
+    list_writer self = {.folders = (void *)((uint8_t *)(*out)->entries + sizeof head)};
+    self.names_at = (void *)(self.folders + head.num_folders);
+    self.names = (void *)(self.names_at + head.num_files);
+    for (int64_t i = 0; i < num_drafts; i++)
+        for (int64_t j = 0; j < drafts[i].size; j++) put_folder(&self, &drafts[i].folders[j]);
+    (void)put_text(&self, other_of(drafts, num_drafts));
+    count_roots(&self, num_roots, (*out)->files);
+    (*out)->header->num_records = head.num_files;
+    return PFD_OK;
+}
+
+/* ---- Looking up ------------------------------------------------------------------------------ */
+
+/* It borrows its image. */
+typedef struct file_list {
+    int64_t num_files, num_folders, name_bytes, scanned_ns;
+    uint64_t hash; /* of all paths and groups, without the roots: the same on every machine */
+    const folder_entry *folders;
+    const int64_t *names_at;
+    const char *names;
+    int64_t num_others; /* files that are left out; -1: an older list, which does not say */
+    const char *other;  /* the path of one of them below its root; "": there is none */
+} file_list;
+
+typedef struct listed_file {
+    int32_t root, group;
+    int32_t size;        /* of the path */
+    char path[PATH_MAX]; /* below its root */
+} listed_file;
+
+/* 0: the numbers of the image contradict each other. */
+static int32_t file_list_init(file_list *list, const pfd_index_image *image)
+{
+    list_head head;
+    int64_t most = image->header->num_entries * PFD_INDEX_ENTRY_BYTES;
+    if (most < (int64_t)sizeof head) return 0;
+    memcpy(&head, image->entries, sizeof head);
+    if (head.num_files < 0 || head.num_folders < 0 || head.name_bytes < 0) return 0;
+    if (head.num_files > most || head.num_folders > most || head.name_bytes > most) return 0;
+    if (bytes_of(&head) > most || head.num_files != image->header->num_records) return 0;
+    const folder_entry *folders = (const void *)((const uint8_t *)image->entries + sizeof head);
+    const int64_t *names_at = (const void *)(folders + head.num_folders);
+    const char *names = (const void *)(names_at + head.num_files);
+    *list = (file_list){.num_files = head.num_files,
+                        .num_folders = head.num_folders,
+                        .name_bytes = head.name_bytes,
+                        .scanned_ns = head.scanned_ns,
+                        .hash = head.hash,
+                        .folders = folders,
+                        .names_at = names_at,
+                        .names = names,
+                        .num_others = head.others_and_1 - 1,
+                        .other = ""};
+    int64_t last = head.name_bytes - 1; /* of the text at the end, with its zero */
+    if (head.others_and_1 < 1 || last < 0 || names[last]) return 1;
+    while (last > 0 && names[last - 1]) last--;
+    list->other = names + last;
+    return 1;
+}
+
+/* Appends a text of the names to a path; 0: there is none at that place, or it is too long. */
+static int32_t append(const file_list *list, int64_t at, listed_file *out)
+{
+    if (at < 0 || at >= list->name_bytes) return 0;
+    const char *text = list->names + at;
+    int64_t most = list->name_bytes - at, room = (int64_t)sizeof out->path - out->size;
+    int64_t size = (int64_t)strnlen(text, (size_t)(most < room ? most : room));
+    if (size == 0 || size == most || size == room) return 0;
+    memcpy(out->path + out->size, text, (size_t)size);
+    out->size += (int32_t)size;
+    return 1;
+}
+
+/* The last folder that begins at or before a file: one without files begins where the next does. */
+static folder_entry folder_of(const file_list *list, int64_t file)
+{
+    return list->folders[pfd_last_at_most(&list->folders->first_file,
+                                          (int64_t)sizeof *list->folders, 0, list->num_folders,
+                                          file)];
+}
+
+/* File number i, in [0, num_files).  0: the image was changed or cut short while it was in use. */
+static int32_t file_list_at(const file_list *list, int64_t i, listed_file *out)
+{
+    if (list->num_folders == 0) return 0;
+    folder_entry folder = folder_of(list, i);
+    out->root = folder.root;
+    out->group = folder.group;
+    out->size = 0;
+    if (!append(list, folder.path_at, out) || out->size == sizeof out->path - 1) return 0;
+    out->path[out->size++] = '/';
+    if (!append(list, list->names_at[i], out)) return 0;
+    out->path[out->size] = '\0';
+    return 1;
+}
+
+/* The group of file i's folder; -1: the image was changed, as above. */
+static int32_t file_list_group(const file_list *list, int64_t i)
+{
+    return list->num_folders > 0 ? folder_of(list, i).group : -1;
+}
+
+/* Whether it says what is left out, and no folder has changed since it was read; `roots` are open
+ * descriptors. */
+static int32_t file_list_is_current(const file_list *list, const int *roots, int64_t num_roots)
+{
+    if (list->num_others < 0) return 0;
+    for (int64_t i = 0; i < list->num_folders; i++) {
+        folder_entry folder = list->folders[i];
+        listed_file path = {.size = 0};
+        if (folder.root < 0 || folder.root >= num_roots) return 0;
+        if (pfd_is_just_changed(folder.changed_ns, list->scanned_ns)) return 0;
+        if (!append(list, folder.path_at, &path)) return 0;
+        path.path[path.size] = '\0';
+        if (pfd_folder_changed_ns(roots[folder.root], path.path) != folder.changed_ns) return 0;
+    }
+    return 1;
+}
+
 /* ---- Folders with a folder for each class: what is in them ----------------------------------- */
 
-/* What is looked for. */
+/* What to list. */
 typedef struct class_folders {
     const pfd_host *host;
     const pfd_file *const *files; /* the reader's folders */
-    const int *roots;             /* open on them */
+    const int *roots;             /* descriptors of these folders */
     int64_t num_roots;
     const pfd_list_string *classes, *suffixes;
     int32_t allow_empty;
-    const pfd_scratch *scratch; /* of open(): is the loader closing? */
+    const pfd_scratch *scratch; /* of open(); it says whether the loader is closing */
 } class_folders;
 
 typedef struct lister {
     const class_folders *wanted;
     int64_t num_classes;
-    int64_t *by_name;            /* classes in the order of their names */
-    pfd_file_list_draft *drafts; /* of each root: itself, then its classes by name */
-    _Atomic int64_t num_others;  /* files without one of the suffixes */
+    int64_t *by_name;            /* the numbers of the classes in the order of their names */
+    file_list_draft *drafts; /* for each root its own, then those of its classes by name */
 } lister;
 
 typedef struct folder_id {
     uint64_t device, inode;
 } folder_id;
 
+static pfd_status fail_folder(const pfd_host *host, const char *path, int reason, pfd_error *err)
+{
+    pfd_status status = reason == ENOMEM ? PFD_OUT_OF_MEMORY : PFD_IO;
+    (void)host->fail(err, status, "the folder cannot be read: %s", strerror(reason));
+    pfd_error_set_file(err, path);
+    return pfd_error_set_errno(err, reason);
+}
+
 static pfd_status fail_list_memory(const class_folders *wanted, pfd_error *err)
 {
     return wanted->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the list of files");
 }
 
-/* ---- One class ------------------------------------------------------------------------------- */
 typedef struct walk {
     lister *lister;
     int32_t root, class_number;
-    pfd_file_list_draft *draft;
-    void **seen; /* a tree of folder_id: a link may lead to any of them */
+    file_list_draft *draft;
+    void **seen; /* a tree of folder_id: the folders seen so far, to which a link may lead back */
 } walk;
 
 static pfd_status fail_listing(const walk *self, const char *path, int reason, pfd_error *err)
@@ -63,8 +363,7 @@ static pfd_status fail_listing(const walk *self, const char *path, int reason, p
     char *whole = NULL;
     if (reason == ENOMEM || asprintf(&whole, "%s/%s", wanted->files[self->root]->path, path) < 0)
         return fail_list_memory(wanted, err);
-    (void)wanted->host->fail(err, PFD_IO, "the folder cannot be read: %s", strerror(reason));
-    pfd_error_set_file(err, whole);
+    (void)fail_folder(wanted->host, whole, reason, err);
     free(whole);
     return PFD_IO;
 }
@@ -92,7 +391,7 @@ static int by_id(const void *a, const void *b)
     return left->inode == right->inode ? 0 : left->inode < right->inode ? -1 : 1;
 }
 
-/* 1: the folder is now among those that were seen; 0: it was; -1: no memory. */
+/* Adds a folder to `seen`.  1: it is new; 0: it was seen before; -1: no memory. */
 static int32_t note_seen(const walk *self, uint64_t device, uint64_t inode)
 {
     folder_id *own = malloc(sizeof *own);
@@ -104,19 +403,22 @@ static int32_t note_seen(const walk *self, uint64_t device, uint64_t inode)
     return is_new;
 }
 
-/* Takes the names over. */
+/* Adds a folder to the draft, which takes the names of its files over. */
 static pfd_status note_folder(const walk *self, const char *path, pfd_folder_names *names,
                               pfd_error *err)
 {
-    pfd_listed_folder listed = {.path = strdup(path),
-                                .files = names->files,
-                                .changed_ns = names->changed_ns,
-                                .root = self->root,
-                                .group = self->class_number};
+    listed_folder listed = {.path = strdup(path),
+                            .files = names->files,
+                            .changed_ns = names->changed_ns,
+                            .root = self->root,
+                            .group = self->class_number};
     names->files = (pfd_path_list){0};
-    self->lister->num_others += names->num_others;
-    if (listed.path) return pfd_file_list_draft_add(self->draft, &listed, err);
-    pfd_path_list_free(&listed.files);
+    self->draft->num_others += names->num_others;
+    if (names->other && !self->draft->other &&
+        asprintf(&self->draft->other, "%s/%s", path, names->other) < 0)
+        self->draft->other = NULL; /* only shown */
+    if (listed.path && file_list_draft_add(self->draft, &listed)) return PFD_OK;
+    if (!listed.path) pfd_path_list_free(&listed.files);
     return fail_listing(self, path, ENOMEM, err);
 }
 
@@ -136,7 +438,7 @@ static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err
     return status;
 }
 
-/* The root itself, whose files are not listed: new classes change it. */
+/* Adds the root itself without its files: it changes when a class is added. */
 static pfd_status note_root(const walk *self, int root, pfd_error *err)
 {
     pfd_folder_names names = {.changed_ns = pfd_folder_changed_ns(root, ".")};
@@ -146,9 +448,15 @@ static pfd_status note_root(const walk *self, int root, pfd_error *err)
 
 static pfd_status walk_class(const walk *self, int root, const char *name, pfd_error *err)
 {
+    const pfd_bounds *bounds = pfd_scratch_bounds(self->lister->wanted->scratch);
     struct stat st, of_root;
-    if (fstatat(root, name, &st, 0) != 0 || !S_ISDIR(st.st_mode)) return PFD_OK; /* found later */
-    if (fstat(root, &of_root) != 0) return fail_listing(self, ".", errno, err);
+    if (pfd_sys_stat(bounds, root, name, &st) != 0) {
+        int reason = errno;
+        if (pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE) return PFD_OK;
+        return fail_listing(self, name, reason, err);
+    }
+    if (!S_ISDIR(st.st_mode)) return PFD_OK; /* check_found_classes() fails, as for a missing one */
+    if (pfd_sys_fstat(bounds, root, &of_root) != 0) return fail_listing(self, ".", errno, err);
     if (note_seen(self, of_root.st_dev, of_root.st_ino) < 0)
         return fail_list_memory(self->lister->wanted, err);
     return walk_folder(self, name, err);
@@ -156,11 +464,12 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
 
 static int by_path(const void *a, const void *b)
 {
-    const pfd_listed_folder *left = a, *right = b;
+    const listed_folder *left = a, *right = b;
     return strcmp(left->path, right->path);
 }
 
-/* Task i: the root i / (classes + 1), and of it the root itself or a class. */
+/* Task i is about the root i / (classes + 1): i % (classes + 1) is 0 for the root itself, or the
+ * place of a class by name, from 1. */
 static pfd_status list_some(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
     (void)worker;
@@ -189,14 +498,15 @@ static pfd_status list_some(void *ctx, int64_t begin, int64_t end, int32_t worke
     return PFD_OK;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- All classes ----------------------------------------------------------------------------- */
+
 static int by_class_name(const void *a, const void *b, void *classes)
 {
     const pfd_list_string *names = classes;
     return strcmp(names->data[*(const int64_t *)a], names->data[*(const int64_t *)b]);
 }
 
-/* Appends the names of some classes that are without folders, or without files. */
+/* Appends the names of up to five classes with this state. */
 static void write_classes(const lister *self, const int32_t *states, int32_t state, char *text,
                           size_t room)
 {
@@ -223,9 +533,12 @@ static pfd_status fail_missing_class(const lister *self, const int32_t *states, 
         (void)host->fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
                             ": there is no folder for %s; take the class out, or use "
                             "allow_empty=true", names);
-    if (self->num_others > 0)
+    int64_t num_others = 0;
+    for (int64_t i = 0; i < self->wanted->num_roots * (self->num_classes + 1); i++)
+        num_others += self->drafts[i].num_others;
+    if (num_others > 0)
         (void)snprintf(others, sizeof others, " (%" PRId64 " files have other extensions)",
-                       self->num_others);
+                       num_others);
     if (state == NO_FILES)
         (void)host->fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
                             ": the folders of %s have no file with one of the extensions%s; name "
@@ -240,7 +553,7 @@ static pfd_status check_found_classes(const lister *self, pfd_error *err)
     if (!states) return fail_list_memory(self->wanted, err);
     for (int64_t i = 0; i < self->wanted->num_roots * (self->num_classes + 1); i++) {
         for (int64_t j = 0; j < self->drafts[i].size; j++) {
-            const pfd_listed_folder *folder = &self->drafts[i].folders[j];
+            const listed_folder *folder = &self->drafts[i].folders[j];
             int32_t found = folder->files.size > 0 ? HAS_FILES : NO_FILES;
             if (folder->group >= 0 && states[folder->group] < found) states[folder->group] = found;
         }
@@ -266,14 +579,13 @@ static pfd_status list_all(lister *self, int32_t num_threads, pfd_index_image **
     int64_t scanned_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     PFD_TRY(pfd_parallel_for(num_threads, tasks, 1, list_some, self, err));
     if (!self->wanted->allow_empty) PFD_TRY(check_found_classes(self, err));
-    return pfd_file_list_build(self->drafts, tasks, self->wanted->num_roots, scanned_ns, out, err);
+    return file_list_build(self->drafts, tasks, self->wanted->num_roots, scanned_ns, out, err);
 }
 
-/* Lists the files of all classes, those of a class sorted by folder and name.  A file's group is
- * its class, counted in `classes`; classes come in the order of their names.  A pfd_index_build_fn,
- * `ctx` is a class_folders.
- * ERRORS  PFD_IO names the folder that cannot be read; PFD_INVALID_ARGUMENT a class without folder
- *         or files. */
+/* Lists the files of all classes by the name of the class, then by folder and name.  A file's group
+ * is the number of its class in `classes`.  A pfd_index_build_fn; `ctx` is a class_folders.
+ * ERRORS  PFD_IO names the folder that cannot be read; PFD_INVALID_ARGUMENT names the classes
+ *         without folder or files. */
 static pfd_status class_folders_list(void *ctx, int32_t num_threads, pfd_index_image **out,
                                      pfd_error *err)
 {
@@ -281,7 +593,7 @@ static pfd_status class_folders_list(void *ctx, int32_t num_threads, pfd_index_i
     lister self = {.wanted = wanted, .num_classes = wanted->classes->size};
     pfd_status status = list_all(&self, num_threads, out, err);
     int64_t tasks = wanted->num_roots * (self.num_classes + 1);
-    for (int64_t i = 0; self.drafts && i < tasks; i++) pfd_file_list_draft_free(&self.drafts[i]);
+    for (int64_t i = 0; self.drafts && i < tasks; i++) file_list_draft_free(&self.drafts[i]);
     free(self.drafts);
     free(self.by_name);
     return status;
@@ -291,14 +603,14 @@ static pfd_status class_folders_list(void *ctx, int32_t num_threads, pfd_index_i
 static int32_t class_folders_are_as_listed(void *ctx, const pfd_index_image *image)
 {
     const class_folders *wanted = ctx;
-    pfd_file_list list;
-    return pfd_file_list_init(&list, image) &&
-           pfd_file_list_is_current(&list, wanted->roots, wanted->num_roots);
+    file_list list;
+    return file_list_init(&list, image) &&
+           file_list_is_current(&list, wanted->roots, wanted->num_roots);
 }
 
 /* ---- Attrs ----------------------------------------------------------------------------------- */
 
-/* Fewer files are listed faster than an index is found. */
+/* Listing fewer files is faster than looking for a cached index. */
 enum { least_cached_files = 4096 };
 
 typedef struct image_folder_attrs {
@@ -313,14 +625,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static pfd_status fail_folder(const pfd_host *host, const char *path, int reason, pfd_error *err)
-{
-    (void)host->fail(err, PFD_IO, "the folder cannot be read: %s", strerror(reason));
-    pfd_error_set_file(err, path);
-    return PFD_IO;
-}
-
-/* Adds the names of the folders in a folder. */
+/* Adds the names of the folders in a folder, and the number of its files to *num_files. */
 static pfd_status add_folders(const pfd_host *host, const char *path, pfd_path_list *out,
                               int64_t *num_files, pfd_error *err)
 {
@@ -335,7 +640,7 @@ static pfd_status add_folders(const pfd_host *host, const char *path, pfd_path_l
     return status;
 }
 
-/* Each name once. */
+/* Sorts the names and moves repeated ones to the end.  Returns how many differ. */
 static int64_t sort_names(pfd_path_list *names)
 {
     int64_t n = 0;
@@ -360,8 +665,9 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     int64_t n = sort_names(&names);
     if (status == PFD_OK && n == 0) {
         status = args->host->fail(err, PFD_IO, "there is no folder in it, but %" PRId64
-                                  " files: the reader takes a folder that has one for each class",
-                                  num_files);
+                                  " files: put them into a folder for each class; for images "
+                                  "without classes, give the folder above, and this folder's name "
+                                  "as the only one of classes", num_files);
         pfd_error_set_file(err, args->paths[0]);
     }
     if (status == PFD_OK)
@@ -418,6 +724,7 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 }
 
 /* ---- The source: a record is the path of a file below its root ------------------------------- */
+
 typedef struct image_folders {
     const pfd_host *host;
     const image_folder_attrs *attrs;
@@ -425,8 +732,8 @@ typedef struct image_folders {
     int *roots;                   /* descriptors */
     int64_t num_roots;
     pfd_index_image *image;
-    pfd_file_list list;
-    int64_t mean_bytes; /* of some of the files */
+    file_list list;
+    int64_t mean_bytes; /* of a file; estimated from some of them */
 } image_folders;
 
 static void close_source(void *source)
@@ -448,19 +755,19 @@ static pfd_status fail_lost(const image_folders *self, int64_t row, pfd_error *e
                                 "the index has no such file: was it changed while it was in use?");
 }
 
+/* Finds file i of the list.  0: the index was changed while it was in use. */
+static int32_t find_listed(const image_folders *self, int64_t i, listed_file *out)
+{
+    return file_list_at(&self->list, i, out) && out->root >= 0 && out->root < self->num_roots;
+}
+
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
     const image_folders *self = source;
     for (int64_t i = 0; i < n; i++) {
-        pfd_listed_file file;
-        if (ordinals[i] < 0 || ordinals[i] >= self->list.num_files)
-            return self->host->fail_row(err, i, -1, PFD_INTERNAL,
-                                        "position = %" PRId64 "; it must be in [0, %" PRId64 ")",
-                                        ordinals[i], self->list.num_files);
-        if (!pfd_file_list_at(&self->list, ordinals[i], &file) || file.root < 0 ||
-            file.root >= self->num_roots)
-            return fail_lost(self, i, err);
+        listed_file file;
+        if (!find_listed(self, ordinals[i], &file)) return fail_lost(self, i, err);
         uint8_t *path = self->host->alloc(scratch, file.size);
         if (!path) return fail_memory(self->host, err);
         memcpy(path, file.path, (size_t)file.size);
@@ -470,17 +777,17 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return pfd_index_image_check(self->image, err);
 }
 
-/* The path of the file, in place of that of its root. */
+/* An error names the path of the file in place of that of its root; no byte of it is known. */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const image_folders *self = source;
-    pfd_listed_file file;
+    listed_file file;
     char *path;
     if (record->ordinal < 0 || record->ordinal >= self->list.num_files) return;
-    if (!pfd_file_list_at(&self->list, record->ordinal, &file)) return;
-    if (file.root < 0 || file.root >= self->num_roots) return;
+    if (!find_listed(self, record->ordinal, &file)) return;
     if (asprintf(&path, "%s/%s", self->files[file.root]->path, file.path) < 0) return;
     pfd_error_set_file(err, path);
+    err->byte = -1;
     free(path);
 }
 
@@ -502,13 +809,12 @@ static const pfd_source_methods methods = {
     .record_bytes = record_bytes,
 };
 
-/* ---- Open ------------------------------------------------------------------------------------ */
-static pfd_status open_roots(image_folders *self, pfd_error *err)
+static pfd_status open_roots(image_folders *self, const pfd_bounds *bounds, pfd_error *err)
 {
     for (int64_t i = 0; i < self->num_roots; i++) self->roots[i] = -1;
     for (int64_t i = 0; i < self->num_roots; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
-        self->roots[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        self->roots[i] = pfd_sys_open(bounds, AT_FDCWD, path, O_DIRECTORY);
         if (self->roots[i] < 0) return fail_folder(self->host, self->files[i]->path, errno, err);
     }
     return PFD_OK;
@@ -518,9 +824,8 @@ static pfd_status open_roots(image_folders *self, pfd_error *err)
 static int64_t size_of(void *ctx, int64_t i)
 {
     const image_folders *self = ctx;
-    pfd_listed_file file;
-    if (!pfd_file_list_at(&self->list, i, &file)) return 0;
-    if (file.root < 0 || file.root >= self->num_roots) return 0;
+    listed_file file;
+    if (!find_listed(self, i, &file)) return 0;
     return pfd_whole_file_size(self->roots[file.root], file.path);
 }
 
@@ -540,7 +845,13 @@ static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd
                                    .is_current = class_folders_are_as_listed,
                                    .least_cached_records = least_cached_files};
     PFD_TRY(pfd_index_make(args, &maker, &self->image, err));
-    if (!pfd_file_list_init(&self->list, self->image)) return fail_lost(self, -1, err);
+    if (!file_list_init(&self->list, self->image)) return fail_lost(self, -1, err);
+    if (self->list.num_others > 0)
+        pfd_index_notice(args, "%" PRId64 " file%s left out, as 'extensions' does not have %s: "
+                         "%.300s%s", self->list.num_others,
+                         self->list.num_others == 1 ? " is" : "s are",
+                         self->list.num_others == 1 ? "its ending" : "their endings",
+                         self->list.other, self->list.num_others == 1 ? "" : " and others");
     self->mean_bytes = pfd_whole_files_mean(self->list.num_files, size_of, self);
     return PFD_OK;
 }
@@ -554,12 +865,14 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                             .files = args->files,
                             .num_roots = args->num_files};
     self->roots = malloc((size_t)args->num_files * sizeof *self->roots + 1);
-    pfd_status status = self->roots ? open_roots(self, err) : fail_memory(args->host, err);
+    pfd_status status = self->roots ? open_roots(self, pfd_scratch_bounds(args->scratch), err)
+                                    : fail_memory(args->host, err);
     if (status == PFD_OK) status = list_files(self, args, err);
     return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
+
 static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_error *err)
 {
     const image_folders *self = args->source;
@@ -573,8 +886,7 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_erro
     const pfd_whole_file file = {
         self->roots[record->file], path, NULL, self->files[record->file]};
     PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
-    args->outputs[0]->rows[row] =
-        (pfd_ragged_row){.data = image.data, .num_elements = image.size};
+    pfd_set_row(args, 0, row, image.data, image.size);
     return PFD_OK;
 }
 
@@ -586,7 +898,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         int64_t ordinal = args->records[row].ordinal, label = -1;
         PFD_TRY(read_image(args, row, err));
         if (ordinal >= 0 && ordinal < self->list.num_files)
-            label = pfd_file_list_group(&self->list, ordinal);
+            label = file_list_group(&self->list, ordinal);
         if (label < 0 || label >= self->attrs->classes.size) return fail_lost(self, row, err);
         labels[row] = pfd_class_number(&self->attrs->class_numbers, label);
     }
@@ -594,22 +906,26 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
+
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(image_folder_attrs, classes, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "The classes in the order of their numbers, each the name of a folder in "
                        "data_dir; other folders are not read. Left out, all folders, sorted by the "
                        "bytes of their names."),
     PFD_CLASS_NUMBERS_ATTR(image_folder_attrs),
-    PFD_STRINGS_ATTR(image_folder_attrs, extensions,
-                     ".jpg,.jpeg,.png,.ppm,.bmp,.pgm,.tif,.tiff,.webp,.pbm",
-                     "How names of image files end, in any case; other files are left out. An "
-                     "empty list takes every file."),
+    /* A state has the names of the files, which say more. */
+    PFD_ATTR_ROW_WITH(image_folder_attrs, extensions, PFD_ATTR_LIST_STRING,
+                      ".jpg,.jpeg,.png,.ppm,.bmp,.pgm,.webp,.pbm", 0, 0, NULL,
+                      "How names of image files end, in any case; other files are left out, and a "
+                      "warning counts them. The default has what ImageDecoder decodes. An empty "
+                      "list takes every file.",
+                      PFD_NOT_IN_SPEC),
     PFD_BOOL_ATTR(image_folder_attrs, allow_empty, "false",
                   "Whether a class may be without files, or without a folder."),
 };
 
 static const pfd_port outputs[] = {
-    {"image", "The bytes of each file, uint8 (None,), as they lie there: a decoder follows."},
+    {"image", "The bytes of each file, uint8 (None,), unchanged: a decoder follows."},
     {"label", "The number of the file's class, int64."},
 };
 
@@ -618,13 +934,13 @@ const pfd_op pfd_op_image_folder_reader = {
     .name = "ImageFolderReader",
     .doc = "Reads the image files of a folder that has a folder for each class. "
            "data_dir is that folder, or files name several, whose classes are united. The records "
-           "are those of torchvision's ImageFolder, in its order: by the name of the class, then "
-           "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
-           "depth; symbolic links are followed, and a folder is listed once for a class. Names "
-           "that begin with a period are left out, files and folders. The list of files is an "
-           "index, kept as others are for 4096 files or more; opening it again looks at each "
-           "folder, and at no file. Each file is opened, read and closed when its record is "
-           "needed; one that is empty or cannot be read is a damaged record.",
+           "are those of torchvision's ImageFolder (but for TIFF), in its order: by the name of "
+           "the class, then by folder and name, compared as bytes. Files in folders of a class "
+           "count to it, at any depth; symbolic links are followed, and a folder is listed once "
+           "for a class. Names that begin with a period are left out, files and folders. The list "
+           "of files is an index, kept as others are for 4096 files or more; opening it again "
+           "looks at each folder, and at no file. Each file is opened, read and closed when its "
+           "record is needed; one that is empty or missing is a damaged record.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     .propose = propose,
 };

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-enum { most_folders = 16 }; /* that are looked at */
+enum { most_folders = 16 }; /* whose files are looked at */
 
 static int32_t has_images(const char *path, const char *name)
 {

@@ -3,10 +3,10 @@
 #include "parse/first_bytes.h"
 #include "pyflowdata/op.h"
 
-/* More than text that is named .json, whose lines may be any objects. */
+/* A higher score than that of any text in a file named .json. */
 enum { is_manifest = PFD_PROBE_POSSIBLE + PFD_PROBE_SUFFIX + 20 };
 
-/* The first lines are objects with a source and a list of annotations. */
+/* Whether the first lines are objects with a source and a list of annotations. */
 static int32_t probe(const pfd_probe_args *args)
 {
     pfd_text_lines lines = pfd_text_lines_of(args, 4);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Whether a string means one with a 0 character: \u0000, whose backslash is not escaped. */
+/* Whether a string has the escape \u0000, which means a 0 character. */
 static int32_t has_zero(const pfd_json_text *text)
 {
     for (int64_t i = 0; text->has_escapes && i + 5 < text->size; i++) {
@@ -13,7 +13,7 @@ static int32_t has_zero(const pfd_json_text *text)
     return 0;
 }
 
-/* Null counts as left out. */
+/* Reads a string; null counts as no string. */
 static void read_text(pfd_json *json, pfd_json_text *text)
 {
     if (pfd_json_null(json) || !pfd_json_string(json, text)) return;

@@ -2,10 +2,10 @@
  *
  *     {"source": "cat/1.jpg", "usage": "train", "annotation": [{"name": "cat", ...}], ...}
  *
- * OWNERSHIP  What was parsed points into the line.
+ * OWNERSHIP  Texts and cursors point into the line.
  */
-#ifndef PFD_FORMATS_MANIFEST_LINE_H
-#define PFD_FORMATS_MANIFEST_LINE_H
+#ifndef PFD_FORMATS_MANIFEST_MANIFEST_LINE_H
+#define PFD_FORMATS_MANIFEST_MANIFEST_LINE_H
 #include "parse/json.h"
 
 typedef struct pfd_manifest_line {
@@ -18,9 +18,9 @@ typedef struct pfd_manifest_line {
 const char *pfd_manifest_line_parse(const uint8_t *data, int64_t size, pfd_manifest_line *out,
                                     int64_t *at);
 
-/* The labels of a line, one after the other. */
+/* A cursor before the first label of a line. */
 pfd_json pfd_manifest_labels_of(const pfd_manifest_line *line);
 
-/* 0: there is no further one, or labels->problem says what is wrong. */
+/* Reads the next label.  0: there is none, or labels->problem says what is wrong. */
 int32_t pfd_manifest_labels_next(pfd_json *labels, pfd_json_text *name);
 #endif

@@ -3,6 +3,7 @@
 #include "core/hash.h"
 #include "core/op_parts.h"
 #include "core/scratch.h"
+#include "core/system_calls.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
 #include "formats/manifest/manifest_line.h"
@@ -29,7 +30,7 @@ typedef struct class_names {
     int64_t room;
 } class_names;
 
-/* The slot that has the name, or would have it. */
+/* The slot of a name, or the free slot where it would be. */
 static int64_t slot_of(const class_names *names, const char *name, int64_t size)
 {
     uint64_t hash = pfd_hash_bytes(0, name, size);
@@ -39,12 +40,6 @@ static int64_t slot_of(const class_names *names, const char *name, int64_t size)
         const char *known = names->names[number];
         if (strlen(known) == (size_t)size && !memcmp(known, name, (size_t)size)) return slot;
     }
-}
-
-/* -1: it is none of them. */
-static int64_t class_names_find(const class_names *names, const char *name, int64_t size)
-{
-    return names->room > 0 ? names->slots[slot_of(names, name, size)] : -1;
 }
 
 static int32_t grow(class_names *names)
@@ -87,12 +82,13 @@ static void class_names_free(class_names *names)
 }
 
 /* ---- Failures -------------------------------------------------------------------------------- */
+
 static pfd_status manifest_fail_memory(const pfd_host *host, pfd_error *err)
 {
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the lines of a manifest");
 }
 
-/* What is wrong at byte `at` of line `number`; -1: not known yet. */
+/* Reports what is wrong at byte `at` of line `number`; -1: the number is not known yet. */
 static pfd_status manifest_fail_line(const pfd_host *host, const char *path, int64_t number,
                                      int64_t at, const char *problem, pfd_error *err)
 {
@@ -109,7 +105,7 @@ static pfd_status manifest_fail_compressed(const pfd_host *host, const char *pat
     return PFD_UNSUPPORTED;
 }
 
-/* A label, which is not followed by a 0 byte; NULL: out of memory. */
+/* The text of a label, which does not end with a 0; NULL: out of memory. */
 static const char *manifest_label(const pfd_host *host, const pfd_json_text *text,
                                   pfd_scratch *scratch, int64_t *size)
 {
@@ -121,6 +117,7 @@ static const char *manifest_label(const pfd_host *host, const pfd_json_text *tex
 }
 
 /* ---- Classes --------------------------------------------------------------------------------- */
+
 static pfd_status add_labels(const pfd_host *host, const pfd_manifest_line *line,
                              pfd_scratch *scratch, class_names *names, pfd_error *err)
 {
@@ -182,7 +179,7 @@ static pfd_status find_classes(const pfd_propose_args *args, class_names *names,
 }
 
 /* Infers the attr `classes`: all labels of the files, sorted by bytes. */
-static pfd_status manifest_infer_classes(const pfd_propose_args *args, pfd_error *err)
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     class_names names = {0};
     pfd_status status = find_classes(args, &names, err);
@@ -201,12 +198,6 @@ typedef struct manifest_attrs {
     int32_t multi_label;
 } manifest_attrs;
 
-/* As MindData does: without regard to case. */
-static int32_t is_usage(const pfd_json_text *found, const char *wanted)
-{
-    return *wanted == '\0' || pfd_json_equals_folded(found, wanted);
-}
-
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const manifest_attrs *attrs = args->attrs;
@@ -219,6 +210,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 }
 
 /* ---- The source: those lines that are wanted ------------------------------------------------- */
+
 typedef struct manifest {
     const pfd_host *host;
     const manifest_attrs *attrs;
@@ -226,10 +218,10 @@ typedef struct manifest {
     int64_t num_files;
     int *folders;     /* descriptors of the folders that the files are in */
     pfd_source lines; /* owned, once it has methods */
-    int64_t *kept;    /* numbers of the lines that are records */
-    int64_t size, capacity;
+    int64_t *kept;    /* numbers of the lines that are records; room for all lines */
+    int64_t size;     /* how many are kept */
     class_names classes;
-    int64_t mean_bytes; /* of some of the images */
+    int64_t mean_bytes; /* of an image file; estimated from some of them */
 } manifest;
 
 static void close_source(void *source)
@@ -252,13 +244,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     const manifest *self = source;
     int64_t *numbers = self->host->alloc(scratch, n * (int64_t)sizeof *numbers);
     if (!numbers) return manifest_fail_memory(self->host, err);
-    for (int64_t i = 0; i < n; i++) {
-        if (ordinals[i] < 0 || ordinals[i] >= self->size)
-            return self->host->fail_row(err, i, -1, PFD_INTERNAL,
-                                        "position = %" PRId64 "; it must be in [0, %" PRId64 ")",
-                                        ordinals[i], self->size);
-        numbers[i] = self->kept[ordinals[i]];
-    }
+    for (int64_t i = 0; i < n; i++) numbers[i] = self->kept[ordinals[i]];
     PFD_TRY(self->lines.methods->at(self->lines.self, numbers, n, scratch, out, err));
     for (int64_t i = 0; i < n; i++) out[i].ordinal = ordinals[i];
     return PFD_OK;
@@ -282,6 +268,7 @@ static const pfd_source_methods methods = {
 };
 
 /* ---- Open ------------------------------------------------------------------------------------ */
+
 static pfd_status open_folders(manifest *self, pfd_error *err)
 {
     for (int64_t i = 0; i < self->num_files; i++) self->folders[i] = -1;
@@ -289,18 +276,20 @@ static pfd_status open_folders(manifest *self, pfd_error *err)
         const char *path = pfd_input_file_of(self->files[i])->absolute;
         char *folder = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
         if (!folder) return manifest_fail_memory(self->host, err);
-        self->folders[i] = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        self->folders[i] = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
         int reason = errno;
         free(folder);
-        if (self->folders[i] < 0)
-            return self->host->fail_file(err, self->files[i], -1, PFD_IO,
-                                         "the folder that it is in cannot be opened: %s",
-                                         strerror(reason));
+        if (self->folders[i] >= 0) continue;
+        (void)self->host->fail_file(err, self->files[i], -1, PFD_IO,
+                                    "the folder that it is in cannot be opened: %s",
+                                    strerror(reason));
+        return pfd_error_set_errno(err, reason);
     }
     return PFD_OK;
 }
 
-/* The numbers of a line's labels, each once; *others: how many are no class. */
+/* Writes the numbers of a line's labels, each once and at most `room`; *count is how many there
+ * are, *others how many labels are no class. */
 static pfd_status number_labels(const manifest *self, const pfd_manifest_line *line,
                                 pfd_scratch *scratch, int64_t *numbers, int64_t room,
                                 int64_t *count, int64_t *others, pfd_error *err)
@@ -312,7 +301,8 @@ static pfd_status number_labels(const manifest *self, const pfd_manifest_line *l
         int64_t size, known = 0;
         const char *name = manifest_label(self->host, &text, scratch, &size);
         if (!name) return manifest_fail_memory(self->host, err);
-        int64_t number = class_names_find(&self->classes, name, size);
+        const class_names *classes = &self->classes;
+        int64_t number = classes->room > 0 ? classes->slots[slot_of(classes, name, size)] : -1;
         while (known < *count && known < room && numbers[known] != number) known++;
         if (number < 0) ++*others;
         else if (known == *count || known == room) {
@@ -323,20 +313,7 @@ static pfd_status number_labels(const manifest *self, const pfd_manifest_line *l
     return PFD_OK;
 }
 
-static pfd_status keep(manifest *self, int64_t number, pfd_error *err)
-{
-    if (self->size == self->capacity) {
-        int64_t capacity = self->capacity > 0 ? 2 * self->capacity : 1024;
-        int64_t *grown = realloc(self->kept, (size_t)capacity * sizeof *grown);
-        if (!grown) return manifest_fail_memory(self->host, err);
-        self->kept = grown;
-        self->capacity = capacity;
-    }
-    self->kept[self->size++] = number;
-    return PFD_OK;
-}
-
-/* Notes up to some usages of lines that are not wanted, for a message. */
+/* Up to four usages of lines that are not wanted, for a message. */
 typedef struct other_usages {
     char text[200];
     int32_t count;
@@ -367,12 +344,14 @@ static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch 
         self->lines.methods->describe(self->lines.self, record, err);
         return PFD_CORRUPT_DATA;
     }
-    if (!is_usage(&line.usage, self->attrs->usage)) {
+    const char *wanted = self->attrs->usage; /* compared without regard to case, as in MindData */
+    if (*wanted && !pfd_json_equals_folded(&line.usage, wanted)) {
         note_usage(usages, &line.usage);
         return PFD_OK;
     }
     PFD_TRY(number_labels(self, &line, scratch, NULL, 0, &count, &others, err));
-    return count > 0 || others == 0 ? keep(self, record->ordinal, err) : PFD_OK;
+    if (count > 0 || others == 0) self->kept[self->size++] = record->ordinal;
+    return PFD_OK;
 }
 
 static pfd_status fail_empty(const manifest *self, const other_usages *usages, pfd_error *err)
@@ -391,6 +370,8 @@ static pfd_status look_at_all(manifest *self, const pfd_open_args *args, pfd_scr
     int64_t total = lines->methods->size(lines->self);
     int64_t numbers[lines_at_once];
     pfd_record records[lines_at_once];
+    self->kept = malloc((size_t)total * sizeof *self->kept + 1);
+    if (!self->kept) return manifest_fail_memory(self->host, err);
     for (int64_t begin = 0; begin < total; begin += lines_at_once) {
         int64_t n = total - begin < lines_at_once ? total - begin : lines_at_once;
         if (args->host->is_cancelled(args->scratch))
@@ -407,7 +388,7 @@ static pfd_status look_at_all(manifest *self, const pfd_open_args *args, pfd_scr
 static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_error *err)
 {
     other_usages usages = {.count = 0};
-    pfd_scratch *scratch = pfd_scratch_create(); /* reset now and then */
+    pfd_scratch *scratch = pfd_scratch_create(); /* emptied for each group of lines */
     if (!scratch) return manifest_fail_memory(args->host, err);
     pfd_scratch_inherit_bounds(scratch, args->scratch);
     pfd_status status = look_at_all(self, args, scratch, &usages, err);
@@ -417,7 +398,7 @@ static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_er
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The path of a record's image. */
+/* Writes the path of a record's image. */
 static pfd_status path_of(const manifest *self, const pfd_json_text *source, int64_t row,
                           char path[PATH_MAX], pfd_error *err)
 {
@@ -442,17 +423,11 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row,
     PFD_TRY(path_of(self, &line->source, row, path, err));
     const pfd_whole_file file = {self->folders[of], path, path, self->files[of]};
     PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
-    args->outputs[0]->rows[row] =
-        (pfd_ragged_row){.data = image.data, .num_elements = image.size};
+    pfd_set_row(args, 0, row, image.data, image.size);
     return PFD_OK;
 }
 
-static int64_t label_of(const manifest *self, int64_t number)
-{
-    return pfd_class_number(&self->attrs->class_numbers, number);
-}
-
-/* The only label of a line. */
+/* Writes the only label of a line. */
 static pfd_status write_label(const pfd_compute_args *args, int64_t row,
                               const pfd_manifest_line *line, pfd_error *err)
 {
@@ -467,7 +442,7 @@ static pfd_status write_label(const pfd_compute_args *args, int64_t row,
     if (count == 0)
         return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
                                     "the line has no label: its annotation has no name");
-    *label = label_of(self, number);
+    *label = pfd_class_number(&self->attrs->class_numbers, number);
     return PFD_OK;
 }
 
@@ -479,8 +454,9 @@ static pfd_status write_labels(const pfd_compute_args *args, int64_t row,
     int64_t *labels = args->host->alloc(args->scratch, room * (int64_t)sizeof *labels);
     if (!labels) return manifest_fail_memory(args->host, err);
     PFD_TRY(number_labels(self, line, args->scratch, labels, room, &count, &others, err));
-    for (int64_t i = 0; i < count; i++) labels[i] = label_of(self, labels[i]);
-    args->outputs[1]->rows[row] = (pfd_ragged_row){.data = labels, .num_elements = count};
+    for (int64_t i = 0; i < count; i++)
+        labels[i] = pfd_class_number(&self->attrs->class_numbers, labels[i]);
+    pfd_set_row(args, 1, row, labels, count);
     return PFD_OK;
 }
 
@@ -536,7 +512,7 @@ static pfd_status open_lines(manifest *self, const pfd_open_args *args, pfd_erro
     PFD_TRY(pfd_text_check(args, 0, 0, err));
     PFD_TRY(args->host->open_lines(args, &self->lines, err));
     pfd_status status = pfd_source_wrap_open(&wrap, &self->lines, err);
-    if (status != PFD_OK) self->lines.methods = NULL; /* it is closed */
+    if (status != PFD_OK) self->lines.methods = NULL; /* the wrapper has closed them */
     return status;
 }
 
@@ -573,6 +549,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
+
 static const pfd_attr attr_table[] = {
     PFD_STRING_ATTR(manifest_attrs, usage, "train",
                     "Which lines are records: those with this usage, in upper or lower case; empty "
@@ -587,9 +564,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port outputs[] = {
-    {"image", "The bytes of each image, uint8 (None,), as they lie there: a decoder follows."},
-    {"label", "The number of the line's label, int64; with multi_label all of them, int64 (None,), "
-              "each once."},
+    {"image", "The bytes of each image file, uint8 (None,), unchanged: a decoder follows."},
+    {"label", "The number of the line's label, int64; with multi_label the numbers of all its "
+              "labels, each once, int64 (None,)."},
 };
 
 const pfd_op pfd_op_manifest_reader = {
@@ -598,10 +575,9 @@ const pfd_op pfd_op_manifest_reader = {
     .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
            "A manifest has a JSON object a line, with source (the path of an image), usage and "
            "annotation (a list of objects with a name, the label). Paths are relative to the "
-           "manifest's folder. "
-           "All lines are checked when the reader opens; an image is opened, read and closed when "
-           "its record is needed, and one that is missing, empty or cannot be read is a damaged "
-           "record, as is a line without label.",
+           "manifest's folder. All lines are checked when the reader opens; an image is opened, "
+           "read and closed when its record is needed, and one that is missing, empty or cannot be "
+           "read is a damaged record, as is a line without label.",
     PFD_OP_ATTRS(manifest_attrs, attr_table),
-    .propose = manifest_infer_classes,
+    .propose = propose,
 };

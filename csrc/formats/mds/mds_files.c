@@ -1,8 +1,9 @@
-/* The columns of MDS shards, the index.json that lists shards, and the files that it means. */
+/* Parses the columns of MDS shards and the index.json that lists shards, and finds their files. */
 #include "formats/mds/mds_files.h"
 
 #include "core/convert.h"
 #include "files/codecs.h"
+#include "files/file_names.h"
 #include "files/file_read.h"
 
 #include <inttypes.h>
@@ -12,10 +13,9 @@
 
 /* ---- Columns: names, encodings and sizes in JSON --------------------------------------------- */
 
-/* No dataset has more columns: the sizes alone would take 256 KB of each sample. */
+/* No data set has more columns: the sizes alone would take 256 KB of each sample. */
 enum { MOST_COLUMNS = 65536 };
 
-/* ---- Encodings ------------------------------------------------------------------------------- */
 typedef struct known {
     const char *name;
     int32_t kind, dtype;
@@ -101,7 +101,8 @@ static int32_t parse_encoding(pfd_mds_column *column, int64_t *size)
     return 1;
 }
 
-/* ---- The three arrays ------------------------------------------------------------------------ */
+/* Counts the elements of an array, and the bytes of their texts unless text_bytes is NULL; -1: the
+ * array is malformed. */
 static int64_t count(pfd_json json, int64_t *text_bytes)
 {
     pfd_json_text text;
@@ -253,8 +254,8 @@ static void remember(pfd_json *json, pfd_json *place)
     pfd_json_skip(json);
 }
 
-/* Parses a member that both an index and the JSON in a shard have.  Returns 0 if it is another
- * one. */
+/* Parses a member that both an index and the JSON in a shard have.  Returns 0 for any
+ * other member. */
 static int32_t parse_common(pfd_json *json, const pfd_json_text *key, pfd_mds_arrays *columns)
 {
     if (pfd_json_equals(key, "column_names")) remember(json, &columns->names);
@@ -357,7 +358,8 @@ int32_t pfd_mds_is_index(const char *path)
     return size >= 5 && strcmp(path + size - 5, ".json") == 0;
 }
 
-/* Returns the opened file with this path, which is probably file *hint.  NULL: there is none. */
+/* Returns the opened file with this path, searched for from file *hint on; *hint becomes the next
+ * file.  NULL: there is none. */
 static const pfd_file *find_file(const pfd_open_args *args, const char *path, int64_t *hint)
 {
     for (int64_t i = 0; i < args->num_files; i++) {
@@ -369,7 +371,7 @@ static const pfd_file *find_file(const pfd_open_args *args, const char *path, in
     return NULL;
 }
 
-/* *file is NULL if it was not opened. */
+/* Finds the file that an index lists by this name; *file is NULL if it was not opened. */
 static pfd_status find_named(const pfd_open_args *args, const char *index,
                              const pfd_json_text *name, int64_t *hint, const pfd_file **file,
                              pfd_error *err)
@@ -412,9 +414,9 @@ pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
         (const char *)raw->data);
 }
 
-/* ---- Before they are opened ------------------------------------------------------------------ */
+/* ---- Before the files are opened ------------------------------------------------------------- */
 
-/* Whether the user gave this path too, probably as path *hint. */
+/* Whether the user gave this path too, searched for from path *hint on. */
 static int32_t is_named(const pfd_companion_args *args, const char *path, int64_t *hint)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
@@ -426,42 +428,20 @@ static int32_t is_named(const pfd_companion_args *args, const char *path, int64_
     return 0;
 }
 
-/* The paths of the shards of one index, in order. */
-typedef struct shard_paths {
-    const char *index;
-    char **paths;
-    int64_t count, room;
-} shard_paths;
-
-static pfd_status remember_path(const pfd_host *host, shard_paths *all, char *path, pfd_error *err)
+/* Adds a shard of an index, unless the user gave its path too; `all` gets its path. */
+static pfd_status add_companion(const pfd_companion_args *args, const char *index,
+                                pfd_path_list *all, const pfd_mds_shard *named, int64_t *hint,
+                                pfd_error *err)
 {
-    if (all->count == all->room) {
-        int64_t room = all->room ? 2 * all->room : 64;
-        char **grown = realloc(all->paths, (size_t)room * sizeof *grown);
-        if (!grown) {
-            free(path);
-            return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of shards");
-        }
-        all->paths = grown;
-        all->room = room;
-    }
-    all->paths[all->count++] = path;
-    return PFD_OK;
-}
-
-/* Adds a shard, unless the user gave its path too. */
-static pfd_status add_companion(const pfd_companion_args *args, shard_paths *all,
-                                const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
-{
-    char *path = named_path(args->host, all->index, &named->raw_name, err);
+    char *path = named_path(args->host, index, &named->raw_name, err);
     if (path && !pfd_file_is_there(path) && named->zip_name.size > 0) {
         free(path);
-        path = named_path(args->host, all->index, &named->zip_name, err);
+        path = named_path(args->host, index, &named->zip_name, err);
     }
     if (!path) return err->status;
-    PFD_TRY(remember_path(args->host, all, path, err));
+    PFD_TRY(pfd_path_list_take(all, path, err));
     if (!pfd_file_is_there(path))
-        return args->host->fail(err, PFD_IO, "%s lists a shard that does not exist: %s", all->index,
+        return args->host->fail(err, PFD_IO, "%s lists a shard that does not exist: %s", index,
                                 path);
     return is_named(args, path, hint) ? PFD_OK : args->add(args->list, path, err);
 }
@@ -473,21 +453,22 @@ static int compare_paths(const void *left, const void *right)
     return order ? order : (*a > *b) - (*a < *b);
 }
 
-/* A shard that is listed twice would be read twice. */
-static pfd_status check_paths(const pfd_host *host, const shard_paths *all, pfd_error *err)
+/* Fails if an index lists a shard twice: it would be read twice. */
+static pfd_status check_paths(const pfd_host *host, const char *index, const pfd_path_list *all,
+                              pfd_error *err)
 {
-    char ***sorted = malloc((size_t)all->count * sizeof *sorted + 1);
+    char ***sorted = malloc((size_t)all->size * sizeof *sorted + 1);
     if (!sorted) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of shards");
-    for (int64_t i = 0; i < all->count; i++) sorted[i] = all->paths + i;
-    qsort(sorted, (size_t)all->count, sizeof *sorted, compare_paths);
+    for (int64_t i = 0; i < all->size; i++) sorted[i] = all->paths + i;
+    qsort(sorted, (size_t)all->size, sizeof *sorted, compare_paths);
     pfd_status status = PFD_OK;
-    for (int64_t i = 1; i < all->count && status == PFD_OK; i++)
+    for (int64_t i = 1; i < all->size && status == PFD_OK; i++)
         if (strcmp(*sorted[i - 1], *sorted[i]) == 0)
             status = host->fail(err, PFD_CORRUPT_DATA,
                                 "%s lists the shard %s twice, as entries %" PRId64 " and %" PRId64
                                 " of its shards, counted from 0; its samples would be read twice: "
                                 "remove one of the entries",
-                                all->index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
+                                index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
                                 (int64_t)(sorted[i] - all->paths));
     free(sorted);
     return status;
@@ -499,25 +480,23 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
     int64_t size, file_size, hint = 0;
     pfd_mds_index index;
     pfd_mds_shard named;
-    shard_paths all = {.index = path};
-    PFD_TRY(
-        pfd_file_start_read(path, PFD_MDS_MOST_INDEX_BYTES, &text, &size, &file_size, err));
+    pfd_path_list all = {0};
+    PFD_TRY(pfd_file_start_read(path, PFD_MDS_MOST_INDEX_BYTES, &text, &size, &file_size, err));
     pfd_status status = PFD_OK;
     pfd_mds_index_begin(text, size, &index);
     while (status == PFD_OK && pfd_mds_index_next(&index, &named))
-        status = add_companion(args, &all, &named, &hint, err);
+        status = add_companion(args, path, &all, &named, &hint, err);
     if (status == PFD_OK && index.json.problem)
         status = args->host->fail(err, PFD_CORRUPT_DATA,
                                   "%s, byte %" PRId64 ": the JSON that describes the shards: %s",
                                   path, index.json.at, index.json.problem);
-    if (status == PFD_OK) status = check_paths(args->host, &all, err);
-    for (int64_t i = 0; i < all.count; i++) free(all.paths[i]);
-    free(all.paths);
+    if (status == PFD_OK) status = check_paths(args->host, path, &all, err);
+    pfd_path_list_free(&all);
     free(text);
     return status;
 }
 
-/* Replaces a folder by the index.json in it. */
+/* Replaces a folder by the index.json in it, if there is one, and adds its shards. */
 static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_error *err)
 {
     char *path = NULL;
@@ -536,10 +515,8 @@ pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
         const char *path = args->paths[i];
-        pfd_status status = PFD_OK;
-        if (!pfd_file_is_there(path)) status = add_folder(args, i, err);
-        else if (pfd_mds_is_index(path)) status = add_shards_of(args, path, err);
-        if (status != PFD_OK) return status;
+        if (!pfd_file_is_there(path)) PFD_TRY(add_folder(args, i, err));
+        else if (pfd_mds_is_index(path)) PFD_TRY(add_shards_of(args, path, err));
     }
     return PFD_OK;
 }

@@ -11,8 +11,8 @@
 
 /* ---- Columns, as the JSON of shards describes them ------------------------------------------- */
 
-/* column_names, column_encodings and column_sizes are three arrays of the same length.  A size is
- * null if it varies; each sample then begins with the size.  A size of 0 is a fixed one. */
+/* column_names, column_encodings and column_sizes are three arrays of the same length.  The size of
+ * a column is null if it varies; each sample then begins with the size.  A size of 0 is fixed. */
 
 /* The meaning of a column's bytes. */
 #define PFD_MDS_BYTES 1  /* bytes, str, json, images, lists of them */
@@ -58,7 +58,7 @@ int32_t pfd_mds_columns_equal(const pfd_mds_columns *a, const pfd_mds_columns *b
 typedef struct pfd_mds_shard {
     pfd_json_text raw_name;              /* of the plain shard */
     pfd_json_text zip_name, compression; /* of the compressed one; size 0: there is none */
-    int64_t raw_bytes, zip_bytes;                  /* of the files */
+    int64_t raw_bytes, zip_bytes;        /* of the files */
     int64_t samples;
     pfd_mds_arrays columns;
 } pfd_mds_shard;
@@ -83,15 +83,15 @@ int32_t pfd_mds_config(const uint8_t *text, int64_t size, pfd_mds_arrays *column
 
 #define PFD_MDS_MOST_INDEX_BYTES (1ll << 30)
 
-/* Whether a path is that of an index.json, which may have another name. */
+/* Whether a path is that of an index: its name ends with .json. */
 int32_t pfd_mds_is_index(const char *path);
 
 /* companions() of the op: adds the shards of each index, except those that the user gave too.  A
  * folder means the index.json in it. */
 pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err);
 
-/* Finds the opened file of a shard of an index, which is probably file *hint, and how it is
- * compressed (PFD_COMPRESSION_*). */
+/* Finds the opened file of a shard of an index, searched for from file *hint on, and how it is
+ * compressed (PFD_COMPRESSION_*).  *hint becomes the next file. */
 pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
                               const pfd_mds_shard *named, int64_t *hint, const pfd_file **file,
                               int32_t *compression, pfd_error *err);

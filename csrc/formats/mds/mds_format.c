@@ -1,20 +1,13 @@
 /* The format of MosaicML's MDS data sets: an index.json, and shards. */
 #include "core/bytes.h"
-#include "pyflowdata/op.h"
-
-#include <string.h>
+#include "parse/first_bytes.h"
 
 enum { word = 4, most_samples = 1 << 28 };
 
-static int32_t has(const pfd_probe_args *args, const char *text)
-{
-    return memmem(args->data, (size_t)args->size, text, strlen(text)) != NULL;
-}
-
 static int32_t is_index(const pfd_probe_args *args)
 {
-    return args->size > 0 && args->data[0] == '{' && has(args, "\"shards\"") &&
-           has(args, "\"format\"") && has(args, "mds");
+    return args->size > 0 && args->data[0] == '{' && pfd_probe_finds(args, "\"shards\"") &&
+           pfd_probe_finds(args, "\"format\"") && pfd_probe_finds(args, "mds");
 }
 
 /* Whether the `n` offsets in the probed bytes rise; *last is the last one.  In a shard they do,

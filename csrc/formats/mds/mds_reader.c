@@ -1,9 +1,9 @@
 /* MDSReader: samples of MDS shards, the format of Mosaic's streaming datasets.
  *
- * A shard is a count (uint32), offsets of the samples and of the end (uint32), a JSON text that
- * describes the columns, and the samples.  index.json in the same folder lists the shards and
- * repeats the description of each.  A shard may be compressed as a whole: then the source is a
- * stream that decompresses one shard after the other. */
+ * A shard is the number of samples, an offset for each sample and one for the end (all uint32), a
+ * JSON text that describes the columns, and the samples.  index.json in the same folder lists the
+ * shards and repeats the description of each.  A shard may be compressed as a whole: then the
+ * source is a stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/op_parts.h"
@@ -25,11 +25,9 @@
 
 /* ---- Shards ---------------------------------------------------------------------------------- */
 
-/* A shard is the number of samples, an offset for each and one for the end (all uint32), a JSON
- * text, and the samples.  It is read from its file, or is decompressed in memory. */
-
 #define MDS_WORD ((int64_t)sizeof(uint32_t))
 
+/* The bytes of a shard: in its file, or decompressed in memory. */
 typedef struct mds_bytes {
     const pfd_file *file;
     const uint8_t *inflated; /* all decompressed bytes; NULL: read from the file */
@@ -37,7 +35,6 @@ typedef struct mds_bytes {
     int64_t samples;
 } mds_bytes;
 
-/* Reads bytes of the file, or of the decompressed shard. */
 static pfd_status read_part(const pfd_host *host, const mds_bytes *from, int64_t offset,
                             int64_t size, pfd_scratch *scratch, const uint8_t **data,
                             pfd_error *err)
@@ -196,8 +193,8 @@ static pfd_status mds_read_index(const pfd_host *host, const pfd_file *file, pfd
 
 /* ---- Columns of a data set, where the user left them out ------------------------------------- */
 
-/* Makes a field of a column. Encodings that have no dtype here are read as bytes. So is the text of
- * a Decimal, because a float64 may not hold all of its digits. */
+/* Makes a field of a column.  A column whose encoding has no dtype is read as bytes.  So is the
+ * text of a Decimal, because a float64 may not hold all of its digits. */
 static pfd_status infer_column(const pfd_host *host, const pfd_file *file,
                                const pfd_mds_column *column, pfd_inferred_field *out,
                                pfd_error *err)
@@ -271,7 +268,8 @@ static pfd_status infer_from_shard(const pfd_propose_args *args, const pfd_file 
     return infer_columns(args, file, begin, &arrays, err);
 }
 
-/* The first shard states the columns; if there is an index, the shard's entry in it does. */
+/* Infers the columns of the first shard: from its entry in the index, or without one from the
+ * shard. */
 static pfd_status mds_infer(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file = NULL;
@@ -300,7 +298,6 @@ typedef struct mds_choice {
     int64_t column, output;
 } mds_choice;
 
-/* ---- Choosing columns ------------------------------------------------------------------------ */
 typedef struct chooser {
     const pfd_host *host;
     const char *attr;
@@ -326,7 +323,7 @@ static const pfd_mds_column *find_column(const pfd_mds_columns *columns, const p
     return NULL;
 }
 
-/* The message ends with how to write the field instead, "write 'label:int64'". */
+/* The message ends with what to write instead of the field: "write 'label:int64'". */
 static pfd_status fail_type(const chooser *c, const char *instead, pfd_error *err)
 {
     char type[256];
@@ -592,6 +589,7 @@ static pfd_status read_value(const value *v, pfd_field_part *part, pfd_error *er
 }
 
 /* ---- All columns of a sample ----------------------------------------------------------------- */
+
 static pfd_status fail_size(const pfd_host *host, int64_t needed, int64_t size, pfd_error *err)
 {
     return host->fail_row(err, 0, needed < size ? needed : size, PFD_CORRUPT_DATA,
@@ -606,7 +604,7 @@ static pfd_status mds_sample_parts(const pfd_host *host, const pfd_mds_columns *
                                    const uint8_t *sample, int64_t size, pfd_field_part *parts,
                                    pfd_error *err)
 {
-    int64_t at = 0, head = 0, k = 0; /* `at`: in the sizes; `head`: of the next column's bytes */
+    int64_t at = 0, head = 0, k = 0; /* `at` is in the sizes, `head` in the bytes of columns */
     for (int64_t i = 0; i < columns->size; i++) head += columns->list[i].size < 0 ? 4 : 0;
     if (head > size) return fail_size(host, head, size, err);
     for (int64_t i = 0; i < columns->size; i++) {
@@ -656,7 +654,7 @@ typedef struct mds {
     int64_t shards_capacity;
     layout *layouts;
     int32_t is_stream;
-    /* Of a stream: */
+    /* For a stream: */
     int64_t position, loaded; /* next record; number of the shard in `inflated`, -1: none */
     pfd_inflated inflated;
     int64_t damaged;  /* the last shard that could not be decompressed, -1: none */
@@ -684,8 +682,6 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the shards of an MDS dataset");
 }
 
-/* ---- Records --------------------------------------------------------------------------------- */
-
 /* Makes record `ordinal`: the bytes of its sample.  If the offsets of the sample are wrong, the
  * record is these offsets: compute() recognises that by the place, which no sample can have. */
 static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
@@ -698,11 +694,8 @@ static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
 }
 
 /* ---- The source, where no shard is compressed ------------------------------------------------ */
-static int64_t num_records(void *source)
-{
-    const mds *self = source;
-    return pfd_shard_table_records(&self->table);
-}
+
+PFD_SOURCE_NUMBER(num_records, mds, table.num_records)
 
 /* In shuffled order an offset and its sample are not in the cache: both are prefetched. */
 static void prefetch(const mds *self, const int64_t *ordinals, int64_t i, int64_t n)
@@ -762,7 +755,8 @@ static const pfd_source_methods random_access = {
     .places = places,
 };
 
-/* ---- The source, where one is ---------------------------------------------------------------- */
+/* ---- The source, where a shard is compressed ------------------------------------------------- */
+
 static pfd_status inflate_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {
     shard *from = &self->shards[number];
@@ -802,7 +796,7 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
 {
     mds *self = source;
     *n = 0;
-    if (self->position >= pfd_shard_table_records(&self->table)) return PFD_END;
+    if (self->position >= self->table.num_records) return PFD_END;
     int64_t number = pfd_shard_of(&self->table, self->position);
     const shard *from = &self->shards[number];
     if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
@@ -832,6 +826,7 @@ static const pfd_source_methods stream = {
 };
 
 /* ---- Opening shards -------------------------------------------------------------------------- */
+
 /* Finds or adds the layout with these columns, and takes ownership of them. */
 static pfd_status add_layout(mds *self, pfd_mds_columns *columns, int64_t *number, pfd_error *err)
 {
@@ -893,7 +888,6 @@ static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scrat
     return add_shard(self, &added, err);
 }
 
-/* ---- Opening index.json ---------------------------------------------------------------------- */
 static pfd_status add_named_shard(mds *self, const pfd_open_args *args, const pfd_file *index,
                                   const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
 {
@@ -955,6 +949,7 @@ static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const mds_attrs *attrs = args->attrs;
@@ -976,16 +971,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                                                      self->specs, self->types, err)
                             : fail_memory(args->host, err);
     if (status == PFD_OK) status = open_all(self, args, err);
-    if (status != PFD_OK) {
-        close_mds(self);
-        return status;
-    }
-    out->methods = self->is_stream ? &stream : &random_access;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, self->is_stream ? &stream : &random_access, self, out);
 }
 
-/* Writes one sample. The columns are those of its shard. */
 static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_part *parts,
                                pfd_error *err)
 {
@@ -1030,11 +1018,11 @@ const pfd_op pfd_op_mds_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "MDSReader",
     .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Give the dataset's folder, "
-           "its index.json, or single shards. "
-           "Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their type in "
-           "the field; bytes, str, json, jpeg, png and all others are ragged uint8, unchanged. "
-           "Pickles are not loaded. Plain shards are read in any order; if a shard is compressed "
-           "(zstd, gz), the dataset is a stream that decompresses one shard after the other.",
+           "its index.json, or single shards. Numbers (int, int8 ... float64, str_int, str_float) "
+           "and ndarrays need their type in the field; bytes, str, json, jpeg, png and all others "
+           "are ragged uint8, unchanged. Pickles are not loaded. Plain shards are read in any "
+           "order; if a shard is compressed (zstd, gz), the dataset is a stream that decompresses "
+           "one shard after the other.",
     PFD_OP_ATTRS(mds_attrs, attrs),
     .outputs_attr = "columns",
     .companions = pfd_mds_add_shards,

@@ -1,5 +1,5 @@
-/* GPTReader: reads windows of seq_length + 1 tokens, to train language models; in our own order,
- * or in Megatron-LM's, whose numbers and indexes are made here. */
+/* GPTReader: reads windows of seq_length + 1 tokens, to train language models, in their order in
+ * the files, or in Megatron-LM's order, whose indexes it makes. */
 #include "core/op_parts.h"
 #include "core/scratch.h"
 #include "formats/megatron/token_files.h"
@@ -14,7 +14,7 @@
 
 /* ---- The Mersenne Twister as NumPy's RandomState uses it ------------------------------------- */
 
-/* It only reproduces orders of other programs; everything else uses core/random.h. */
+/* Only Megatron-LM's order uses these numbers; everything else uses core/random.h. */
 
 typedef struct mt19937 {
     uint32_t key[624];
@@ -23,7 +23,7 @@ typedef struct mt19937 {
 
 enum { STATE = 624, SHIFT = 397 };
 
-/* Does what RandomState(seed) does. */
+/* As RandomState(seed). */
 static void mt19937_seed(mt19937 *state, uint32_t seed)
 {
     for (uint32_t i = 0; i < STATE; i++) {
@@ -59,9 +59,9 @@ static uint32_t next_number(mt19937 *state)
     return y ^ (y >> 18);
 }
 
-/* Draws a number from [0, most], uniformly: it draws as many bits as `most` has until they are
- * not above `most`.  Like NumPy it uses two words only if one is too few; the first is the upper
- * one. */
+/* Draws a number from [0, most], uniformly: it draws as many bits as `most` has until they are not
+ * above `most`.  Like NumPy it takes two words, the upper one first, only if `most` does not fit
+ * into one. */
 static uint64_t draw(mt19937 *state, uint64_t most)
 {
     uint64_t mask = UINT64_MAX >> __builtin_clzll(most | 1), value;
@@ -73,28 +73,23 @@ static uint64_t draw(mt19937 *state, uint64_t most)
     return value;
 }
 
-#define SHUFFLE(type)                                                                              \
-    for (int64_t i = n - 1; i > 0; i--) {                                                          \
-        uint64_t j = draw(state, (uint64_t)i);                                                     \
-        type kept = values[j];                                                                     \
-        values[j] = values[i];                                                                     \
-        values[i] = kept;                                                                          \
+/* As RandomState.shuffle() of an array of one dimension. */
+#define SHUFFLE(name, type)                                                                        \
+    static void name(mt19937 *state, type *values, int64_t n)                                      \
+    {                                                                                              \
+        for (int64_t i = n - 1; i > 0; i--) {                                                      \
+            uint64_t j = draw(state, (uint64_t)i);                                                 \
+            type kept = values[j];                                                                 \
+            values[j] = values[i];                                                                 \
+            values[i] = kept;                                                                      \
+        }                                                                                          \
     }
-
-/* Does what RandomState.shuffle() does with an array of one dimension. */
-static void mt19937_shuffle32(mt19937 *state, uint32_t *values, int64_t n)
-{
-    SHUFFLE(uint32_t)
-}
-
-static void mt19937_shuffle64(mt19937 *state, int64_t *values, int64_t n)
-{
-    SHUFFLE(int64_t)
-}
+SHUFFLE(mt19937_shuffle32, uint32_t)
+SHUFFLE(mt19937_shuffle64, int64_t)
 
 /* ---- Megatron-LM's order: that of its GPTDataset, bit for bit -------------------------------- */
 
-/* Sequences (here "documents" in Megatron's terms) are repeated for as many epochs as the
+/* Sequences, which Megatron-LM calls documents, are repeated for as many epochs as the
  * samples need, and shuffled.  Their tokens, one after the other, are cut into samples of
  * seq_length tokens plus the first token of the next sample.  Then the samples are shuffled.
  * Opening makes all three indexes and keeps them in memory: 4 bytes per sequence and epoch, 16
@@ -105,28 +100,28 @@ static void mt19937_shuffle64(mt19937 *state, int64_t *values, int64_t n)
 
 typedef struct megatron_request {
     int64_t seq_length;
-    int64_t num_samples; /* the least number; 0: one epoch */
+    int64_t num_samples; /* at least; 0: those of one epoch */
     int64_t seed;
-    pfd_list_float64 split; /* weights of the parts; empty: one part, which is all */
-    int64_t split_index;    /* of the part */
+    pfd_list_float64 split; /* weights of the parts; empty: one part with all sequences */
+    int64_t split_index;    /* of the part to read */
 } megatron_request;
 
 typedef struct megatron_order {
     int64_t num_samples;
-    int64_t num_sequences; /* of the sequences, with their repeats */
+    int64_t num_sequences; /* with their repeats */
     uint32_t *sequences;   /* their numbers in all files */
-    int64_t *begins;       /* of each sample: the place in `sequences` of its first token */
-    int32_t *offsets;      /* of each sample: the tokens before the first one in that sequence */
+    int64_t *begins;       /* for each sample, the place in `sequences` of its first token */
+    int32_t *offsets;      /* for each sample, the tokens of that sequence before its first one */
     uint32_t *shuffle;     /* the number of the i-th sample */
     int64_t *wide_shuffle; /* used instead of `shuffle` if 32 bits are too few */
 } megatron_order;
 
 enum { cancel_every = 1 << 20 };
 
-/* An index that is larger is a mistake in num_samples. */
+/* A larger index is a mistake in num_samples. */
 static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
 
-/* The numbers from which an order is made, besides the request. */
+/* What an order is made of. */
 typedef struct plan {
     const pfd_host *host;
     const pfd_token_files *files;
@@ -136,7 +131,7 @@ typedef struct plan {
     int64_t begin, end;      /* of the sequences of the part */
     int64_t epoch_tokens, num_epochs;
     int64_t before_last;     /* samples of all epochs except the last one */
-    int32_t last_apart;      /* the last epoch is shuffled separately */
+    int32_t last_apart;      /* 1: the last epoch is shuffled separately */
 } plan;
 
 static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
@@ -157,7 +152,8 @@ static void *alloc_index(const pfd_host *host, int64_t n, int64_t each, const ch
     return index;
 }
 
-/* ---- What there is to choose from ------------------------------------------------------------ */
+/* ---- The sequences and epochs of an order ---------------------------------------------------- */
+
 static pfd_status fail_split(const pfd_host *host, const megatron_request *request,
                              const char *what, pfd_error *err)
 {
@@ -168,8 +164,8 @@ static pfd_status fail_split(const pfd_host *host, const megatron_request *reque
                            request->split.size, request->split_index, what);
 }
 
-/* Weights become shares of 1, these are added up, and where a part ends is rounded to the nearest
- * sequence, halves to even. */
+/* As Megatron-LM: a part ends at its share of the weights and of those before it, rounded to the
+ * nearest sequence, halves to even. */
 static pfd_status choose_part(plan *p, pfd_error *err)
 {
     const megatron_request *request = p->request;
@@ -254,6 +250,7 @@ static pfd_status choose_epochs(plan *p, pfd_error *err)
 }
 
 /* ---- The three indexes ----------------------------------------------------------------------- */
+
 static pfd_status make_sequences(const plan *p, mt19937 *random, megatron_order *out,
                                  pfd_error *err)
 {
@@ -340,38 +337,27 @@ static pfd_status make_all(plan *p, megatron_order *out, pfd_error *err)
     return make_shuffle(p, &random, out, err);
 }
 
-/* accepts a zeroed one */
-static void megatron_order_close(megatron_order *order)
-{
-    free(order->sequences);
-    free(order->begins);
-    free(order->offsets);
-    free(order->shuffle);
-    free(order->wide_shuffle);
-    *order = (megatron_order){0};
-}
-
+/* *out is zeroed; the caller frees what it owns in any case. */
 static pfd_status megatron_order_open(const pfd_token_files *files, const megatron_request *request,
                                       const pfd_scratch *bounds, megatron_order *out,
                                       pfd_error *err)
 {
-    *out = (megatron_order){0};
     plan p = {.host = files->host, .files = files, .request = request, .bounds = bounds};
     p.scratch = pfd_scratch_create();
     pfd_status status = p.scratch
                             ? make_all(&p, out, err)
                             : files->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
     pfd_scratch_free(p.scratch);
-    if (status != PFD_OK) megatron_order_close(out);
     return status;
 }
 
 /* ---- Windows: a random-access source --------------------------------------------------------- */
 
-/* In our own order, window i is the tokens [i * seq_length, i * seq_length + seq_length] of all
- * files, one after the other; a shorter rest at the end is not read.  In Megatron's order, window
- * i is the i-th sample of its GPTDataset.  A record is the tokens of a window with the dtype of
- * the file.  It views the file if the tokens are contiguous.
+/* In the order of the files (order='own'), the tokens of all files are counted one after the other,
+ * and window i is [i * seq_length, i * seq_length + seq_length] of them; a shorter rest at the end
+ * is not read.  In Megatron's order, window i is the i-th sample of its GPTDataset.  A record is
+ * the tokens of a window with the dtype of the file.  It views the file if the tokens are
+ * contiguous.
  *
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    As of a pfd_source in op.h. */
@@ -379,7 +365,7 @@ static pfd_status megatron_order_open(const pfd_token_files *files, const megatr
 typedef struct windows {
     const pfd_host *host;
     pfd_token_files files;    /* owned */
-    megatron_order order;     /* owned; without samples: our own order */
+    megatron_order order;     /* owned; zeroed: the order of the files */
     int64_t num_windows;
     int64_t seq_length;
     int64_t element_bytes;    /* of a token in a file */
@@ -388,14 +374,13 @@ typedef struct windows {
 
 /* The next token of a window. */
 typedef struct cursor {
-    int64_t place;  /* our own order: the token's number in all files; Megatron's: the place of its
-                       sequence among them */
-    int64_t offset; /* Megatron's: of the token in its sequence */
+    int64_t place;  /* order of the files: the token's number in all files; Megatron's order: the
+                       place of its sequence in order.sequences */
+    int64_t offset; /* Megatron's order: of the token in its sequence */
 } cursor;
 
 PFD_SOURCE_NUMBER(num_windows, windows, num_windows)
 
-/* ---- Finding --------------------------------------------------------------------------------- */
 static cursor begin_window(const windows *self, int64_t i)
 {
     const megatron_order *order = &self->order;
@@ -434,12 +419,6 @@ static pfd_status find_piece(const windows *self, cursor *at, pfd_scratch *scrat
     }
 }
 
-static void advance(const windows *self, cursor *at, int64_t num_tokens)
-{
-    *(self->order.sequences ? &at->offset : &at->place) += num_tokens;
-}
-
-/* ---- Reading --------------------------------------------------------------------------------- */
 static pfd_status read_piece(const windows *self, const pfd_token_file *file,
                              const pfd_token_range *piece, pfd_scratch *scratch,
                              const uint8_t **data, pfd_error *err)
@@ -466,7 +445,7 @@ static pfd_status join(const windows *self, cursor at, const pfd_token_file *fil
         left -= piece.num_tokens;
         if (left == 0) return PFD_OK;
         to += piece.num_tokens * self->element_bytes;
-        advance(self, &at, piece.num_tokens);
+        *(self->order.sequences ? &at.offset : &at.place) += piece.num_tokens;
         PFD_TRY(find_piece(self, &at, scratch, &file, &piece, err));
     }
 }
@@ -494,20 +473,12 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
                      pfd_record *out, pfd_error *err)
 {
     const windows *self = source;
-    for (int64_t i = 0; i < n; i++) {
-        if (ordinals[i] < 0 || ordinals[i] >= self->num_windows)
-            return self->host->fail_row(err, i, -1, PFD_INTERNAL, "window %" PRId64 " of %" PRId64,
-                                        ordinals[i], self->num_windows);
-        pfd_status status = read_window(self, ordinals[i], scratch, &out[i], err);
-        if (status == PFD_OK) continue;
-        err->row = i;
-        return status;
-    }
+    for (int64_t i = 0; i < n; i++)
+        PFD_TRY(pfd_in_row(read_window(self, ordinals[i], scratch, &out[i], err), i, err));
     return PFD_OK;
 }
 
-/* Estimates places: instead of reading an .idx, it assumes that all sequences have the same size.
- */
+/* Estimates places without reading an .idx, as if all sequences had the same size. */
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const windows *self = source;
@@ -529,7 +500,11 @@ static void close_windows(void *source)
 {
     windows *self = source;
     pfd_token_files_close(&self->files);
-    megatron_order_close(&self->order);
+    free(self->order.sequences);
+    free(self->order.begins);
+    free(self->order.offsets);
+    free(self->order.shuffle);
+    free(self->order.wide_shuffle);
     free(self);
 }
 
@@ -543,7 +518,7 @@ static const pfd_source_methods methods = {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* Megatron's order is an order of documents, which a flat file does not have. */
+/* Fails for flat files: Megatron's order is an order of documents, which they do not have. */
 static pfd_status open_order(windows *self, const megatron_request *request,
                              const pfd_scratch *bounds, pfd_error *err)
 {
@@ -558,7 +533,7 @@ static pfd_status open_order(windows *self, const megatron_request *request,
     return PFD_OK;
 }
 
-/* `order` NULL: our own order. */
+/* `order` NULL: the order of the files. */
 static pfd_status open_all(windows *self, const pfd_open_args *args,
                            const pfd_token_options *options, const megatron_request *order,
                            pfd_error *err)
@@ -567,7 +542,7 @@ static pfd_status open_all(windows *self, const pfd_open_args *args,
     int32_t dtype = self->files.files[0].dtype;
     self->element_bytes = pfd_dtype_size(dtype);
     self->widen = pfd_widen_best(dtype, options->row_dtype);
-    if (self->files.num_tokens == 0) return PFD_OK; /* without a record, which the host reports */
+    if (self->files.num_tokens == 0) return PFD_OK; /* the host reports that there is no record */
     if (self->files.num_tokens <= self->seq_length)
         return self->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "the files have %" PRId64 " tokens together, too few for a window "
@@ -590,7 +565,7 @@ typedef struct gpt_reader {
     int32_t split_index;
 } gpt_reader;
 
-/* In the order of the attr's choices. */
+/* In the order of FILE_DTYPES. */
 static const int32_t file_dtypes[] = {0,         PFD_UINT8,  PFD_INT8,  PFD_UINT16,
                                       PFD_INT16, PFD_UINT32, PFD_INT32, PFD_INT64};
 #define FILE_DTYPES "auto|uint8|int8|uint16|int16|uint32|int32|int64"

@@ -6,16 +6,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The tokens have no header: only an .idx in the same folder identifies them. */
-static int32_t has_index(const char *path)
+/* Whether it is a .bin with an .idx in the same folder, or the other way round: only that
+ * identifies tokens, which have no header, and an index whose header is damaged. */
+static int32_t has_other_half(const char *path)
 {
-    char index[PATH_MAX];
+    char other[PATH_MAX];
     struct stat about;
     size_t length = path ? strlen(path) : 0;
-    if (length < 5 || length >= sizeof index || strcmp(path + length - 4, ".bin") != 0) return 0;
-    if (path[length - 5] == '/') return 0; /* ".bin" is the whole name */
-    (void)snprintf(index, sizeof index, "%.*s.idx", (int)(length - 4), path);
-    return stat(index, &about) == 0 && S_ISREG(about.st_mode);
+    if (length < 5 || length >= sizeof other || path[length - 5] == '/') return 0;
+    const char *suffix = path + length - 4;
+    int32_t is_tokens = !strcmp(suffix, ".bin");
+    if (!is_tokens && strcmp(suffix, ".idx") != 0) return 0;
+    (void)snprintf(other, sizeof other, "%.*s%s", (int)(length - 4), path,
+                   is_tokens ? ".idx" : ".bin");
+    return stat(other, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 static int32_t probe(const pfd_probe_args *args)
@@ -23,7 +27,8 @@ static int32_t probe(const pfd_probe_args *args)
     const uint8_t *data = args->data;
     int32_t is_index = args->size >= 9 && !memcmp(data, "MMIDIDX\0\0", 9);
     int32_t is_old_index = args->size >= 8 && !memcmp(data, "TNTIDX\0\0", 8);
-    return is_index || is_old_index || has_index(args->path) ? PFD_PROBE_CERTAIN : PFD_PROBE_NO;
+    if (is_index || is_old_index || has_other_half(args->path)) return PFD_PROBE_CERTAIN;
+    return PFD_PROBE_NO;
 }
 
 const pfd_format pfd_format_megatron = {

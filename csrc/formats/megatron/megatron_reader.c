@@ -10,8 +10,8 @@
 
 /* ---- Documents: a random-access source ------------------------------------------------------- */
 
-/* A record is the tokens of a document or sequence.  It views the file if the file has the dtype
- * of a row; otherwise the tokens are widened to that dtype.
+/* A record is the tokens of a document or sequence with the dtype of a row.  It views the file if
+ * the file has this dtype; otherwise the tokens are widened.
  *
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    As of a pfd_source in op.h. */
@@ -20,7 +20,7 @@ typedef struct documents {
     const pfd_host *host;
     pfd_token_files files; /* owned */
     int32_t dtype;         /* of a row */
-    int32_t by_document;   /* else by sequence */
+    int32_t by_document;   /* 1: a record is a document; 0: a sequence */
     int64_t element_bytes; /* of a row */
 } documents;
 
@@ -54,7 +54,7 @@ static pfd_status find_span(const documents *self, int64_t ordinal, pfd_scratch 
     return PFD_OK;
 }
 
-/* Finds where sequence i begins; for the number after the last one, the end of the file. */
+/* Finds where sequence i begins; if i is the number of sequences, where the file ends. */
 static pfd_status find_begin(const pfd_token_file *file, int64_t i, pfd_scratch *scratch,
                              int64_t *out, pfd_error *err)
 {
@@ -172,15 +172,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
                      pfd_record *out, pfd_error *err)
 {
     const documents *self = source;
-    for (int64_t i = 0; i < n; i++) {
-        if (ordinals[i] < 0 || ordinals[i] >= num_records(source))
-            return self->host->fail_row(err, i, -1, PFD_INTERNAL, "record %" PRId64 " of %" PRId64,
-                                        ordinals[i], num_records(source));
-        pfd_status status = read_record(self, ordinals[i], scratch, &out[i], err);
-        if (status == PFD_OK) continue;
-        err->row = i;
-        return status;
-    }
+    for (int64_t i = 0; i < n; i++)
+        PFD_TRY(pfd_in_row(read_record(self, ordinals[i], scratch, &out[i], err), i, err));
     return PFD_OK;
 }
 
@@ -257,7 +250,7 @@ static int32_t is_index(const char *path)
     return size >= 4 && !strcmp(path + size - 4, ".idx");
 }
 
-/* open() reports a missing .idx. */
+/* Infers the dtype from the first .idx.  open() reports a missing one. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
@@ -274,7 +267,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Copies: at() has converted the tokens to the dtype of the rows. */
+/* at() has converted the tokens to the dtype of the rows. */
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
@@ -287,7 +280,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
                                         "%" PRId64 " bytes are not a whole number of tokens of "
                                         "%" PRId64,
                                         record->size, bytes);
-        out->rows[i] = (pfd_ragged_row){.data = record->data, .num_elements = record->size / bytes};
+        pfd_set_row(args, 0, i, record->data, record->size / bytes);
     }
     return PFD_OK;
 }

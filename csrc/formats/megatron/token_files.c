@@ -1,10 +1,11 @@
-/* Pairs of .bin and .idx, and flat files of tokens. The header of an .idx is compared with the
- * size of the file, its entries are checked once; then they are loaded from the mapped or read
- * file. */
+/* Opens pairs of .bin and .idx, and flat files of tokens.  Opening compares the header of an .idx
+ * with the size of the file and checks its entries; then entries are loaded from the file. */
 #include "formats/megatron/token_files.h"
 
 #include "core/bytes.h"
 #include "core/scratch.h"
+#include "core/search.h"
+#include "core/system_calls.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
@@ -12,6 +13,7 @@
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,6 @@ static const char LEGACY[LEGACY_MAGIC] = "TNTIDX\0";
     "write the tokens again with Megatron-LM's tools/preprocess_data.py or its "                   \
     "IndexedDatasetBuilder"
 
-/* ---- Dtypes ---------------------------------------------------------------------------------- */
 static pfd_status fail_dtype(const pfd_host *host, const pfd_file *idx, int64_t byte, uint64_t code,
                              pfd_error *err)
 {
@@ -64,17 +65,15 @@ static pfd_status set_dtype(const pfd_file *idx, int64_t byte, uint64_t code,
     return out->dtype ? PFD_OK : fail_dtype(out->host, idx, byte, code, err);
 }
 
-/* ---- Counts ---------------------------------------------------------------------------------- */
-
-/* Checks a count against the size of the file. After that it is below 2^58. */
+/* Checks a count of entries against the size of the file, so that sums of their bytes do not
+ * overflow. */
 static pfd_status check_count(const pfd_host *host, const pfd_file *idx, int64_t byte,
                               uint64_t count, int64_t each, const char *what, pfd_error *err)
 {
     if (count <= (uint64_t)(idx->size / each)) return PFD_OK;
     return host->fail_file(err, idx, byte, PFD_CORRUPT_DATA,
                            "the header counts %" PRIu64 " %s, of %" PRId64
-                           " bytes each, but the file "
-                           "has %" PRId64 " bytes; is it truncated?",
+                           " bytes each, but the file has %" PRId64 " bytes; is it truncated?",
                            count, what, each, idx->size);
 }
 
@@ -107,6 +106,7 @@ static pfd_status check_version(const pfd_host *host, const pfd_file *idx, int64
 }
 
 /* ---- The two versions ------------------------------------------------------------------------ */
+
 static pfd_status read_current(const pfd_file *idx, pfd_scratch *scratch, pfd_megatron_index *out,
                                pfd_error *err)
 {
@@ -169,8 +169,7 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
     if (fields[2] != (uint64_t)out->element_bytes)
         return out->host->fail_file(err, idx, 24, PFD_CORRUPT_DATA,
                                     "a token has %" PRIu64
-                                    " bytes, but a number of its dtype, %s, has "
-                                    "%" PRId64,
+                                    " bytes, but a number of its dtype, %s, has %" PRId64,
                                     fields[2], pfd_dtype_name(out->dtype), out->element_bytes);
     int64_t n = (int64_t)fields[3];
     out->is_legacy = 1;
@@ -231,13 +230,13 @@ static pfd_status bytes_at(const pfd_megatron_index *index, int64_t offset, int6
     return PFD_OK;
 }
 
-/* ---- Checking -------------------------------------------------------------------------------- */
 typedef struct checker {
     const pfd_host *host;
     pfd_megatron_index *index;
     const pfd_scratch *bounds;
     pfd_scratch *scratch; /* of some entries */
-    int64_t bytes;        /* the sum of the sizes of the sequences so far */
+    int64_t bytes;        /* of the sequences so far */
+    int64_t document;     /* the first sequence of the last document so far */
     int32_t gaps;
 } checker;
 
@@ -273,7 +272,7 @@ static pfd_status check_sequence(checker *c, int64_t i, int64_t length, int64_t 
                 c->bytes, err);
         index->is_contiguous = 0;
     }
-    if (bytes > INT64_MAX / 2 - c->bytes) /* only if sequences occur more than once */
+    if (bytes > INT64_MAX / 2 - c->bytes) /* possible if sequences occur more than once */
         return fail_sequence(index, entry, i, "has bytes,", bytes,
                              "with those before it they are too many to count:", c->bytes, err);
     if (index->tokens_before && i % block == 0)
@@ -294,7 +293,7 @@ static pfd_status check_current(checker *c, int64_t first, int64_t n, pfd_error 
     return PFD_OK;
 }
 
-/* Old files count the beginnings of sequences in tokens, and have the end of the last one too. */
+/* Old files state in tokens where sequences begin, and where the last one ends. */
 static pfd_status check_legacy(checker *c, int64_t first, int64_t n, pfd_error *err)
 {
     const pfd_megatron_index *index = c->index;
@@ -322,44 +321,34 @@ static pfd_status check_legacy(checker *c, int64_t first, int64_t n, pfd_error *
     return PFD_OK;
 }
 
-static pfd_status check_documents(checker *c, int64_t first, int64_t n, int64_t *last,
-                                  pfd_error *err)
+static pfd_status check_documents(checker *c, int64_t first, int64_t n, pfd_error *err)
 {
     const pfd_megatron_index *index = c->index;
     const uint8_t *entries;
     PFD_TRY(bytes_at(index, index->documents + 8 * first, 8 * n, c->scratch, &entries, err));
     for (int64_t i = 0; i < n; i++) {
         int64_t begin = load_i64(entries + 8 * i);
-        if (begin < *last || begin > index->num_sequences || (first + i == 0 && begin != 0))
+        if (begin < c->document || begin > index->num_sequences || (first + i == 0 && begin != 0))
             return c->host->fail_file(
                 err, index->file, index->documents + 8 * (first + i), PFD_CORRUPT_DATA,
                 "document %" PRId64 " begins with sequence %" PRId64
                 ", and the one before it with %" PRId64 "; they begin at 0, never "
                 "go down and end at %" PRId64,
-                first + i, begin, *last, index->num_sequences);
-        *last = begin;
+                first + i, begin, c->document, index->num_sequences);
+        c->document = begin;
     }
     return PFD_OK;
 }
 
-typedef pfd_status (*check_some)(checker *c, int64_t first, int64_t n, int64_t *last,
-                                 pfd_error *err);
+typedef pfd_status (*check_some)(checker *c, int64_t first, int64_t n, pfd_error *err);
 
-static pfd_status check_sequences(checker *c, int64_t first, int64_t n, int64_t *last,
-                                  pfd_error *err)
-{
-    (void)last;
-    return c->index->is_legacy ? check_legacy(c, first, n, err) : check_current(c, first, n, err);
-}
-
-static pfd_status check_each(checker *c, check_some check, int64_t num, int64_t *last,
-                             pfd_error *err)
+static pfd_status check_each(checker *c, check_some check, int64_t num, pfd_error *err)
 {
     for (int64_t first = 0; first < num; first += entries_at_once) {
         int64_t n = num - first < entries_at_once ? num - first : entries_at_once;
         if (pfd_scratch_is_cancelled(c->bounds))
             return c->host->fail(err, PFD_CANCELLED, "the loader is closing");
-        PFD_TRY(check(c, first, n, last, err));
+        PFD_TRY(check(c, first, n, err));
         pfd_scratch_reset(c->scratch);
     }
     return PFD_OK;
@@ -368,7 +357,6 @@ static pfd_status check_each(checker *c, check_some check, int64_t num, int64_t 
 static pfd_status check_all(checker *c, pfd_error *err)
 {
     pfd_megatron_index *index = c->index;
-    int64_t last = 0;
     PFD_TRY(pfd_megatron_header_read(c->host, index->file, c->scratch, index, err));
     if (c->gaps) {
         size_t blocks = (size_t)(index->num_sequences / block + 1);
@@ -377,33 +365,27 @@ static pfd_status check_all(checker *c, pfd_error *err)
             return c->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an index");
     }
     index->is_contiguous = 1;
-    PFD_TRY(check_each(c, check_sequences, index->num_sequences, NULL, err));
-    PFD_TRY(check_each(c, check_documents, index->num_documents + 1, &last, err));
+    check_some check_sequences = index->is_legacy ? check_legacy : check_current;
+    PFD_TRY(check_each(c, check_sequences, index->num_sequences, err));
+    PFD_TRY(check_each(c, check_documents, index->num_documents + 1, err));
     index->num_tokens = c->bytes / index->element_bytes;
-    if (last != index->num_sequences)
+    if (c->document != index->num_sequences)
         return c->host->fail_file(
             err, index->file, index->documents + 8 * index->num_documents, PFD_CORRUPT_DATA,
             "the last document ends with sequence %" PRId64 ", but there are %" PRId64 " sequences",
-            last, index->num_sequences);
+            c->document, index->num_sequences);
     if (c->bytes != index->bin->size && !c->gaps)
         return c->host->fail_file(
             err, index->bin, c->bytes, PFD_CORRUPT_DATA,
             "the file has %" PRId64 " bytes, but its .idx covers %" PRId64
-            "; does the .idx belong to it?  If bytes are left out on purpose, set "
-            "gaps=True",
+            "; does the .idx belong to it?  If bytes are left out on purpose, set gaps=True",
             index->bin->size, c->bytes);
     if (c->bytes != index->bin->size) index->is_contiguous = 0;
     return PFD_OK;
 }
 
-/* accepts a zeroed one */
-static void megatron_index_close(pfd_megatron_index *index)
-{
-    free(index->tokens_before);
-    index->tokens_before = NULL;
-}
-
-/* Opens an index.  `gaps`: sequences may be anywhere in the .bin, overlap, and leave bytes out. */
+/* Opens an index, which pfd_token_files_close() closes.  `gaps`: sequences may be anywhere in the
+ * .bin, overlap, and leave bytes out. */
 static pfd_status megatron_index_open(const pfd_host *host, const pfd_file *idx,
                                       const pfd_file *bin, int32_t gaps, const pfd_scratch *bounds,
                                       pfd_megatron_index *out, pfd_error *err)
@@ -417,19 +399,17 @@ static pfd_status megatron_index_open(const pfd_host *host, const pfd_file *idx,
     pfd_status status = c.scratch ? check_all(&c, err)
                                   : host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
     pfd_scratch_free(c.scratch);
-    if (status != PFD_OK) megatron_index_close(out);
     return status;
 }
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
-/* The file may have changed since it was checked. */
+/* Reports an entry that no longer fits: the file changed after it was checked. */
 static pfd_status fail_changed(const pfd_megatron_index *index, int64_t i, pfd_error *err)
 {
     return index->host->fail_file(err, index->file, index->pointers + 8 * i, PFD_IO,
                                   "sequence %" PRId64
-                                  " is not within the .bin any more: the file changed "
-                                  "while open",
+                                  " is not within the .bin any more: the file changed while open",
                                   i);
 }
 
@@ -442,7 +422,7 @@ pfd_status pfd_megatron_sequence(const pfd_megatron_index *index, int64_t i, pfd
     PFD_TRY(bytes_at(index, index->pointers + 8 * i, 8, scratch, &pointer, err));
     out->num_tokens = index->is_legacy ? load_i64(length) : load_i32(length);
     out->offset = load_i64(pointer);
-    if (out->offset < 0 || out->offset > size || out->num_tokens < 0) /* tokens, or bytes */
+    if (out->offset < 0 || out->offset > size || out->num_tokens < 0)
         return fail_changed(index, i, err);
     if (index->is_legacy) out->offset *= index->element_bytes;
     if (out->num_tokens > size / index->element_bytes ||
@@ -466,27 +446,15 @@ pfd_status pfd_megatron_document(const pfd_megatron_index *index, int64_t i, pfd
                                   i);
 }
 
-/* Finds the last block that begins at or before `token`. */
-static int64_t block_of(const pfd_megatron_index *index, int64_t token)
-{
-    int64_t low = 0, high = (index->num_sequences - 1) / block;
-    while (low < high) {
-        int64_t middle = high - (high - low) / 2;
-        if (index->tokens_before[middle] <= token)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* Finds token number `token` of all sequences, and the tokens after it in its sequence.  The index
  * must not be contiguous.  It costs a binary search and at most 1024 entries. */
 static pfd_status megatron_find_token(const pfd_megatron_index *index, int64_t token,
                                       pfd_scratch *scratch, pfd_token_range *out, pfd_error *err)
 {
-    int64_t first = block_of(index, token) * block;
-    int64_t left = token - index->tokens_before[first / block];
+    int64_t blocks = (index->num_sequences + block - 1) / block;
+    int64_t number = pfd_last_at_most(index->tokens_before, (int64_t)sizeof(int64_t), 0, blocks,
+                                      token);
+    int64_t first = number * block, left = token - index->tokens_before[number];
     int64_t n = index->num_sequences - first < block ? index->num_sequences - first : block;
     int64_t width = index->is_legacy ? 8 : 4;
     const uint8_t *lengths;
@@ -506,30 +474,34 @@ static pfd_status megatron_find_token(const pfd_megatron_index *index, int64_t t
     return fail_changed(index, first, err);
 }
 
-/* ---- Names ----------------------------------------------------------------------------------- */
 static int32_t ends_with(const char *path, const char *suffix)
 {
     size_t size = strlen(path), tail = strlen(suffix);
     return size > tail && !strcmp(path + size - tail, suffix);
 }
 
-/* Whether two paths differ only by .bin and .idx at their ends. */
-static int32_t are_a_pair(const char *path, const char *other)
-{
-    size_t size = strlen(path);
-    return strlen(other) == size && strncmp(path, other, size - 4) == 0;
-}
-
+/* The opened file whose path is that of `file` with this suffix of four letters in place of its
+ * own; NULL: none. */
 static const pfd_file *find_partner(const pfd_open_args *args, const pfd_file *file,
                                     const char *suffix)
 {
-    for (int64_t i = 0; i < args->num_files; i++)
-        if (ends_with(args->files[i]->path, suffix) && are_a_pair(args->files[i]->path, file->path))
+    size_t size = strlen(file->path);
+    for (int64_t i = 0; i < args->num_files; i++) {
+        const char *path = args->files[i]->path;
+        if (ends_with(path, suffix) && strlen(path) == size && !strncmp(path, file->path, size - 4))
             return args->files[i];
+    }
     return NULL;
 }
 
-/* Adds a path: the first `size` characters of `path` and a suffix. */
+static int32_t is_there(const char *path)
+{
+    struct stat st;
+    return pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0;
+}
+
+/* Adds the path that is the first `size` characters of `path` and a suffix, unless it was given
+ * too. If it need not be there (must_be 0), it is only added if it exists. */
 static pfd_status add(const pfd_companion_args *args, const char *path, size_t size,
                       const char *suffix, int32_t must_be, pfd_error *err)
 {
@@ -537,7 +509,7 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
     if (!partner) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a path");
     memcpy(partner, path, size);
     strcpy(partner + size, suffix);
-    int32_t adds = must_be || access(partner, F_OK) == 0;
+    int32_t adds = must_be || is_there(partner);
     for (int64_t i = 0; i < args->num_paths && adds; i++)
         adds = strcmp(args->paths[i], partner) != 0;
     pfd_status status = adds ? args->add(args->list, partner, err) : PFD_OK;
@@ -545,20 +517,20 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
     return status;
 }
 
-/* A path that does not exist may be the common prefix of a pair.  Then *out is its .bin, or the
- * file of the pair that exists; otherwise *out is NULL.  The caller must free() it. */
+/* A path that does not exist may be the common prefix of a pair.  Then *out is the path of its
+ * .bin, or of its .idx if only that exists; otherwise *out is NULL.  The caller must free() it. */
 static pfd_status find_half(const pfd_host *host, const char *path, int32_t has_index, char **out,
                             pfd_error *err)
 {
     static const char *const endings[] = {".bin", ".idx"};
     *out = NULL;
-    if (access(path, F_OK) == 0) return PFD_OK;
+    if (is_there(path)) return PFD_OK;
     for (int32_t k = 0; k <= has_index; k++) {
         if (asprintf(out, "%s%s", path, endings[k]) < 0) {
             *out = NULL;
             return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a path");
         }
-        if (access(*out, F_OK) == 0) return PFD_OK;
+        if (is_there(*out)) return PFD_OK;
         free(*out);
         *out = NULL;
     }
@@ -592,6 +564,7 @@ pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, 
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
+
 static pfd_status fail_unpaired(const pfd_host *host, const pfd_file *file, int32_t is_index,
                                 pfd_error *err)
 {
@@ -601,8 +574,7 @@ static pfd_status fail_unpaired(const pfd_host *host, const pfd_file *file, int3
     return host->fail_file(
         err, file, -1, PFD_INVALID_ARGUMENT,
         "the file has no .idx, which would give its dtype and documents; if it has "
-        "only tokens (as nanoGPT writes them), set file_dtype, usually to "
-        "'uint16'");
+        "only tokens (as nanoGPT writes them), set file_dtype, usually to 'uint16'");
 }
 
 /* The compression of the .bin of an .idx is not detected: tokens may look like the beginning of a
@@ -648,7 +620,7 @@ static pfd_status open_flat(const pfd_host *host, const pfd_token_options *optio
                            bytes % each, each, pfd_dtype_name(out->dtype));
 }
 
-/* Computes where the next file begins. */
+/* Sets the numbers with which the next file begins. */
 static pfd_status add_up(const pfd_host *host, const pfd_token_file *file, pfd_token_file *next,
                          pfd_error *err)
 {
@@ -747,35 +719,25 @@ pfd_status pfd_token_files_open(const pfd_open_args *args, const pfd_token_optio
     *out = (pfd_token_files){.host = args->host,
                              .files = calloc((size_t)args->num_files + 1, sizeof *out->files)};
     if (!out->files) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for files");
-    pfd_status status = open_all(args, options, out, err);
-    if (status != PFD_OK) pfd_token_files_close(out);
-    return status;
+    return open_all(args, options, out, err);
 }
 
 void pfd_token_files_close(pfd_token_files *files)
 {
     for (int64_t i = 0; files->files && i < files->num_files; i++)
-        megatron_index_close(&files->files[i].index);
+        free(files->files[i].index.tokens_before);
     free(files->files);
-    *files = (pfd_token_files){0};
 }
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* Finds the last file whose `first` is not above the number, so empty files before it are
- * skipped. */
+/* Finds the last file whose `first` is not above the number: it is not empty. */
 #define FILE_OF(name, first)                                                                       \
     const pfd_token_file *name(const pfd_token_files *files, int64_t number)                       \
     {                                                                                              \
-        int64_t low = 0, high = files->num_files - 1;                                              \
-        while (low < high) {                                                                       \
-            int64_t middle = high - (high - low) / 2;                                              \
-            if (files->files[middle].first <= number)                                              \
-                low = middle;                                                                      \
-            else                                                                                   \
-                high = middle - 1;                                                                 \
-        }                                                                                          \
-        return &files->files[low];                                                                 \
+        return files->files + pfd_last_at_most(&files->files->first,                               \
+                                               (int64_t)sizeof(pfd_token_file), 0,                 \
+                                               files->num_files, number);                          \
     }
 FILE_OF(pfd_file_of_token, first_token)
 FILE_OF(pfd_file_of_sequence, first_sequence)

@@ -1,8 +1,8 @@
 /* formats/megatron/token_files.h -- the tokens of several files as one sequence of numbers.
  *
  * A file of tokens is a .bin with the .idx of Megatron-LM, or a flat file, which has only tokens
- * and perhaps a header.  Tokens, sequences and documents have numbers that continue from file to
- * file. The place of a token is computed if the file is flat or its sequences are back to back;
+ * and perhaps a header.  The numbers of tokens, sequences and documents continue from file to file.
+ * The place of a token is computed if the file is flat or its sequences are back to back;
  * otherwise it is searched for.
  *
  * OWNERSHIP  Files are borrowed until close.
@@ -40,13 +40,13 @@ typedef struct pfd_megatron_index {
     int64_t *tokens_before; /* owned */
 } pfd_megatron_index;
 
-/* Fills in *out, except the fields that depend on the entries. */
+/* Reads the header of an .idx into *out; the fields that depend on the entries are not set. */
 pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, pfd_scratch *scratch,
                                     pfd_megatron_index *out, pfd_error *err);
 
 /* A piece of a .bin. */
 typedef struct pfd_token_range {
-    int64_t offset; /* bytes */
+    int64_t offset; /* in bytes */
     int64_t num_tokens;
 } pfd_token_range;
 
@@ -95,6 +95,7 @@ typedef struct pfd_token_files {
  * pfd_op.companions. */
 pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, pfd_error *err);
 
+/* The caller closes *out in any case. */
 pfd_status pfd_token_files_open(const pfd_open_args *args, const pfd_token_options *options,
                                 pfd_token_files *out, pfd_error *err);
 void pfd_token_files_close(pfd_token_files *files); /* accepts a zeroed one */

@@ -6,8 +6,7 @@
 
 enum { length_bytes = 8, most_header_bytes = 1 << 27 };
 
-/* A file begins with the length of a JSON text and that text, which has the members of every
- * header. */
+/* Whether a JSON text with the members of a header follows a length. */
 static int32_t probe(const pfd_probe_args *args)
 {
     static const char first[] = "{\"header_size\"", inside[] = "\"shard_addresses\"";

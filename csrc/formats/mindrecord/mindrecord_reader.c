@@ -6,16 +6,442 @@
 #include "core/error.h"
 #include "core/op_parts.h"
 #include "core/scratch.h"
+#include "core/search.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
-#include "formats/mindrecord/mindrecord_header.h"
-#include "formats/mindrecord/mindrecord_row.h"
+#include "formats/mindrecord/msgpack.h"
 #include "index/record_index.h"
+#include "parse/json.h"
+#include "parse/row_type.h"
+#include "pyflowdata/pyflowdata.h"
 #include "sources/fields.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The header of a shard, which is JSON ---------------------------------------------------- */
+
+/* It lists the fields of the rows, the pages of the file with the rows in each, and the names of
+ * all shards of the set.  Parsing checks that the pages agree with each other. */
+
+#define PFD_MINDRECORD_MOST_HEADER_BYTES (128ll << 20)
+
+#define PFD_MINDRECORD_STRING 101 /* types of fields besides the dtypes */
+#define PFD_MINDRECORD_BYTES 102
+
+typedef struct mindrecord_field {
+    const char *name;  /* ends with a 0 */
+    int64_t name_size;
+    int32_t type;      /* PFD_INT32, INT64, FLOAT32, FLOAT64, or one of the two above */
+    int32_t blob;      /* its place among the parts of the blob; -1: it is in the raw row */
+    int32_t is_array;
+    int32_t ndim;
+    int64_t shape[PFD_MAX_DIMS]; /* -1: it varies; at most one dimension does */
+} mindrecord_field;
+
+typedef struct mindrecord_page {
+    int64_t number, type_number; /* number of its slot in the file, and among pages of its type */
+    int64_t first_row, end_row;  /* of blob pages */
+    int64_t used;                /* bytes of the slot */
+    int64_t first_group, num_groups; /* of raw pages, in mindrecord_header.groups */
+    int32_t is_raw;
+    int32_t reserved;
+} mindrecord_page;
+
+/* The raw rows for the rows of one blob page. */
+typedef struct mindrecord_group {
+    int64_t blob_page; /* type_number */
+    int64_t offset;    /* in the raw page */
+} mindrecord_group;
+
+typedef struct mindrecord_header {
+    int64_t header_size, page_size, shard, num_shards, num_rows;
+    int32_t packs_integers; /* version 3.0 */
+    int32_t reserved;
+    mindrecord_field *fields; /* owned, as all below */
+    int64_t num_fields, num_blobs;
+    mindrecord_page *pages; /* blob pages by type_number, then raw pages by type_number */
+    int64_t num_pages, num_blob_pages;
+    mindrecord_group *groups;
+    int64_t num_groups;
+    char *text;         /* names of fields */
+    pfd_json addresses; /* a cursor before the array with the names of all shards */
+} mindrecord_header;
+
+enum { MOST_FIELDS = 4096, MOST_PAGES = 1 << 24 };
+
+/* Cursors at the parts of the header, which may come in any order. */
+typedef struct header_parts {
+    pfd_json pages, schema, version;
+} header_parts;
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static int32_t parse_type(pfd_json *json, mindrecord_field *field)
+{
+    static const struct {
+        const char *name;
+        int32_t type;
+    } types[] = {{"int32", PFD_INT32},     {"int64", PFD_INT64},
+                 {"float32", PFD_FLOAT32}, {"float64", PFD_FLOAT64},
+                 {"bytes", PFD_MINDRECORD_BYTES}, {"string", PFD_MINDRECORD_STRING}};
+    pfd_json_text text;
+    if (!pfd_json_string(json, &text)) return 0;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (pfd_json_equals(&text, types[i].name)) field->type = types[i].type;
+    return field->type || pfd_json_refuse(json, "expected a type of MindRecord before here: int32, "
+                                                "int64, float32, float64, string or bytes");
+}
+
+static int32_t parse_shape(pfd_json *json, mindrecord_field *field)
+{
+    int32_t varying = 0;
+    field->is_array = 1;
+    pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) {
+        int64_t dim = 0;
+        if (!pfd_json_int64(json, &dim)) break;
+        varying += dim == -1;
+        if (field->ndim == PFD_MAX_DIMS || dim < -1 || dim == 0 || dim > INT32_MAX || varying > 1)
+            return pfd_json_refuse(json, "expected at most 8 dimensions, positive or one of -1");
+        field->shape[field->ndim++] = dim;
+    }
+    if (!json->problem && field->ndim == 0)
+        pfd_json_refuse(json, "expected a shape with at least one dimension");
+    return !json->problem;
+}
+
+static int32_t parse_field(pfd_json *json, mindrecord_field *field)
+{
+    pfd_json_text key;
+    pfd_json_enter(json, '{');
+    while (pfd_json_member(json, &key)) {
+        if (pfd_json_equals(&key, "type")) parse_type(json, field);
+        else if (pfd_json_equals(&key, "shape")) parse_shape(json, field);
+        else pfd_json_skip(json);
+    }
+    if (!json->problem && field->type == 0)
+        pfd_json_refuse(json, "expected a field with a type before here");
+    if (field->is_array && field->type >= PFD_MINDRECORD_STRING)
+        pfd_json_refuse(json, "expected an array of numbers, not of string or bytes, before here");
+    return !json->problem;
+}
+
+/* Counts the values of an array or object, and the bytes of their names. */
+static int64_t count(pfd_json json, char bracket, int64_t *text_bytes)
+{
+    pfd_json_text text = {.size = 0};
+    int64_t n = 0;
+    pfd_json_enter(&json, bracket);
+    while (bracket == '{' ? pfd_json_member(&json, &text) : pfd_json_element(&json)) {
+        pfd_json_skip(&json);
+        *text_bytes += text.size + 1;
+        n++;
+    }
+    return json.problem ? -1 : n;
+}
+
+/* Sets the place of each field in the blob. */
+static int32_t parse_blobs(pfd_json *json, mindrecord_header *out)
+{
+    pfd_json_text name;
+    pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) {
+        if (!pfd_json_string(json, &name)) break;
+        int64_t found = -1;
+        for (int64_t i = 0; i < out->num_fields; i++)
+            if (pfd_json_equals(&name, out->fields[i].name)) found = i;
+        if (found < 0 || out->fields[found].blob >= 0)
+            return pfd_json_refuse(json, "expected the blob fields, each once, before here");
+        out->fields[found].blob = (int32_t)out->num_blobs++;
+    }
+    for (int64_t i = 0; i < out->num_fields && !json->problem; i++) {
+        const mindrecord_field *field = &out->fields[i];
+        if ((field->is_array || field->type == PFD_MINDRECORD_BYTES) != (field->blob >= 0))
+            pfd_json_refuse(json, "expected the arrays and the fields of bytes, and no others, to "
+                                  "be blob fields");
+    }
+    return !json->problem;
+}
+
+static int32_t parse_fields(pfd_json *json, mindrecord_header *out)
+{
+    char *room = out->text;
+    pfd_json_text name;
+    pfd_json_enter(json, '{');
+    for (int64_t i = 0; pfd_json_member(json, &name); i++) {
+        mindrecord_field *field = &out->fields[i];
+        *field = (mindrecord_field){.name = room, .blob = -1};
+        field->name_size = pfd_json_decode(&name, room);
+        room[field->name_size] = 0;
+        room += field->name_size + 1;
+        if (!parse_field(json, field)) return 0;
+    }
+    return !json->problem;
+}
+
+/* Parses [{"blob_fields": [...], "desc": ..., "schema": {...}}]. */
+static pfd_status parse_schema(const pfd_host *host, pfd_json *json, mindrecord_header *out,
+                               pfd_error *err)
+{
+    pfd_json_text key;
+    pfd_json blobs = {0}, fields = {0};
+    int64_t bytes = 0;
+    pfd_json_enter(json, '[');
+    if (pfd_json_element(json)) {
+        pfd_json_enter(json, '{');
+        while (pfd_json_member(json, &key)) {
+            if (pfd_json_equals(&key, "blob_fields")) blobs = *json;
+            if (pfd_json_equals(&key, "schema")) fields = *json;
+            pfd_json_skip(json);
+        }
+    }
+    out->num_fields = fields.data ? count(fields, '{', &bytes) : -1;
+    if (!json->problem &&
+        (!blobs.data || out->num_fields < 1 || out->num_fields > MOST_FIELDS ||
+         pfd_json_element(json)))
+        pfd_json_refuse(json, "expected one schema with blob_fields and fields");
+    if (json->problem) return PFD_CORRUPT_DATA;
+    out->fields = calloc((size_t)out->num_fields, sizeof *out->fields);
+    out->text = malloc((size_t)bytes);
+    if (!out->fields || !out->text)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the fields of MindRecord");
+    if (!parse_fields(&fields, out)) *json = fields;
+    else if (!parse_blobs(&blobs, out)) *json = blobs;
+    return json->problem ? PFD_CORRUPT_DATA : PFD_OK;
+}
+
+/* ---- The pages in the header ----------------------------------------------------------------- */
+
+static int32_t parse_groups(pfd_json *json, mindrecord_header *out, mindrecord_page *page)
+{
+    pfd_json_text key;
+    page->first_group = out->num_groups;
+    pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) {
+        mindrecord_group group = {-1, -1};
+        pfd_json_enter(json, '{');
+        while (pfd_json_member(json, &key)) {
+            if (pfd_json_equals(&key, "id")) pfd_json_int64(json, &group.blob_page);
+            else if (pfd_json_equals(&key, "offset")) pfd_json_int64(json, &group.offset);
+            else pfd_json_skip(json);
+        }
+        if (!json->problem && (group.blob_page < 0 || group.offset < 0))
+            pfd_json_refuse(json, "expected a row group with id and offset before here");
+        if (out->groups) out->groups[out->num_groups] = group;
+        out->num_groups++;
+        page->num_groups++;
+    }
+    return !json->problem;
+}
+
+static int32_t parse_page_type(pfd_json *json, mindrecord_page *page)
+{
+    pfd_json_text type;
+    if (!pfd_json_string(json, &type)) return 0;
+    page->is_raw = pfd_json_equals(&type, "RAW_DATA");
+    return page->is_raw || pfd_json_equals(&type, "BLOB_DATA") ||
+           pfd_json_refuse(json, "expected a page of type RAW_DATA or BLOB_DATA before here");
+}
+
+static int32_t parse_page(pfd_json *json, mindrecord_header *out, mindrecord_page *page)
+{
+    pfd_json_text key;
+    int64_t shard = -1;
+    *page = (mindrecord_page){.number = -1, .type_number = -1, .used = -1, .end_row = -1,
+                              .is_raw = -1};
+    pfd_json_enter(json, '{');
+    while (pfd_json_member(json, &key)) {
+        if (pfd_json_equals(&key, "page_id")) pfd_json_int64(json, &page->number);
+        else if (pfd_json_equals(&key, "page_type_id")) pfd_json_int64(json, &page->type_number);
+        else if (pfd_json_equals(&key, "page_type")) parse_page_type(json, page);
+        else if (pfd_json_equals(&key, "page_size")) pfd_json_int64(json, &page->used);
+        else if (pfd_json_equals(&key, "start_row_id")) pfd_json_int64(json, &page->first_row);
+        else if (pfd_json_equals(&key, "end_row_id")) pfd_json_int64(json, &page->end_row);
+        else if (pfd_json_equals(&key, "row_group_ids")) parse_groups(json, out, page);
+        else if (pfd_json_equals(&key, "shard_id")) pfd_json_int64(json, &shard);
+        else pfd_json_skip(json);
+    }
+    if (!json->problem && (page->number < 0 || page->type_number < 0 || page->used < 0 ||
+                           page->is_raw < 0 || page->first_row < 0 ||
+                           page->end_row < page->first_row || page->end_row > UINT32_MAX * 1024ll))
+        pfd_json_refuse(json, "expected a page with page_id, page_type, page_type_id, page_size "
+                              "and rows before here");
+    if (!json->problem && shard != out->shard)
+        pfd_json_refuse(json, "expected a page of this shard before here");
+    return !json->problem;
+}
+
+/* Counts pages and row groups, and fills them in if their arrays have been allocated. */
+static int32_t walk_pages(pfd_json json, mindrecord_header *out, pfd_json *failed)
+{
+    mindrecord_page page;
+    out->num_pages = out->num_groups = 0;
+    pfd_json_enter(&json, '[');
+    while (pfd_json_element(&json) && parse_page(&json, out, &page)) {
+        if (out->pages) out->pages[out->num_pages] = page;
+        if (++out->num_pages > MOST_PAGES)
+            pfd_json_refuse(&json, "expected no more than 2^24 pages");
+    }
+    *failed = json;
+    return !json.problem;
+}
+
+static int by_type_and_number(const void *a, const void *b)
+{
+    const mindrecord_page *x = a, *y = b;
+    if (x->is_raw != y->is_raw) return x->is_raw - y->is_raw;
+    return (x->type_number > y->type_number) - (x->type_number < y->type_number);
+}
+
+/* Checks that page numbers and rows follow each other without gaps, and that pages fit into their
+ * slots.  Returns what is wrong, or NULL. */
+static const char *check_pages(mindrecord_header *out, uint8_t *seen)
+{
+    int64_t row = 0, number = 0;
+    for (int64_t i = 0; i < out->num_pages; i++) {
+        const mindrecord_page *page = &out->pages[i];
+        if (page->number >= out->num_pages || seen[page->number]++)
+            return "expected the pages to have page_id 0, 1, 2 and so on, each once";
+        if (page->used > out->page_size) return "expected no page to use more than page_size bytes";
+        if (i > 0 && page->is_raw != out->pages[i - 1].is_raw) number = 0;
+        if (page->type_number != number++)
+            return "expected the pages of a type to have page_type_id 0, 1, 2 and so on";
+        if (page->is_raw) continue;
+        if (page->first_row != row) return "expected the rows of blob pages to follow each other";
+        row = page->end_row;
+        out->num_blob_pages++;
+    }
+    out->num_rows = row;
+    return NULL;
+}
+
+static pfd_status parse_pages(const pfd_host *host, pfd_json *json, mindrecord_header *out,
+                              pfd_error *err)
+{
+    pfd_json at = *json;
+    if (!walk_pages(at, out, json)) return PFD_CORRUPT_DATA;
+    size_t pages = (size_t)out->num_pages + 1, groups = (size_t)out->num_groups + 1;
+    out->pages = calloc(pages, sizeof *out->pages);
+    out->groups = calloc(groups, sizeof *out->groups);
+    uint8_t *seen = calloc(pages, 1);
+    const char *problem = NULL;
+    if (out->pages && out->groups && seen) {
+        walk_pages(at, out, json);
+        qsort(out->pages, (size_t)out->num_pages, sizeof *out->pages, by_type_and_number);
+        problem = check_pages(out, seen);
+    }
+    free(seen);
+    if (!out->pages || !out->groups || !seen)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the pages of MindRecord");
+    if (problem) pfd_json_refuse(json, problem);
+    return problem ? PFD_CORRUPT_DATA : PFD_OK;
+}
+
+/* ---- The whole header ------------------------------------------------------------------------ */
+
+static int32_t parse_members(pfd_json *json, mindrecord_header *out, header_parts *found)
+{
+    pfd_json_text key;
+    pfd_json_enter(json, '{');
+    while (pfd_json_member(json, &key)) {
+        if (pfd_json_equals(&key, "header_size")) pfd_json_int64(json, &out->header_size);
+        else if (pfd_json_equals(&key, "page_size")) pfd_json_int64(json, &out->page_size);
+        else if (pfd_json_equals(&key, "shard_id")) pfd_json_int64(json, &out->shard);
+        else {
+            if (pfd_json_equals(&key, "page")) found->pages = *json;
+            if (pfd_json_equals(&key, "schema")) found->schema = *json;
+            if (pfd_json_equals(&key, "version")) found->version = *json;
+            if (pfd_json_equals(&key, "shard_addresses")) out->addresses = *json;
+            pfd_json_skip(json);
+        }
+    }
+    if (pfd_json_end(json) && (!found->pages.data || !found->schema.data || !found->version.data ||
+                               !out->addresses.data))
+        pfd_json_refuse(json, "expected the header of a MindRecord file: page, schema, "
+                              "shard_addresses and version before here");
+    return !json->problem;
+}
+
+static int32_t check_sizes(pfd_json *json, mindrecord_header *out, int64_t size)
+{
+    pfd_json addresses = out->addresses;
+    pfd_json_text name;
+    pfd_json_enter(&addresses, '[');
+    while (pfd_json_element(&addresses) && pfd_json_string(&addresses, &name)) out->num_shards++;
+    if (addresses.problem) *json = addresses;
+    else if (out->header_size < size + 8 ||
+             out->header_size > PFD_MINDRECORD_MOST_HEADER_BYTES)
+        pfd_json_refuse(json, "expected a header_size of at most 128 MiB, not below the header's "
+                              "size");
+    else if (out->page_size < 1 || out->page_size > 1ll << 30)
+        pfd_json_refuse(json, "expected a page_size up to 1 GiB");
+    else if (out->shard < 0 || out->shard >= out->num_shards)
+        pfd_json_refuse(json, "expected a shard_id below the number of shard_addresses");
+    return !json->problem;
+}
+
+static pfd_status parse_version(pfd_json *json, mindrecord_header *out)
+{
+    pfd_json_text version;
+    if (!pfd_json_string(json, &version)) return PFD_CORRUPT_DATA;
+    out->packs_integers = pfd_json_equals(&version, "3.0");
+    if (out->packs_integers || pfd_json_equals(&version, "2.0")) return PFD_OK;
+    pfd_json_refuse(json, "expected version 2.0 or 3.0");
+    return PFD_UNSUPPORTED;
+}
+
+/* Parses a header.  PFD_CORRUPT_DATA, PFD_UNSUPPORTED: err->byte is an offset in the JSON.  The
+ * caller frees *out in any case. */
+static pfd_status mindrecord_header_parse(const pfd_host *host, const uint8_t *text, int64_t size,
+                                          mindrecord_header *out, pfd_error *err)
+{
+    *out = (mindrecord_header){.shard = -1};
+    header_parts found = {0};
+    pfd_json json = pfd_json_begin(text, size);
+    pfd_status status = PFD_CORRUPT_DATA;
+    if (parse_members(&json, out, &found) && check_sizes(&json, out, size)) {
+        status = parse_version(&found.version, out);
+        if (status != PFD_OK) json = found.version;
+    }
+    if (status == PFD_OK) {
+        status = parse_schema(host, &found.schema, out, err);
+        json = found.schema;
+    }
+    if (status == PFD_OK) {
+        status = parse_pages(host, &found.pages, out, err);
+        json = found.pages;
+    }
+    if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
+    return host->fail_row(err, -1, json.at, status, "the header's JSON: %s", json.problem);
+}
+
+static void mindrecord_header_free(mindrecord_header *header)
+{
+    free(header->fields);
+    free(header->pages);
+    free(header->groups);
+    free(header->text);
+    *header = (mindrecord_header){.shard = -1};
+}
+
+/* Whether the rows of two shards have the same fields, in the same form. */
+static int32_t mindrecord_same_fields(const mindrecord_header *a, const mindrecord_header *b)
+{
+    if (a->num_fields != b->num_fields || a->num_blobs != b->num_blobs ||
+        a->packs_integers != b->packs_integers)
+        return 0;
+    for (int64_t i = 0; i < a->num_fields; i++) {
+        const mindrecord_field *x = &a->fields[i], *y = &b->fields[i];
+        if (strcmp(x->name, y->name) != 0 || x->type != y->type || x->blob != y->blob ||
+            x->ndim != y->ndim || memcmp(x->shape, y->shape, sizeof x->shape) != 0)
+            return 0;
+    }
+    return 1;
+}
 
 /* ---- Pages: where the rows of a shard are ---------------------------------------------------- */
 
@@ -48,7 +474,7 @@ enum {
     ROWS_PER_LOOK = 4096 /* after so many rows, check whether the loader is closing */
 };
 
-/* The rows of a page, one after the other. */
+/* A walk over the rows of a page. */
 typedef struct walk {
     const pfd_host *host;
     const pfd_file *file;
@@ -58,7 +484,7 @@ typedef struct walk {
     int64_t begin, end; /* of the window, in the file */
 } walk;
 
-/* Brings LENGTH bytes at `offset` into the window. */
+/* Moves the window to `offset`; at least LENGTH bytes follow in the page. */
 static pfd_status move_window(walk *w, int64_t offset, int64_t page_end, pfd_error *err)
 {
     int64_t size = page_end - offset < WINDOW ? page_end - offset : WINDOW;
@@ -102,12 +528,11 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
                               end - at, what);
 }
 
-/* ---- Walking pages --------------------------------------------------------------------------- */
 static pfd_status check_file(const pfd_host *host, const pfd_file *file,
-                             const pfd_mindrecord_header *header, pfd_error *err)
+                             const mindrecord_header *header, pfd_error *err)
 {
     for (int64_t i = 0; i < header->num_pages; i++) {
-        const pfd_mindrecord_page *page = &header->pages[i];
+        const mindrecord_page *page = &header->pages[i];
         int64_t begin = header->header_size + page->number * header->page_size;
         if (begin + page->used > file->size)
             return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
@@ -125,15 +550,15 @@ static pfd_status check_file(const pfd_host *host, const pfd_file *file,
 
 /* Finds the raw rows of each blob page. */
 static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
-                              const pfd_mindrecord_header *header, mindrecord_rows *out,
+                              const mindrecord_header *header, mindrecord_rows *out,
                               pfd_error *err)
 {
     const char *problem = NULL;
     for (int64_t i = header->num_blob_pages; i < header->num_pages && !problem; i++) {
-        const pfd_mindrecord_page *page = &header->pages[i];
+        const mindrecord_page *page = &header->pages[i];
         int64_t begin = header->header_size + page->number * header->page_size;
         for (int64_t k = 0; k < page->num_groups && !problem; k++) {
-            const pfd_mindrecord_group *group = &header->groups[page->first_group + k];
+            const mindrecord_group *group = &header->groups[page->first_group + k];
             int64_t end = k + 1 < page->num_groups ? group[1].offset : page->used;
             if (group->blob_page >= header->num_blob_pages)
                 problem = "a row group refers to a blob page that does not exist";
@@ -153,12 +578,12 @@ static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
                    : PFD_OK;
 }
 
-static pfd_status walk_spans(walk *w, const pfd_mindrecord_header *header, mindrecord_rows *out,
+static pfd_status walk_spans(walk *w, const mindrecord_header *header, mindrecord_rows *out,
                              pfd_error *err)
 {
     for (int64_t i = 0; i < out->num_spans; i++) {
         mindrecord_span *span = &out->spans[i];
-        const pfd_mindrecord_page *page = &header->pages[i];
+        const mindrecord_page *page = &header->pages[i];
         int64_t n = page->end_row - page->first_row;
         span->first_row = page->first_row;
         span->blob_begin = header->header_size + page->number * header->page_size;
@@ -171,9 +596,9 @@ static pfd_status walk_spans(walk *w, const pfd_mindrecord_header *header, mindr
     return PFD_OK;
 }
 
-/* More rows than lengths that fit into the pages cannot be. */
+/* Each row has two lengths in the file: the count is checked before it sizes any memory. */
 static pfd_status check_rows(const pfd_host *host, const pfd_file *file,
-                             const pfd_mindrecord_header *header, pfd_error *err)
+                             const mindrecord_header *header, pfd_error *err)
 {
     if (header->num_rows <= file->size / (2 * LENGTH)) return PFD_OK;
     return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
@@ -185,7 +610,7 @@ static pfd_status check_rows(const pfd_host *host, const pfd_file *file,
 /* Finds the rows of a shard.  `scratch` is passed to is_cancelled().  The caller frees *out in any
  * case. */
 static pfd_status mindrecord_rows_find(const pfd_host *host, const pfd_file *file,
-                                       const pfd_mindrecord_header *header,
+                                       const mindrecord_header *header,
                                        const pfd_scratch *scratch, mindrecord_rows *out,
                                        pfd_error *err)
 {
@@ -206,25 +631,13 @@ static pfd_status mindrecord_rows_find(const pfd_host *host, const pfd_file *fil
     return status;
 }
 
-static void mindrecord_rows_free(mindrecord_rows *rows)
-{
-    free(rows->spans);
-    free(rows->raw);
-    free(rows->blobs);
-    *rows = (mindrecord_rows){.num_rows = 0};
-}
-
-/* Sets where the two parts of a row are, without their lengths. */
+/* Finds the two parts of a row, without the lengths in front of them. */
 static void mindrecord_row_at(const mindrecord_rows *rows, int64_t row, mindrecord_part *raw,
                               mindrecord_part *blob)
 {
-    int64_t low = 0, high = rows->num_spans;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (rows->spans[middle].first_row <= row) low = middle;
-        else high = middle;
-    }
-    const mindrecord_span *span = &rows->spans[low];
+    const mindrecord_span *span =
+        rows->spans + pfd_last_at_most(&rows->spans->first_row, (int64_t)sizeof *rows->spans, 0,
+                                       rows->num_spans, row);
     int32_t is_last = row + 1 == span[1].first_row;
     raw->offset = span->raw_begin + rows->raw[row] + LENGTH;
     blob->offset = span->blob_begin + rows->blobs[row] + LENGTH;
@@ -232,6 +645,389 @@ static void mindrecord_row_at(const mindrecord_rows *rows, int64_t row, mindreco
     raw->size = raw_end - raw->offset;
     int64_t blob_end = is_last ? span->blob_end : span->blob_begin + rows->blobs[row + 1];
     blob->size = blob_end - blob->offset;
+}
+
+/* ---- Choosing fields ------------------------------------------------------------------------- */
+
+/* A chosen field, and the output that it goes to. */
+typedef struct mindrecord_choice {
+    const mindrecord_field *field;
+    int64_t output;
+} mindrecord_choice;
+
+static int32_t is_bytes(const mindrecord_field *field)
+{
+    return field->type == PFD_MINDRECORD_STRING || field->type == PFD_MINDRECORD_BYTES;
+}
+
+/* Writes the type of a field as in a list of fields, "int64[?]" or "bytes".  Returns `out`,
+ * which has at least 120 bytes. */
+static const char *mindrecord_field_type(const mindrecord_field *field, char *out,
+                                         size_t capacity)
+{
+    pfd_row_type type = {.dtype = field->type, .ndim = field->ndim};
+    if (is_bytes(field)) return memcpy(out, "bytes", sizeof "bytes");
+    memcpy(type.shape, field->shape, sizeof type.shape);
+    return pfd_format_field_type(&type, out, capacity);
+}
+
+static int32_t fits(const pfd_field_spec *spec, const pfd_row_type *type,
+                    const mindrecord_field *field)
+{
+    if (is_bytes(field)) {
+        int32_t varies = 0;
+        for (int32_t i = 0; i < type->ndim; i++) varies |= type->shape[i] < 0;
+        return type->dtype == PFD_UINT8 && (type->ndim == 1 || (type->ndim > 1 && !varies));
+    }
+    if (!spec->has_type || type->dtype != field->type || type->ndim != field->ndim) return 0;
+    for (int32_t i = 0; i < field->ndim; i++)
+        if (type->shape[i] >= 0 && field->shape[i] >= 0 && type->shape[i] != field->shape[i])
+            return 0;
+    return 1;
+}
+
+static const char *list_fields(const mindrecord_header *header, char *out, size_t capacity)
+{
+    size_t used = 0;
+    for (int64_t i = 0; i < header->num_fields; i++)
+        used = pfd_add_name(out, capacity, used, header->fields[i].name);
+    return used ? out : "none";
+}
+
+static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_field_spec *spec,
+                             const pfd_row_type *type, const mindrecord_header *header,
+                             const mindrecord_field **out, pfd_error *err)
+{
+    char names[512], shown[256], right[256];
+    *out = NULL;
+    for (int64_t i = 0; i < header->num_fields; i++)
+        if (header->fields[i].name_size == spec->key_size &&
+            memcmp(header->fields[i].name, spec->key, (size_t)spec->key_size) == 0)
+            *out = &header->fields[i];
+    if (!*out)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               ": the shards have no field '%.*s'; they have %s",
+                               (int)spec->key_size, spec->key,
+                               list_fields(header, names, sizeof names));
+    if (fits(spec, type, *out)) return PFD_OK;
+    return host->fail_attr(
+        err, attr, NULL, PFD_INVALID_ARGUMENT,
+        ": the field '%.100s' is %s in the shards and cannot be read as %s; write '%.*s:%s'",
+        (*out)->name, mindrecord_field_type(*out, right, sizeof right),
+        spec->has_type ? pfd_format_row_type(type, shown, sizeof shown) : "without a type",
+        (int)spec->key_size, spec->key, right);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const mindrecord_choice *x = a, *y = b;
+    if (x->field->blob != y->field->blob) return x->field->blob - y->field->blob;
+    return (x->output > y->output) - (x->output < y->output);
+}
+
+/* Finds the n fields, and compares their types with those of the outputs.  `out` has room for n
+ * choices; the *num_raw fields of the raw row come first, the others are in the order of the
+ * blob. */
+static pfd_status mindrecord_choose(const pfd_host *host, const char *attr,
+                                    const pfd_field_spec *specs, const pfd_row_type *types,
+                                    int64_t n, const mindrecord_header *header,
+                                    mindrecord_choice *out, int64_t *num_raw, pfd_error *err)
+{
+    *num_raw = 0;
+    for (int64_t i = 0; i < n; i++) {
+        out[i].output = i;
+        PFD_TRY(choose_one(host, attr, &specs[i], &types[i], header, &out[i].field, err));
+        *num_raw += out[i].field->blob < 0;
+    }
+    qsort(out, (size_t)n, sizeof *out, by_place);
+    return PFD_OK;
+}
+
+/* ---- One value ------------------------------------------------------------------------------- */
+
+/* The bytes of a part of a row, and where its values go: parts[i] is for output i, and points into
+ * the bytes, the scratch, or itself. */
+typedef struct mindrecord_bytes {
+    const pfd_host *host;
+    const mindrecord_header *header;
+    const pfd_row_type *types;
+    const uint8_t *data;
+    int64_t size;
+    pfd_scratch *scratch;
+    pfd_field_part *parts;
+} mindrecord_bytes;
+
+__attribute__((format(printf, 5, 6))) static pfd_status
+fail_field(const mindrecord_bytes *from, int64_t at, const mindrecord_field *field,
+           pfd_error *err, const char *format, ...)
+{
+    char found[400];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(found, sizeof found, format, args);
+    va_end(args);
+    return from->host->fail_row(err, 0, at, PFD_CORRUPT_DATA, "the field '%.100s' %s", field->name,
+                                found);
+}
+
+/* Sets the bytes of a string or of bytes, as many as the output has. */
+static pfd_status set_bytes(const mindrecord_bytes *from, int64_t at,
+                            const mindrecord_choice *choice, const uint8_t *data, int64_t size,
+                            pfd_error *err)
+{
+    const pfd_row_type *type = &from->types[choice->output];
+    int64_t expected = 1;
+    for (int32_t i = 0; i < type->ndim; i++) {
+        if (type->shape[i] < 0) expected = size;
+        else if (__builtin_mul_overflow(expected, type->shape[i], &expected)) expected = -1;
+    }
+    if (expected != size)
+        return fail_field(from, at, choice->field, err,
+                          "has %" PRId64 " bytes here, but the output %" PRId64, size, expected);
+    from->parts[choice->output].data = data;
+    from->parts[choice->output].size = size;
+    return PFD_OK;
+}
+
+static void set_number(pfd_field_part *part, const void *value, int64_t size)
+{
+    memcpy(part->shape, value, (size_t)size);
+    part->data = part->shape;
+    part->size = size;
+}
+
+static pfd_status set_integer(const mindrecord_bytes *from, int64_t at,
+                              const mindrecord_choice *choice, const pfd_msgpack_value *value,
+                              pfd_error *err)
+{
+    pfd_field_part *part = &from->parts[choice->output];
+    int32_t is_wide = choice->field->type == PFD_INT64;
+    if (value->kind != PFD_MSGPACK_INT ||
+        (!is_wide && (value->integer < INT32_MIN || value->integer > INT32_MAX)))
+        return fail_field(from, at, choice->field, err, "is %s, which is not a %s",
+                          pfd_msgpack_kind_name(value->kind), is_wide ? "int64" : "int32");
+    int32_t narrow = (int32_t)value->integer;
+    if (is_wide) set_number(part, &value->integer, (int64_t)sizeof value->integer);
+    else set_number(part, &narrow, (int64_t)sizeof narrow);
+    return PFD_OK;
+}
+
+/* Accepts integers too: some writers store 3.0 as an integer. */
+static pfd_status set_float(const mindrecord_bytes *from, int64_t at,
+                            const mindrecord_choice *choice, const pfd_msgpack_value *value,
+                            pfd_error *err)
+{
+    double number = value->number;
+    if (value->kind == PFD_MSGPACK_INT) number = (double)value->integer;
+    else if (value->kind == PFD_MSGPACK_UINT64) number = (double)(uint64_t)value->integer;
+    else if (value->kind != PFD_MSGPACK_FLOAT)
+        return fail_field(from, at, choice->field, err, "is %s; a number was expected",
+                          pfd_msgpack_kind_name(value->kind));
+    float narrow = (float)number;
+    pfd_field_part *part = &from->parts[choice->output];
+    if (choice->field->type == PFD_FLOAT64) set_number(part, &number, (int64_t)sizeof number);
+    else set_number(part, &narrow, (int64_t)sizeof narrow);
+    return PFD_OK;
+}
+
+static pfd_status set_value(const mindrecord_bytes *from, int64_t at,
+                            const mindrecord_choice *choice, const pfd_msgpack_value *value,
+                            pfd_error *err)
+{
+    int32_t type = choice->field->type;
+    if (type == PFD_INT32 || type == PFD_INT64) return set_integer(from, at, choice, value, err);
+    if (type == PFD_FLOAT32 || type == PFD_FLOAT64) return set_float(from, at, choice, value, err);
+    if (value->kind != PFD_MSGPACK_STRING && value->kind != PFD_MSGPACK_BINARY)
+        return fail_field(from, at, choice->field, err, "is %s; a string was expected",
+                          pfd_msgpack_kind_name(value->kind));
+    return set_bytes(from, at, choice, value->data, value->size, err);
+}
+
+/* ---- The raw row ----------------------------------------------------------------------------- */
+
+/* The raw row is a MessagePack map of the scalar fields.  PFD_CORRUPT_DATA, also of a blob:
+ * err->byte is an offset in the bytes. */
+
+static pfd_status fail_msgpack(const mindrecord_bytes *from, const pfd_msgpack *cursor,
+                               pfd_error *err)
+{
+    return from->host->fail_row(err, 0, cursor->at, PFD_CORRUPT_DATA, "the raw row: %s",
+                                cursor->problem ? cursor->problem : "expected a map of its fields");
+}
+
+/* Reads one field of the map for all outputs that want it. */
+static pfd_status read_pair(const mindrecord_bytes *from, pfd_msgpack *cursor,
+                            const mindrecord_choice *choices, int64_t n, pfd_error *err)
+{
+    pfd_msgpack_value key, value;
+    int32_t is_read = 0;
+    if (!pfd_msgpack_next(cursor, &key) || key.kind != PFD_MSGPACK_STRING)
+        return fail_msgpack(from, cursor, err);
+    int64_t at = cursor->at;
+    for (int64_t i = 0; i < n; i++) {
+        const mindrecord_field *field = choices[i].field;
+        if (field->name_size != key.size || memcmp(field->name, key.data, (size_t)key.size) != 0)
+            continue;
+        if (!is_read && !pfd_msgpack_next(cursor, &value)) return fail_msgpack(from, cursor, err);
+        is_read = 1;
+        PFD_TRY(set_value(from, at, &choices[i], &value, err));
+    }
+    if (!is_read && !pfd_msgpack_skip(cursor)) return fail_msgpack(from, cursor, err);
+    return PFD_OK;
+}
+
+static pfd_status mindrecord_read_raw(const mindrecord_bytes *from,
+                                      const mindrecord_choice *choices, int64_t n, pfd_error *err)
+{
+    pfd_msgpack cursor = {.data = from->data, .size = from->size};
+    pfd_msgpack_value map;
+    if (!pfd_msgpack_next(&cursor, &map) || map.kind != PFD_MSGPACK_MAP) {
+        if (!cursor.problem) cursor.at = 0;
+        return fail_msgpack(from, &cursor, err);
+    }
+    for (int64_t i = 0; i < n; i++) from->parts[choices[i].output].data = NULL;
+    for (int64_t i = 0; i < map.size; i++) PFD_TRY(read_pair(from, &cursor, choices, n, err));
+    if (cursor.at != from->size)
+        return from->host->fail_row(err, 0, cursor.at, PFD_CORRUPT_DATA,
+                                    "%" PRId64 " bytes follow the fields of the raw row",
+                                    from->size - cursor.at);
+    for (int64_t i = 0; i < n; i++)
+        if (!from->parts[choices[i].output].data)
+            return fail_field(from, 0, choices[i].field, err, "is not in the raw row");
+    return PFD_OK;
+}
+
+/* ---- The blob -------------------------------------------------------------------------------- */
+
+/* The blob has the other fields: the bytes of the only one, or of each of several a length (uint64,
+ * big-endian) and the bytes.  The bytes of an array are its elements; integers are packed since
+ * version 3.0. */
+
+/* Computes the shape of an array from its number of elements. */
+static pfd_status set_shape(const mindrecord_bytes *from, int64_t at,
+                            const mindrecord_choice *choice, int64_t elements, pfd_error *err)
+{
+    const mindrecord_field *field = choice->field;
+    const pfd_row_type *type = &from->types[choice->output];
+    pfd_field_part *part = &from->parts[choice->output];
+    int64_t known = 1, varying = -1;
+    for (int32_t i = 0; i < field->ndim; i++) {
+        part->shape[i] = field->shape[i];
+        if (field->shape[i] < 0) varying = i;
+        else if (__builtin_mul_overflow(known, field->shape[i], &known)) known = INT64_MAX;
+    }
+    if (varying >= 0 && elements % known == 0) part->shape[varying] = elements / known;
+    else if (varying >= 0 || elements != known)
+        return fail_field(from, at, field, err,
+                          "has %" PRId64 " elements here, which does not fit its shape", elements);
+    for (int32_t i = 0; i < type->ndim; i++)
+        if (type->shape[i] >= 0 && type->shape[i] != part->shape[i])
+            return fail_field(from, at, field, err,
+                              "has %" PRId64 " along dimension %d, but the output %" PRId64,
+                              part->shape[i], i, type->shape[i]);
+    return PFD_OK;
+}
+
+static int64_t load_big_endian(const uint8_t *at, int32_t bytes)
+{
+    uint64_t value = pfd_load_be(at, bytes);
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* A little-endian signed integer of 1, 2, 4 or 8 bytes. */
+static int64_t load_signed(const uint8_t *at, int32_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, at, (size_t)bytes);
+    int32_t unused = 64 - 8 * bytes;
+    return (int64_t)(value << unused) >> unused;
+}
+
+/* Unpacks integers of 1, 2, 4 or 8 bytes each into those of the field.  Returns 0 if they do not
+ * end where the bytes end. */
+static int32_t unpack(const uint8_t *codes, const uint8_t *at, const uint8_t *end, int64_t n,
+                      int32_t is_wide, void *out)
+{
+    int32_t *narrow = out;
+    int64_t *wide = out;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bytes = 1 << (codes[i / 4] >> (6 - 2 * (i % 4)) & 3);
+        if (end - at < bytes) return 0;
+        int64_t value = load_signed(at, bytes);
+        if (is_wide) wide[i] = value;
+        else if (value < INT32_MIN || value > INT32_MAX) return 0;
+        else narrow[i] = (int32_t)value;
+        at += bytes;
+    }
+    return at == end;
+}
+
+/* Reads a number n (uint32, big-endian), n codes of 2 bits each from the highest bits on, and n
+ * values. */
+static pfd_status read_packed(const mindrecord_bytes *from, const mindrecord_choice *choice,
+                              int64_t at, int64_t size, pfd_error *err)
+{
+    const uint8_t *data = from->data + at;
+    int32_t is_wide = choice->field->type == PFD_INT64;
+    int64_t item = is_wide ? 8 : 4, n = size >= 4 ? load_big_endian(data, 4) : 0;
+    int64_t codes = (n + 3) / 4;
+    if (size < 4 + codes + n)
+        return fail_field(from, at, choice->field, err,
+                          "counts %" PRId64 " integers, but has %" PRId64 " bytes", n, size);
+    PFD_TRY(set_shape(from, at, choice, n, err));
+    void *values = from->host->alloc(from->scratch, n * item);
+    if (!values) return from->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an array");
+    if (!unpack(data + 4, data + 4 + codes, data + size, n, is_wide, values))
+        return fail_field(from, at, choice->field, err,
+                          "has packed integers that do not fit into its %" PRId64
+                          " bytes, or into its type",
+                          size);
+    from->parts[choice->output].data = values;
+    from->parts[choice->output].size = n * item;
+    return PFD_OK;
+}
+
+static pfd_status read_blob_field(const mindrecord_bytes *from, const mindrecord_choice *choice,
+                                  int64_t at, int64_t size, pfd_error *err)
+{
+    const mindrecord_field *field = choice->field;
+    pfd_field_part *part = &from->parts[choice->output];
+    if (!field->is_array) return set_bytes(from, at, choice, from->data + at, size, err);
+    int32_t is_integer = field->type == PFD_INT32 || field->type == PFD_INT64;
+    if (is_integer && from->header->packs_integers)
+        return read_packed(from, choice, at, size, err);
+    int64_t item = pfd_dtype_size(field->type);
+    if (size % item)
+        return fail_field(from, at, field, err,
+                          "has %" PRId64 " bytes, which is not a whole number of elements", size);
+    part->data = from->data + at;
+    part->size = size;
+    return set_shape(from, at, choice, size / item, err);
+}
+
+static pfd_status mindrecord_read_blob(const mindrecord_bytes *from,
+                                       const mindrecord_choice *choices, int64_t n, pfd_error *err)
+{
+    int64_t num_blobs = from->header->num_blobs, k = 0, at = 0;
+    for (int64_t i = 0; i < num_blobs; i++) {
+        int64_t size = from->size;
+        if (num_blobs > 1) {
+            size = from->size - at >= 8 ? load_big_endian(from->data + at, 8) : INT64_MAX;
+            at += 8;
+        }
+        if (size > from->size - at)
+            return from->host->fail_row(err, 0, at < from->size ? at : from->size, PFD_CORRUPT_DATA,
+                                        "part %" PRId64 " goes past the end of the blob, which has "
+                                        "%" PRId64 " bytes",
+                                        i, from->size);
+        for (; k < n && choices[k].field->blob == i; k++)
+            PFD_TRY(read_blob_field(from, &choices[k], at, size, err));
+        at += size;
+    }
+    if (at == from->size) return PFD_OK;
+    return from->host->fail_row(err, 0, at, PFD_CORRUPT_DATA,
+                                "%" PRId64 " bytes follow the fields of the blob",
+                                from->size - at);
 }
 
 /* ---- Attrs ----------------------------------------------------------------------------------- */
@@ -243,9 +1039,9 @@ typedef struct mindrecord_attrs {
 
 typedef struct shard {
     const pfd_file *file;
-    pfd_mindrecord_header header;
+    mindrecord_header header;
     mindrecord_rows rows;
-    pfd_mindrecord_choice *choices; /* of raw rows, then of blobs */
+    mindrecord_choice *choices; /* of raw rows, then of blobs */
     int64_t num_raw;
 } shard;
 
@@ -262,8 +1058,10 @@ static void close_mindrecord(void *source)
 {
     mindrecord *self = source;
     for (int64_t i = 0; self->shards && i < self->num_shards; i++) {
-        pfd_mindrecord_header_free(&self->shards[i].header);
-        mindrecord_rows_free(&self->shards[i].rows);
+        mindrecord_header_free(&self->shards[i].header);
+        free(self->shards[i].rows.spans);
+        free(self->shards[i].rows.raw);
+        free(self->shards[i].rows.blobs);
         free(self->shards[i].choices);
     }
     pfd_shard_table_free(&self->table);
@@ -279,11 +1077,8 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
-static int64_t num_records(void *source)
-{
-    const mindrecord *self = source;
-    return pfd_shard_table_records(&self->table);
-}
+
+PFD_SOURCE_NUMBER(num_records, mindrecord, table.num_records)
 
 /* Finds the shard of a record, and the row of the shard. */
 static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *row)
@@ -295,7 +1090,7 @@ static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *r
 
 /* Reads one of the two parts of a row.  Errors about the part count bytes from out->offset. */
 static pfd_status read_part(const shard *from, const mindrecord_part *part, int32_t is_raw,
-                            pfd_mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
+                            mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
                             pfd_error *err)
 {
     int64_t n = is_raw ? from->num_raw : num_outputs - from->num_raw;
@@ -304,8 +1099,8 @@ static pfd_status read_part(const shard *from, const mindrecord_part *part, int3
     PFD_TRY(host->read(from->file, part->offset, part->size, bytes->scratch, &bytes->data, err));
     bytes->size = part->size;
     out->offset = part->offset;
-    return is_raw ? pfd_mindrecord_read_raw(bytes, from->choices, n, err)
-                  : pfd_mindrecord_read_blob(bytes, from->choices + from->num_raw, n, err);
+    return is_raw ? mindrecord_read_raw(bytes, from->choices, n, err)
+                  : mindrecord_read_blob(bytes, from->choices + from->num_raw, n, err);
 }
 
 static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field_part *parts,
@@ -314,11 +1109,11 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
     int64_t row;
     const shard *from = find_row(self, ordinal, &row);
     mindrecord_part raw, blob;
-    pfd_mindrecord_bytes bytes = {.host = self->host,
-                                  .header = &from->header,
-                                  .types = self->types,
-                                  .scratch = scratch,
-                                  .parts = parts};
+    mindrecord_bytes bytes = {.host = self->host,
+                              .header = &from->header,
+                              .types = self->types,
+                              .scratch = scratch,
+                              .parts = parts};
     *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
     mindrecord_row_at(&from->rows, row, &raw, &blob);
     pfd_status status = read_part(from, &raw, 1, &bytes, self->num_outputs, out, err);
@@ -328,7 +1123,7 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
         return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
                                         out, err);
     if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    pfd_error damage = *err; /* has the host's full struct size */
+    pfd_error damage = *err; /* the host's: no older, smaller struct */
     pfd_error_clear(err);
     return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
 }
@@ -391,7 +1186,7 @@ static const pfd_source_methods methods = {
 
 /* ---- Opening shards -------------------------------------------------------------------------- */
 
-/* Explains a header whose length is impossible. */
+/* Reports a header whose length is impossible, with the likely cause. */
 static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64_t length,
                               pfd_scratch *scratch, pfd_error *err)
 {
@@ -416,7 +1211,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
 }
 
 static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
-                              pfd_mindrecord_header *out, pfd_error *err)
+                              mindrecord_header *out, pfd_error *err)
 {
     const uint8_t *data;
     PFD_TRY(host->read(file, 0, LENGTH, scratch, &data, err));
@@ -424,7 +1219,7 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
     if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
         return fail_length(host, file, length, scratch, err);
     PFD_TRY(host->read(file, LENGTH, (int64_t)length, scratch, &data, err));
-    pfd_status status = pfd_mindrecord_header_parse(host, data, (int64_t)length, out, err);
+    pfd_status status = mindrecord_header_parse(host, data, (int64_t)length, out, err);
     if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
     pfd_error inner = *err;
     return host->fail_file(err, file, LENGTH + inner.byte, status, "%s", inner.message);
@@ -435,15 +1230,14 @@ static pfd_status open_shard(mindrecord *self, const pfd_open_args *args, const 
 {
     out->file = file;
     PFD_TRY(read_header(args->host, file, args->scratch, &out->header, err));
-    if (!pfd_mindrecord_same_fields(&out->header, &self->shards[0].header))
+    if (!mindrecord_same_fields(&out->header, &self->shards[0].header))
         return self->host->fail_file(err, file, LENGTH, PFD_CORRUPT_DATA,
                                      "the shard has other fields, or another version, than %s",
                                      self->shards[0].file->path);
     out->choices = calloc((size_t)self->num_outputs, sizeof *out->choices);
     if (!out->choices) return fail_memory(self->host, err);
-    PFD_TRY(pfd_mindrecord_choose(self->host, "columns", self->specs, self->types,
-                                  self->num_outputs, &out->header, out->choices, &out->num_raw,
-                                  err));
+    PFD_TRY(mindrecord_choose(self->host, "columns", self->specs, self->types, self->num_outputs,
+                              &out->header, out->choices, &out->num_raw, err));
     return mindrecord_rows_find(self->host, file, &out->header, args->scratch, &out->rows, err);
 }
 
@@ -453,7 +1247,8 @@ static int by_number(const void *a, const void *b)
     return (x->header.shard > y->header.shard) - (x->header.shard < y->header.shard);
 }
 
-/* Sorts the shards into the order of their set: companions() added the others after the first. */
+/* Sorts the shards into the order of their set, if companions() has added the rest of a set after
+ * the shard that the user gave. */
 static void sort_set(mindrecord *self)
 {
     int64_t first = self->shards[0].header.shard, expected = 0;
@@ -483,7 +1278,7 @@ static pfd_status open_all(mindrecord *self, const pfd_open_args *args, pfd_erro
 /* ---- The op ---------------------------------------------------------------------------------- */
 
 /* Adds the other shards of a set, if the user gave one of them. */
-static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_header *header,
+static pfd_status add_set(const pfd_companion_args *args, const mindrecord_header *header,
                           pfd_error *err)
 {
     pfd_json addresses = header->addresses;
@@ -517,7 +1312,7 @@ static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_h
     return PFD_OK;
 }
 
-/* A damaged header is reported when the file is opened, with its place. */
+/* Adds the rest of the set.  Opening reports a damaged header, with its place. */
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 {
     const mindrecord_attrs *attrs = args->attrs;
@@ -534,31 +1329,31 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
         return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH + (int64_t)length, &data, &size, &file_size,
                                 err));
-    pfd_mindrecord_header header;
+    mindrecord_header header;
     pfd_status status =
-        pfd_mindrecord_header_parse(args->host, data + LENGTH, size - LENGTH, &header, err);
+        mindrecord_header_parse(args->host, data + LENGTH, size - LENGTH, &header, err);
     if (status == PFD_OK) {
         status = add_set(args, &header, err);
     } else if (status != PFD_OUT_OF_MEMORY) {
         pfd_error_clear(err);
         status = PFD_OK;
     }
-    pfd_mindrecord_header_free(&header);
+    mindrecord_header_free(&header);
     free(data);
     return status;
 }
 
 static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *file,
-                                 const pfd_mindrecord_header *header, pfd_error *err)
+                                 const mindrecord_header *header, pfd_error *err)
 {
     int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_inferred_field);
     pfd_inferred_field *found = args->host->alloc(args->scratch, bytes);
     if (!found) return fail_memory(args->host, err);
     for (int64_t i = 0; i < n; i++) {
-        const pfd_mindrecord_field *field = &header->fields[i];
+        const mindrecord_field *field = &header->fields[i];
         found[i].key = field->name;
         found[i].key_size = field->name_size;
-        (void)pfd_mindrecord_field_type(field, found[i].type, sizeof found[i].type);
+        (void)mindrecord_field_type(field, found[i].type, sizeof found[i].type);
     }
     return pfd_inferred_fields_set(args, "columns", file, found, n, err);
 }
@@ -566,14 +1361,14 @@ static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *f
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
-    pfd_mindrecord_header header = {0}; /* freed even if it is not read */
+    mindrecord_header header = {0}; /* freed even if it is not read */
     PFD_TRY(args->open(args->found, 0, &file, err));
     if (file->size == INT64_MAX)
         return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                      "compressed MindRecord files cannot be read: decompress it");
     pfd_status status = read_header(args->host, file, args->scratch, &header, err);
     if (status == PFD_OK) status = propose_fields(args, file, &header, err);
-    pfd_mindrecord_header_free(&header);
+    mindrecord_header_free(&header);
     return status;
 }
 

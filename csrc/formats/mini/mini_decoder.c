@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Refuses inputs of other types; for the rest, states the type of a row of each output. */
+/* Refuses inputs of other types, and sets the type of a row of each output. */
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pfd_row_type *in = &args->inputs[0];

@@ -4,7 +4,8 @@
 
 enum { most_lines = 20 };
 
-/* Such lines are also a CSV file, which is the better guess; so the suffix has to decide. */
+/* Lines of two numbers are CSV too, which gets a higher score: only the suffix .mini decides
+ * otherwise. */
 static int32_t probe(const pfd_probe_args *args)
 {
     if (!pfd_is_text(args->data, args->size)) return PFD_PROBE_NO;

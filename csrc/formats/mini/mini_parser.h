@@ -8,8 +8,8 @@
 
 typedef struct pfd_mini_fault {
     const char *expected;
-    int64_t at;    /* byte of the line where that should be */
-    int64_t field; /* byte where the number before it begins; `at` if a number is expected */
+    int64_t at;    /* byte of the line at which it is expected */
+    int64_t field; /* byte at which the last number begins; `at` if a number is expected */
 } pfd_mini_fault;
 
 /* Parses a line of `size` bytes into numbers[0] and numbers[1].  Returns 0 if it is malformed;

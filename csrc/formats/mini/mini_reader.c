@@ -4,11 +4,11 @@
  * rest: files, index, threads, shuffling, batches, ranks, resuming, errors with their place.
  *
  *     infer()    what is a row?             its dtype and shape
- *     open()     where are the records?     here the host finds them: each line is one
+ *     open()     where are the records?     the host finds the lines: each line is a record
  *     compute()  what do the bytes mean?    see mini_parser.c
  *
- * mini_format.c recognises files of the format.  mini_decoder.c is the other kind of op: it makes
- * rows from rows.  For attrs, and for records of one size, see raw/raw_reader.c; for binary records
+ * mini_format.c recognises files of the format.  mini_decoder.c is a decoder, an op that makes rows
+ * from rows.  For attrs, and for records of one size, see raw/raw_reader.c; for binary records
  * that begin with their size, tfrecord/tfrecord_reader.c. */
 #include "formats/mini/mini_parser.h"
 #include "parse/number_pairs.h"

@@ -49,7 +49,7 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_byte
                                 pfd_format_row_type(&own, found, sizeof found), header->num_bytes);
 }
 
-/* Copies an array in Fortran order, in which the first index changes fastest. */
+/* Copies an array from Fortran order, in which the first index changes fastest, to C order. */
 static void copy_transposed(const uint8_t *from, uint8_t *to, const int64_t *shape, int32_t ndim,
                             int64_t element_bytes)
 {
@@ -81,9 +81,9 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     const uint8_t *from = row.data + header.header_bytes;
     int64_t n = header.num_bytes / element_bytes;
     int32_t swap = pfd_order_is_foreign(header.byte_order) && element_bytes > 1;
-    int32_t is_there = args->inputs[0]->is_ragged && !swap && !header.is_fortran &&
-                       header.dtype != PFD_BOOL && (uintptr_t)from % (uintptr_t)element_bytes == 0;
-    if (out->is_ragged && is_there)
+    int32_t is_usable = args->inputs[0]->is_ragged && !swap && !header.is_fortran &&
+                        header.dtype != PFD_BOOL && (uintptr_t)from % (uintptr_t)element_bytes == 0;
+    if (out->is_ragged && is_usable)
         return pfd_row_points_at(args, 0, i, from, header.shape, err) ? PFD_OK : err->status;
     uint8_t *to = pfd_row_to_write(args, 0, i, header.shape, err);
     if (!to) return err->status;

@@ -28,10 +28,11 @@ static pfd_status fail_expected(cursor *c, const char *expected)
                                       : "its end");
 }
 
-/* NumPy itself reads 10,000 by default. */
+/* NumPy itself reads headers of up to 10,000 bytes by default. */
 enum { most_header_bytes = 1024 * 1024 };
 
 /* ---- Magic, version, length ------------------------------------------------------------------ */
+
 static pfd_status fail_short(const pfd_host *host, int64_t size, int64_t expected, pfd_error *err)
 {
     return host->fail_row(err, -1, size, PFD_CORRUPT_DATA,
@@ -81,6 +82,7 @@ pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_
 }
 
 /* ---- The dict -------------------------------------------------------------------------------- */
+
 static void skip_blanks(cursor *c)
 {
     while (c->at < c->size && strchr(" \t\n", c->data[c->at]) && c->data[c->at]) c->at++;
@@ -103,7 +105,7 @@ static int32_t take_word(cursor *c, const char *word)
     return 1;
 }
 
-/* Reads a text between two quotes. NumPy writes no escapes in these. */
+/* Reads a text between two quotes.  NumPy writes no escapes in it. */
 static pfd_status read_string(cursor *c, const uint8_t **text, int64_t *size)
 {
     skip_blanks(c);
@@ -172,12 +174,6 @@ static pfd_status read_descr(cursor *c, pfd_npy_header *out)
     return PFD_OK;
 }
 
-static pfd_status read_bool(cursor *c, int32_t *out)
-{
-    *out = take_word(c, "True");
-    return *out || take_word(c, "False") ? PFD_OK : fail_expected(c, "True or False");
-}
-
 static pfd_status read_dimension(cursor *c, int64_t *out)
 {
     const int64_t begin = c->at;
@@ -228,9 +224,10 @@ static pfd_status read_pair(cursor *c, pfd_npy_header *out, int32_t *seen)
         return fail_expected(c, "each of the keys descr, fortran_order and shape once");
     }
     *seen |= is;
-    return is == has_descr   ? read_descr(c, out)
-           : is == has_order ? read_bool(c, &out->is_fortran)
-                             : read_shape(c, out);
+    if (is == has_descr) return read_descr(c, out);
+    if (is == has_shape) return read_shape(c, out);
+    out->is_fortran = take_word(c, "True");
+    return out->is_fortran || take_word(c, "False") ? PFD_OK : fail_expected(c, "True or False");
 }
 
 static pfd_status count_bytes(cursor *c, pfd_npy_header *out)

@@ -1,7 +1,7 @@
 /* formats/npy/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
  *
- * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is not a header, or the array
- *          cannot be rows of numbers, which damage can cause.
+ * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: the bytes are not a header, or the
+ *          array cannot be rows of numbers: damage can be the cause of that too.
  * THREADS  Pure functions.
  */
 #ifndef PFD_FORMATS_NPY_NPY_HEADER_H
@@ -16,8 +16,8 @@ enum {
 typedef struct pfd_npy_header {
     int64_t header_bytes; /* the array's numbers begin here */
     int32_t dtype;        /* PFD_BOOL ... */
-    int32_t byte_order;   /* PFD_ORDER_* of core/rows.h; little where it has no meaning */
-    int32_t is_fortran;   /* the first index changes fastest; 0 if both orders are the same */
+    int32_t byte_order;   /* PFD_ORDER_* of core/rows.h; little for a dtype of one byte */
+    int32_t is_fortran;   /* the first index changes fastest; 0 if C order is the same */
     int32_t ndim;
     int64_t shape[PFD_NPY_MAX_DIMS];
     int64_t num_bytes; /* of the numbers */

@@ -23,13 +23,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
 
-/* ---- Headers --------------------------------------------------------------------------------- */
 static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                               pfd_npy_header *header, pfd_error *err)
 {
-    int64_t bytes, first = file->size;
+    int64_t bytes, first = file->size < PFD_HINT_BYTES ? file->size : PFD_HINT_BYTES;
     const uint8_t *data;
-    if (first > PFD_HINT_BYTES) first = PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, first, scratch, &data, err));
     pfd_status status = pfd_npy_header_size(host, data, first, &bytes, err);
     if (status == PFD_OK) {
@@ -63,6 +61,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 }
 
 /* ---- Open: every header says what the attrs say ---------------------------------------------- */
+
 static const char *order_name(const pfd_row_type *row, int32_t order)
 {
     if (pfd_dtype_size(row->dtype) == 1) return "";
@@ -74,8 +73,8 @@ static pfd_status check_row(const pfd_host *host, const npy_reader_attrs *attrs,
                             const pfd_npy_header *header, pfd_error *err)
 {
     pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
-    memcpy(found.shape, header->shape + 1, (size_t)found.ndim * sizeof found.shape[0]);
     size_t dims = (size_t)found.ndim * sizeof found.shape[0];
+    memcpy(found.shape, header->shape + 1, dims);
     if (found.dtype == expected->dtype && found.ndim == expected->ndim &&
         memcmp(found.shape, expected->shape, dims) == 0 &&
         (header->byte_order == attrs->byte_order || pfd_dtype_size(found.dtype) == 1))
@@ -83,8 +82,7 @@ static pfd_status check_row(const pfd_host *host, const npy_reader_attrs *attrs,
     char one[256], other[256];
     return host->fail_file(
         err, file, 0, PFD_CORRUPT_DATA,
-        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
-        "they are %s%s",
+        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order they are %s%s",
         pfd_format_row_type(&found, one, sizeof one), order_name(&found, header->byte_order),
         pfd_format_row_type(expected, other, sizeof other),
         order_name(expected, attrs->byte_order));
@@ -106,9 +104,9 @@ static pfd_status check_size(const pfd_host *host, const pfd_file *file,
                            there - header->num_bytes);
 }
 
-static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *files,
-                              pfd_source *out, pfd_error *err)
+static pfd_status open_arrays(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
+    const pfd_file *const *files = args->files;
     const npy_reader_attrs *attrs = args->attrs;
     pfd_row_type row;
     PFD_TRY(pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err));
@@ -129,12 +127,7 @@ static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    pfd_inflated_files *inflated;
-    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
-    pfd_status status = open_arrays(args, pfd_inflated_files_list(inflated), out, err);
-    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
-    pfd_inflated_files_close(inflated);
-    return status;
+    return pfd_open_inflated(args, open_arrays, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

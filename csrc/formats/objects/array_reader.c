@@ -1,4 +1,4 @@
-/* ArrayReader: the rows of an array of the program, where they are. */
+/* ArrayReader: the rows of an array in the program's memory, which is not copied. */
 #include "core/hash.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
@@ -20,14 +20,13 @@ typedef struct array_source {
     uint64_t fingerprint;
 } array_source;
 
-/* ---- Types ----------------------------------------------------------------------------------- */
-
 static int32_t is_ragged(const array_reader_attrs *attrs)
 {
     return attrs->shape.size > 0 && attrs->shape.data[0] < 0;
 }
 
-/* Of a row where all have one size; else of what the first dimension counts. */
+/* Finds the type of a unit: a row if all rows have one size, else an element of its first
+ * dimension. */
 static pfd_status find_unit(const array_reader_attrs *attrs, pfd_row_type *out, pfd_error *err)
 {
     pfd_list_int64 shape = attrs->shape;
@@ -50,8 +49,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     out->ndim++;
     return PFD_OK;
 }
-
-/* ---- The source ------------------------------------------------------------------------------ */
 
 PFD_SOURCE_NUMBER(size_of, array_source, num_rows)
 
@@ -94,7 +91,7 @@ static pfd_status check_array(const pfd_host *host, const array_reader_attrs *at
                            unit_bytes);
 }
 
-/* `units`: of the array. */
+/* `units` is how many the array has. */
 static pfd_status check_splits(const pfd_host *host, const pfd_table *splits, int64_t units,
                                pfd_error *err)
 {
@@ -147,9 +144,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     self = malloc(sizeof *self);
     if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a reader");
     *self = found;
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(PFD_OK, &methods, self, out);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -158,8 +153,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     if (!out->is_ragged) return pfd_copy_stored_rows(args, 0, 0, out, err);
     int64_t item = pfd_dtype_size(out->type.dtype);
     for (int64_t i = 0; i < args->num_rows; i++)
-        out->rows[i] = (pfd_ragged_row){.data = args->records[i].data,
-                                        .num_elements = args->records[i].size / item};
+        pfd_set_row(args, 0, i, args->records[i].data, args->records[i].size / item);
     return PFD_OK;
 }
 
@@ -168,7 +162,7 @@ static const pfd_attr attr_table[] = {
                  "The elements of all rows, one row after another, as a Table."),
     PFD_ATTR_ROW(array_reader_attrs, splits, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "Where each row begins, in the first dimension of the array, and where the last "
-                 "one ends, as a Table of int64; of rows of one size it is not looked at."),
+                 "one ends, as a Table of int64; not used if all rows have one size."),
     PFD_RAGGED_SHAPE_ATTR(array_reader_attrs, shape, NULL,
                           "Shape of one row; empty for one number per record; -1 first where rows "
                           "differ in length."),

@@ -8,20 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What Python sets once; readers of objects get it when they are opened ------------------- */
+/* ---- Python's functions ---------------------------------------------------------------------- */
 
+/* Python sets them once; NULL: a program without Python. */
 static const pfd_object_source *_Atomic object_source;
 
 void pfd_object_source_set(const pfd_object_source *source)
 {
     atomic_store_explicit(&object_source, source, memory_order_release);
-}
-
-/* Returns what pfd_object_source_set() was given; NULL: it was not called, as in a program without
- * Python. */
-static const pfd_object_source *object_source_get(void)
-{
-    return atomic_load_explicit(&object_source, memory_order_acquire);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -37,8 +31,6 @@ typedef struct reader {
     const pfd_object_source *objects;
     int64_t session, num_records;
 } reader;
-
-/* ---- Fields ---------------------------------------------------------------------------------- */
 
 static pfd_status parse_field(const pfd_host *host, const char *element, pfd_field_spec *out,
                               pfd_error *err)
@@ -56,7 +48,7 @@ static pfd_status parse_field(const pfd_host *host, const char *element, pfd_fie
 
 static pfd_status find_objects(const pfd_host *host, const pfd_object_source **out, pfd_error *err)
 {
-    *out = object_source_get();
+    *out = atomic_load_explicit(&object_source, memory_order_acquire);
     if (*out) return PFD_OK;
     return host->fail(err, PFD_UNSUPPORTED,
                       "GeneratorReader reads Python objects, and this program has no Python");
@@ -71,11 +63,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         PFD_TRY(parse_field(args->host, attrs->fields.data[i], &field, err));
         args->outputs[i] = field.type;
     }
-    pfd_status status = find_objects(args->host, &objects, err);
-    return status == PFD_OK ? objects->check(attrs->source, err) : status;
+    PFD_TRY(find_objects(args->host, &objects, err));
+    return objects->check(attrs->source, err);
 }
-
-/* ---- The source ------------------------------------------------------------------------------ */
 
 static void close_reader(void *self)
 {
@@ -112,7 +102,7 @@ static const pfd_source_methods indexed = {
 static const pfd_source_methods stream = {
     PFD_SIZE(pfd_source_methods), .close = close_reader, .next = next, .seek = seek};
 
-/* Makes copies of the keys that end with a 0, and a list of the types, in the scratch. */
+/* Makes copies of the keys, which end with a 0, and a list of the types, in the scratch. */
 static pfd_status make_fields(const pfd_open_args *args, pfd_object_fields *out, pfd_error *err)
 {
     const generator_reader_attrs *attrs = args->attrs;

@@ -23,8 +23,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_of_row row = {args, i, attrs->blob_name, name_size};
         pfd_wire_cursor value;
         PFD_TRY(pfd_of_row_find_bytes(&row, &value, err));
-        args->outputs[0]->rows[i] =
-            (pfd_ragged_row){.data = value.at, .num_elements = value.end - value.at};
+        pfd_set_row(args, 0, i, value.at, value.end - value.at);
     }
     return PFD_OK;
 }
@@ -34,15 +33,12 @@ static const pfd_attr attr_table[] = {
                     "Name of the feature in the record."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
-};
 static const pfd_port outputs[] = {
     {"out", "The bytes of each record's feature, uint8 of shape (batch, None)."},
 };
 
 const pfd_op pfd_op_ofrecord_bytes_decoder = {
-    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_inputs, outputs),
     .name = "OFRecordBytesDecoder",
     .doc = "Takes a feature of bytes out of each OFRecord, for example an encoded image. "
            "The feature must be a bytes_list of one value. The bytes are not copied until a batch "

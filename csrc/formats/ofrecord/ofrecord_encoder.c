@@ -26,7 +26,6 @@ const pfd_op pfd_op_ofrecord_encoder = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OFRecordEncoder",
     .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and "
-           "OFRecordBytesDecoder read it. "
-           "OFRecordFrame makes records of a file of it.",
+           "OFRecordBytesDecoder read it. OFRecordFrame makes records of a file of it.",
     PFD_OP_ATTRS(pfd_feature_message_attrs, pfd_feature_message_table),
 };

@@ -39,7 +39,7 @@ static int32_t is_feature(pfd_wire_cursor c)
     return 1;
 }
 
-/* Whether it is an entry of the map: a name and a feature. */
+/* Whether the bytes are an entry of the map: a name and a feature. */
 static int32_t is_entry(pfd_wire_cursor c)
 {
     pfd_wire_cursor content;
@@ -51,7 +51,7 @@ static int32_t is_entry(pfd_wire_cursor c)
     return 1;
 }
 
-/* Whether it is a record: at least one entry, and no other field. */
+/* Whether the bytes are a record: at least one entry, and no other field. */
 static int32_t is_record(pfd_wire_cursor c)
 {
     pfd_wire_cursor entry;

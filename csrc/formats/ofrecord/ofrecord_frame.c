@@ -1,6 +1,5 @@
-/* OFRecordFrame: what stands around a record in an OFRecord file. */
+/* OFRecordFrame: puts the frame of an OFRecord file around records. */
 #include "core/bytes.h"
-#include "pyflowdata/op.h"
 #include "sources/frames.h"
 
 #include <string.h>
@@ -23,19 +22,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return pfd_record_frames_put(args, FRAME_BYTES, put_frame, err);
 }
 
-static const pfd_port inputs[] = {{"in", "The bytes of each record, uint8 (None,)."}};
-static const pfd_port outputs[] = {
-    {"out", "The bytes of each record with its frame, uint8 (None,)."},
-};
-
 const pfd_op pfd_op_ofrecord_frame = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_FRAME_OP,
     .name = "OFRecordFrame",
     .doc = "Puts the frame of an OFRecord file around records: a length of 8 bytes, and the bytes. "
            "The rows one after another are a file, which OFRecordReader reads.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = pfd_record_frames_infer,
-    .compute = compute,
 };

@@ -2,14 +2,10 @@
 #include "formats/ofrecord/ofrecord_image.h"
 
 #include "core/rows.h"
-#include "formats/ofrecord/ofrecord_row.h"
 #include "images/pixels/image_rows.h"
 
 #include <string.h>
 
-const pfd_port pfd_of_image_inputs[1] = {
-    {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
-};
 const pfd_port pfd_of_image_outputs[1] = {
     {"out", "Images, uint8 (height, width, channels), of any height and width."},
 };

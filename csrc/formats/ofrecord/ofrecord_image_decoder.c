@@ -27,7 +27,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {PFD_OF_IMAGE_ATTRS(ofrecord_image_decoder_attrs)};
 
 const pfd_op pfd_op_ofrecord_image_decoder = {
-    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_image_inputs, pfd_of_image_outputs),
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_inputs, pfd_of_image_outputs),
     .name = "OFRecordImageDecoder",
     .doc = "Decodes the image in a feature of each OFRecord. "
            "It is OFRecordBytesDecoder and ImageDecoder in one, with OneFlow's name and its order "

@@ -59,7 +59,7 @@ static int32_t is_right_count(const decoder *self, int64_t count)
            count % (self->most / attrs->shape.data[0]) == 0;
 }
 
-/* The dtype that the numbers of a list are read as. */
+/* The dtype of the numbers of a list after reading. */
 static int32_t dtype_of(int32_t kind)
 {
     return kind == PFD_OF_FLOAT    ? PFD_FLOAT32
@@ -153,15 +153,12 @@ static const pfd_attr attr_table[] = {
                   "A former name of truncate."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
-};
 static const pfd_port outputs[] = {
     {"out", "The numbers of each record's feature, with the dtype and shape of the attrs."},
 };
 
 const pfd_op pfd_op_ofrecord_raw_decoder = {
-    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_inputs, outputs),
     .name = "OFRecordRawDecoder",
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "

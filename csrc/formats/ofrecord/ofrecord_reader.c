@@ -9,9 +9,7 @@ enum { length_bytes = 8 };
 
 PFD_INFER_BYTES
 
-/* ---- Frames ---------------------------------------------------------------------------------- */
-
-/* A hint for a file that does not begin with an OFRecord: the format that its first bytes
+/* The end of a message about bytes that are not an OFRecord: the format that the file's first bytes
  * suggest. */
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
@@ -53,14 +51,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 
 PFD_OPEN_FRAMES(frame)
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    (void)err;
-    for (int64_t i = 0; i < args->num_rows; i++)
-        args->outputs[0]->rows[i] = (pfd_ragged_row){
-            .data = args->records[i].data, .num_elements = args->records[i].size};
-    return PFD_OK;
-}
+PFD_COMPUTE_BYTES
 
 static const pfd_port outputs[] = {
     {"out", "The bytes of each message, uint8 of shape (batch, None), for the OFRecord decoders."},

@@ -1,5 +1,4 @@
-/* One feature of an OFRecord, found by its name, and its list; one row of a decoder, and the
- * errors about it. */
+/* Finds a feature of an OFRecord by its name, reads its list, and reports errors about a row. */
 #include "formats/ofrecord/ofrecord_row.h"
 
 #include "core/rows.h"
@@ -12,21 +11,11 @@
 
 /* ---- Features -------------------------------------------------------------------------------- */
 
-/* Fields of the messages: OFRecord.feature, the key and value of an entry, value of each list. */
+/* The fields OFRecord.feature, key and value of an entry, and value of a list. */
 static const uint32_t entry_tag = PFD_WIRE_TAG(1, PFD_WIRE_BYTES);
 static const uint32_t key_tag = PFD_WIRE_TAG(1, PFD_WIRE_BYTES);
 static const uint32_t value_tag = PFD_WIRE_TAG(2, PFD_WIRE_BYTES);
 static const uint32_t bytes_tag = PFD_WIRE_TAG(1, PFD_WIRE_BYTES); /* also of packed numbers */
-
-/* "int64_list" and so on. */
-static const char *of_kind_name(int32_t kind)
-{
-    static const char *const names[] = {"no list",     "bytes_list", "float_list",
-                                        "double_list", "int32_list", "int64_list"};
-    return names[kind];
-}
-
-/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* Reads the last key of an entry, empty if it has none.  Returns 0 if it is damaged at c->at. */
 static int32_t read_key(pfd_wire_cursor *c, pfd_wire_cursor *key)
@@ -69,7 +58,8 @@ static int32_t read_feature(pfd_wire_cursor *c, pfd_of_feature *out)
     return 1;
 }
 
-/* Reads the entry with the wanted key. Its bytes were checked before. */
+/* Reads the value of the entry with the wanted key; read_key() has checked the bytes.  Returns 1,
+ * or -1: the value is damaged at *place. */
 static int32_t read_entry(pfd_wire_cursor c, pfd_of_feature *out, const uint8_t **place)
 {
     *out = (pfd_of_feature){0};
@@ -139,6 +129,7 @@ static void of_list_names(pfd_wire_cursor c, char *out, int64_t capacity)
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
+
 typedef struct number_sink {
     uint8_t *out;
     int64_t most, count;
@@ -261,6 +252,10 @@ static int64_t of_bytes(const pfd_of_feature *feature, pfd_wire_cursor *value,
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+const pfd_port pfd_of_inputs[1] = {
+    {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
+};
+
 pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err)
 {
     if (!name[0])
@@ -322,11 +317,13 @@ pfd_status pfd_of_row_bytes(const pfd_of_row *self, const pfd_of_feature *featur
 
 pfd_status pfd_of_row_find_bytes(const pfd_of_row *self, pfd_wire_cursor *value, pfd_error *err)
 {
+    static const char *const kind_names[] = {"no list",     "bytes_list", "float_list",
+                                             "double_list", "int32_list", "int64_list"};
     pfd_of_feature feature;
     PFD_TRY(pfd_of_row_find(self, &feature, err));
     if (feature.kind == PFD_OF_BYTES) return pfd_of_row_bytes(self, &feature, value, err);
     return pfd_of_row_fail(self, NULL, err,
                            "it is %s; this decoder takes bytes_list, OFRecordRawDecoder takes "
                            "the others",
-                           of_kind_name(feature.kind));
+                           kind_names[feature.kind]);
 }

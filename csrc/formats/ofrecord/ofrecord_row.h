@@ -11,8 +11,8 @@
 /* ---- A feature of an OFRecord, OneFlow's message of named lists ------------------------------ */
 
 /* OFRecord is a map from names to features, and a feature is one list: of bytes, floats, doubles
- * or integers.  The rules are those of the protobuf library: of entries with the same name the
- * last one counts, numbers may be packed or not, unknown fields are skipped, pieces of a list
+ * or integers.  The rules are those of the protobuf library: the last of several entries with the
+ * same name counts, numbers may be packed or not, unknown fields are skipped, pieces of a list
  * are joined.
  *
  * OWNERSHIP  Cursors point into the record.
@@ -47,6 +47,8 @@ typedef struct pfd_of_row {
     const char *name; /* of the feature */
     int64_t name_size;
 } pfd_of_row;
+
+extern const pfd_port pfd_of_inputs[1];
 
 /* PFD_INVALID_ARGUMENT: the rows of the input are not bytes, or the name is empty. */
 pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err);

@@ -21,7 +21,7 @@
  *
  * OWNERSHIP  The bytes are borrowed.
  * THREADS    Pure functions.
- * ERRORS     0: a place is outside the buffer, and `damage` of the buffer is where that was read.
+ * ERRORS     0: an offset leads out of the buffer; buffer->damage is the place of that offset.
  */
 
 typedef struct flatbuffer {
@@ -91,7 +91,6 @@ static int32_t flat_table_at(flatbuffer *buffer, int64_t place, flat_table *out)
 /* Finds the root table.  `identifier` is the four letters that the file must have. */
 static int32_t flat_root(flatbuffer *buffer, const char *identifier, flat_table *out)
 {
-    buffer->damage = -1;
     if (!holds(buffer, 0, 2 * offset_bytes)) return fail(buffer, 0);
     if (memcmp(buffer->data + offset_bytes, identifier, 4) != 0) return fail(buffer, offset_bytes);
     return flat_table_at(buffer, 0, out);
@@ -141,54 +140,29 @@ static int32_t flat_vector_field(flatbuffer *buffer, const flat_table *table, in
  *     Tensor {shape: [int32]; data: union of lists}   each list {values: [...]}
  *
  * THREADS  Pure functions.
- * ERRORS   -1: the message is damaged at buffer->damage. */
+ * ERRORS   0: the message is damaged at buffer->damage. */
 
-/* The members of the union: between these two are int16 to int64, float32 and float64. */
+/* The members of the union; int16 to int64, float32 and float64 have the numbers 2 to 6. */
 enum { ONEREC_NONE, ONEREC_INT8, ONEREC_STRINGS = 7, ONEREC_BINARIES };
 
 typedef struct onerec_feature {
-    int32_t kind;           /* ONEREC_*, or a number between */
-    flat_vector shape;      /* of int32 */
-    flat_vector values;     /* of strings and binaries: of offsets */
+    int32_t kind;       /* the member of the union */
+    flat_vector shape;  /* of int32 */
+    flat_vector values; /* of numbers, or of the offsets of strings or binaries */
 } onerec_feature;
 
-/* Numbers of fields; a union has two, its type and its value. */
+/* Numbers of fields; a union takes two, for its type and its value. */
 enum { example_features = 0 };
 enum { feature_name = 0, feature_tensor = 1 };
 enum { tensor_shape = 0, tensor_data_type = 1, tensor_data = 2 };
 enum { list_values = 0, binary_buffer = 0 };
 
-/* "int64" and so on, for messages. */
-static const char *onerec_kind_name(int32_t kind)
-{
-    static const char *const names[] = {"no list", "int8",    "int16",   "int32",   "int64",
-                                        "float32", "float64", "strings", "binaries"};
-    return names[kind];
-}
-
-/* Finds the list of a message's features. */
-static int32_t onerec_open(flatbuffer *buffer, flat_vector *features)
-{
-    flat_table example;
-    return flat_root(buffer, "1REC", &example) &&
-                   flat_vector_field(buffer, &example, example_features, offset_bytes, features)
-               ? 1
-               : -1;
-}
-
+/* Finds feature i and its name. */
 static int32_t read_name(flatbuffer *buffer, const flat_vector *features, int64_t i,
                          flat_table *feature, flat_vector *name)
 {
     return flat_table_at(buffer, features->at + offset_bytes * i, feature) &&
            flat_vector_field(buffer, feature, feature_name, 1, name);
-}
-
-/* The name of feature i. */
-static int32_t onerec_name(flatbuffer *buffer, const flat_vector *features, int64_t i,
-                           flat_vector *name)
-{
-    flat_table feature;
-    return read_name(buffer, features, i, &feature, name) ? 1 : -1;
 }
 
 static int32_t read_list(flatbuffer *buffer, const flat_table *tensor, onerec_feature *out)
@@ -218,7 +192,8 @@ static int32_t read_tensor(flatbuffer *buffer, const flat_table *feature, onerec
            read_list(buffer, &tensor, out);
 }
 
-/* Searches linearly: writers sort features by name, but this does not depend on it. */
+/* Returns 1: found; 0: the message does not have it; -1: the message is damaged.  The search is
+ * linear: writers usually sort features by name, but need not. */
 static int32_t onerec_find(flatbuffer *buffer, const flat_vector *features, const char *name,
                            int64_t name_size, onerec_feature *out)
 {
@@ -240,17 +215,9 @@ static int32_t onerec_bytes(flatbuffer *buffer, const onerec_feature *feature, i
 {
     int64_t place = feature->values.at + offset_bytes * i;
     flat_table binary;
-    if (feature->kind == ONEREC_STRINGS) return flat_vector_at(buffer, place, 1, out) ? 1 : -1;
+    if (feature->kind == ONEREC_STRINGS) return flat_vector_at(buffer, place, 1, out);
     return flat_table_at(buffer, place, &binary) &&
-                   flat_vector_field(buffer, &binary, binary_buffer, 1, out)
-               ? 1
-               : -1;
-}
-
-/* Dimension i of a tensor's shape. */
-static int64_t onerec_dimension(const flatbuffer *buffer, const onerec_feature *feature, int64_t i)
-{
-    return (int32_t)pfd_load_le32(buffer->data + feature->shape.at + 4 * i);
+           flat_vector_field(buffer, &binary, binary_buffer, 1, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -277,6 +244,7 @@ typedef struct message {
 } message;
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
+
 static pfd_status read_default(const pfd_host *host, const char *element, wanted *out,
                                pfd_error *err)
 {
@@ -341,26 +309,30 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 }
 
 /* ---- Failures -------------------------------------------------------------------------------- */
-__attribute__((format(printf, 4, 5))) static pfd_status
-fail_message(const message *self, int64_t place, pfd_error *err, const char *format, ...)
+
+static pfd_status fail_damaged(const message *self, pfd_error *err)
 {
-    const uint8_t *at = place >= 0 ? self->buffer.data + place : NULL;
+    const uint8_t *place = self->buffer.data + self->buffer.damage;
+    return self->args->host->fail_row(err, self->row,
+                                      pfd_place_in_record(self->args, self->row, place),
+                                      PFD_CORRUPT_DATA,
+                                      "the message is damaged at its byte %" PRId64
+                                      ": it is not a FlatBuffer '1REC', or its bytes were changed",
+                                      self->buffer.damage);
+}
+
+/* The message begins with "feature 'x'". */
+__attribute__((format(printf, 4, 5))) static pfd_status
+fail_feature(const message *self, const wanted *want, pfd_error *err, const char *format, ...)
+{
     char text[700];
+    int64_t shown = want->field.key_size < 100 ? want->field.key_size : 100;
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return self->args->host->fail_row(err, self->row,
-                                      pfd_place_in_record(self->args, self->row, at),
-                                      PFD_CORRUPT_DATA, "%s", text);
-}
-
-static pfd_status fail_damaged(const message *self, pfd_error *err)
-{
-    return fail_message(self, self->buffer.damage, err,
-                        "the message is damaged at its byte %" PRId64
-                        ": it is not a FlatBuffer '1REC', or its bytes were changed",
-                        self->buffer.damage);
+    return self->args->host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "feature '%.*s'%s",
+                                      (int)shown, want->field.key, text);
 }
 
 static pfd_status fail_missing(message *self, const wanted *want, pfd_error *err)
@@ -368,37 +340,35 @@ static pfd_status fail_missing(message *self, const wanted *want, pfd_error *err
     char names[500] = "no features", one[256];
     int64_t used = 0;
     for (int64_t i = 0; i < self->features.count && used < 300; i++) {
+        flat_table feature;
         flat_vector name;
-        if (onerec_name(&self->buffer, &self->features, i, &name) < 0)
+        if (!read_name(&self->buffer, &self->features, i, &feature, &name))
             return fail_damaged(self, err);
         (void)pfd_quote_bytes(self->buffer.data + name.at, name.count, one, sizeof one);
         used += snprintf(names + used, sizeof names - (size_t)used, "%s%.150s", i ? ", " : "", one);
     }
-    return fail_message(self, -1, err, "feature '%.*s': the record does not have it; it has %s",
-                        (int)(want->field.key_size < 100 ? want->field.key_size : 100),
-                        want->field.key, names);
+    return fail_feature(self, want, err, ": the record does not have it; it has %s", names);
 }
 
 static pfd_status fail_kind(const message *self, const wanted *want, const onerec_feature *feature,
                             pfd_error *err)
 {
+    static const char *const kind_names[] = {"no list", "int8",    "int16",   "int32",   "int64",
+                                             "float32", "float64", "strings", "binaries"};
     char type[256];
-    return fail_message(self, -1, err,
-                        "feature '%.*s' is a list of %s, of %" PRId64
+    return fail_feature(self, want, err,
+                        " is a list of %s, of %" PRId64
                         " values, but the field is %s: OneRecDecoder does not cast; it reads int8, "
                         "or one string or binary, as bytes (uint8)",
-                        (int)(want->field.key_size < 100 ? want->field.key_size : 100),
-                        want->field.key, onerec_kind_name(feature->kind), feature->values.count,
+                        kind_names[feature->kind], feature->values.count,
                         pfd_format_row_type(&want->field.type, type, sizeof type));
 }
 
 static pfd_status fail_size(const message *self, const wanted *want, int64_t count, pfd_error *err)
 {
     char type[256];
-    return fail_message(self, -1, err,
-                        "feature '%.*s' has %" PRId64 " values, which do not fit a row of %s",
-                        (int)(want->field.key_size < 100 ? want->field.key_size : 100),
-                        want->field.key, count,
+    return fail_feature(self, want, err, " has %" PRId64 " values, which do not fit a row of %s",
+                        count,
                         pfd_format_row_type(&want->field.type, type, sizeof type));
 }
 
@@ -415,7 +385,7 @@ static pfd_status find_values(message *self, const wanted *want, const onerec_fe
     if (want->is_bytes && feature->kind == ONEREC_INT8) return PFD_OK;
     if (!want->is_bytes || feature->kind < ONEREC_STRINGS || feature->values.count != 1)
         return fail_kind(self, want, feature, err);
-    return onerec_bytes(&self->buffer, feature, 0, out) < 0 ? fail_damaged(self, err) : PFD_OK;
+    return onerec_bytes(&self->buffer, feature, 0, out) ? PFD_OK : fail_damaged(self, err);
 }
 
 /* Sets the dimensions of a row in which several vary to those of the tensor, which must fit. */
@@ -428,7 +398,7 @@ static pfd_status find_shape(message *self, const wanted *want, const onerec_fea
     if (!*out) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a shape");
     if (feature->shape.count != type->ndim) return fail_size(self, want, count, err);
     for (int32_t i = 0; i < type->ndim; i++) {
-        int64_t size = onerec_dimension(&self->buffer, feature, i);
+        int64_t size = (int32_t)load32(&self->buffer, feature->shape.at + 4 * i);
         if (size < 0 || (type->shape[i] >= 0 && type->shape[i] != size) ||
             (size > 0 && product > count / size))
             return fail_size(self, want, count, err);
@@ -438,8 +408,8 @@ static pfd_status find_shape(message *self, const wanted *want, const onerec_fea
     return product == count ? PFD_OK : fail_size(self, want, count, err);
 }
 
-/* Sets a ragged row. It points into the message, unless the numbers are not aligned or have another
- * byte order: then they are copied. */
+/* Sets a ragged row.  It points into the message; numbers that are not aligned, or have another
+ * byte order than this machine's, are copied. */
 static pfd_status write_ragged(message *self, const wanted *want, const onerec_feature *feature,
                                const flat_vector *values, pfd_ragged_row *out, pfd_error *err)
 {
@@ -494,10 +464,12 @@ static pfd_status open_message(const pfd_compute_args *args, int64_t row, messag
                                pfd_error *err)
 {
     pfd_bytes bytes = pfd_row_bytes(args->inputs[0], row);
-    *out = (message){.args = args, .row = row};
-    out->buffer.data = bytes.data;
-    out->buffer.size = bytes.size;
-    return onerec_open(&out->buffer, &out->features) < 0 ? fail_damaged(out, err) : PFD_OK;
+    *out = (message){.args = args, .row = row, .buffer = {bytes.data, bytes.size, -1}};
+    flat_table example;
+    int32_t is_whole = flat_root(&out->buffer, "1REC", &example) &&
+                       flat_vector_field(&out->buffer, &example, example_features, offset_bytes,
+                                         &out->features);
+    return is_whole ? PFD_OK : fail_damaged(out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

@@ -27,7 +27,6 @@ static int32_t read_int32(const uint8_t *at)
 
 PFD_INFER_BYTES
 
-/* ---- Frames ---------------------------------------------------------------------------------- */
 static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
 {
     char seems[100];
@@ -80,7 +79,6 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 
 PFD_OPEN_FRAMES(frame)
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
 static pfd_status read_payload(const pfd_host *host, const pfd_record *record, int64_t row,
                                int32_t check_digest, pfd_ragged_row *out, pfd_error *err)
 {

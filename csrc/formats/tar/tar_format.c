@@ -6,8 +6,8 @@
 
 enum { at_magic = 257, magic_bytes = 8 };
 
-/* Whether it has the magic of POSIX or GNU. The version after the magic is compared too, so that a
- * text with the word does not match. */
+/* Whether the first header has the magic of POSIX or GNU.  The version after the magic is compared
+ * too, so that a text with the word "ustar" does not match. */
 static int32_t has_magic(const pfd_probe_args *args)
 {
     if (args->size < at_magic + magic_bytes) return 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The largest extended header that is read; longer ones have more than a name. */
+/* The largest extended header that is read: a larger one does not hold just a name. */
 enum { most_extended = 1024 * 1024 };
 
 enum { /* offsets of fields */
@@ -33,7 +33,7 @@ static int64_t size_of_text(const uint8_t *text, int64_t most)
     return end ? end - text : most;
 }
 
-/* Parses octal digits between blanks; -1: it is something else. */
+/* Parses octal digits between blanks; -1: the text is something else. */
 static int64_t parse_octal(const uint8_t *text, int64_t size)
 {
     int64_t value = 0, i = 0;
@@ -42,7 +42,7 @@ static int64_t parse_octal(const uint8_t *text, int64_t size)
     return i == size || text[i] == 0 || text[i] == ' ' ? value : -1;
 }
 
-/* Parses a size: octal digits, or a big-endian number if it is too large for these. */
+/* Parses a size: octal digits, or a big-endian number if these do not suffice.  -1: neither. */
 static int64_t parse_size(const uint8_t *text)
 {
     if (!(text[0] & 0x80)) return parse_octal(text, number_bytes);
@@ -53,11 +53,6 @@ static int64_t parse_size(const uint8_t *text)
         value = value << 8 | text[i];
     }
     return is_large || value > INT64_MAX ? -1 : (int64_t)value;
-}
-
-static int32_t is_zero(const uint8_t *block)
-{
-    return block[0] == 0 && !memcmp(block, block + 1, PFD_TAR_BLOCK - 1);
 }
 
 int32_t pfd_tar_has_checksum(const uint8_t *header)
@@ -74,6 +69,7 @@ int32_t pfd_tar_has_checksum(const uint8_t *header)
 }
 
 /* ---- Extended headers ------------------------------------------------------------------------ */
+
 typedef struct extended {
     const char *name; /* NULL: none */
     int64_t name_size;
@@ -123,11 +119,6 @@ static const char *parse_pax(const uint8_t *text, int64_t size, extended *out)
     return NULL;
 }
 
-static int32_t is_pax(uint8_t type)
-{
-    return type == 'x' || type == 'g' || type == 'X';
-}
-
 static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_t offset,
                                 int64_t size, extended *out, pfd_error *err)
 {
@@ -155,6 +146,7 @@ static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */
+
 static pfd_status take_name(const pfd_tar_bytes *bytes, const uint8_t *header,
                             const extended *before, pfd_tar_member *out, pfd_error *err)
 {
@@ -208,11 +200,12 @@ pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar
     int64_t at = offset, size;
     for (;;) {
         PFD_TRY(bytes->get(bytes, at, PFD_TAR_BLOCK, &header, err));
-        *out = (pfd_tar_member){.is_end = at == offset && is_zero(header)};
+        int32_t is_zero = header[0] == 0 && !memcmp(header, header + 1, PFD_TAR_BLOCK - 1);
+        *out = (pfd_tar_member){.is_end = at == offset && is_zero};
         if (out->is_end) return PFD_OK;
         PFD_TRY(check_header(bytes->host, header, at, &size, err));
         uint8_t type = header[at_type];
-        if (!is_pax(type) && type != 'L' && type != 'K') break;
+        if (type == 0 || !strchr("xgXLK", type)) break; /* pax, or a long name or link of GNU tar */
         PFD_TRY(read_extended(bytes, type, at + PFD_TAR_BLOCK, size, &before, err));
         at = end_of_blocks(at + PFD_TAR_BLOCK, size);
     }

@@ -11,7 +11,7 @@
 
 enum { PFD_TAR_BLOCK = 512 };
 
-/* The bytes that have the headers; offsets are counted from their beginning. */
+/* The bytes in which the headers are; offsets count from the first byte. */
 typedef struct pfd_tar_bytes {
     pfd_status (*get)(const struct pfd_tar_bytes *self, int64_t offset, int64_t size,
                       const uint8_t **data, pfd_error *err);
@@ -20,13 +20,13 @@ typedef struct pfd_tar_bytes {
     pfd_scratch *scratch; /* for names that are stored in two pieces */
 } pfd_tar_bytes;
 
-/* A get() over a record.  ctx is the pfd_record; offsets are counted in it. */
+/* A get() over a record.  ctx is the pfd_record; offsets count from its first byte. */
 pfd_status pfd_tar_get_from_record(const pfd_tar_bytes *self, int64_t offset, int64_t size,
                                    const uint8_t **data, pfd_error *err);
 
 typedef struct pfd_tar_member {
-    int32_t is_end;  /* a block of zeros: there is no member, and the other fields are not set */
-    int32_t is_file; /* not a folder, link or other entry */
+    int32_t is_end;  /* a block of zeros: there is no member, and the other fields are 0 */
+    int32_t is_file; /* 0: a folder, link or other entry */
     const char *name; /* without a 0 at its end; in the bytes or in the scratch */
     int64_t name_size;
     int64_t data, size; /* of its content */

@@ -5,6 +5,7 @@
 #include "files/file_read.h"
 #include "formats/tar/tar_header.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 #include "sources/fields.h"
 #include "sources/wrapped_source.h"
 
@@ -15,10 +16,10 @@
 
 /* ---- What follows the members of a file ------------------------------------------------------ */
 
-/* Two blocks of zeros mark the end.  A writer fills its last record of 20 blocks.  Some (Ant,
- * Plexus, AIX tar) fill it with the previous content of their buffer, which GNU tar ignores.
- * After that record only zeros may follow.  A second archive is an error, because it would be
- * lost.
+/* Two blocks of zeros mark the end.  A writer fills its last record of 20 blocks.  Some writers
+ * (Ant, Plexus, AIX tar) fill it with the previous content of their buffer, which GNU tar ignores.
+ * After that record only zeros may follow.  A second archive is an error: the reader would lose its
+ * members.
  *
  * THREADS  Pure functions. */
 
@@ -27,8 +28,7 @@ enum {
     most_end_bytes = 128 * PFD_TAR_BLOCK /* of a frame, which stays in memory */
 };
 
-/* Reads up to a block; *there is how many bytes of it the file has, 0 if the file ends before it.
- */
+/* Reads up to a block; *there is how many bytes of the block are in the file. */
 static pfd_status read_block(const pfd_frame_args *args, int64_t at, const uint8_t **block,
                              int64_t *there, pfd_error *err)
 {
@@ -45,7 +45,8 @@ static int32_t is_zero(const uint8_t *bytes, int64_t size)
     return size == 0;
 }
 
-/* Whether two blocks of zeros begin at `at`, before `end`. The caller has checked the first one. */
+/* *is: whether two blocks of zeros begin at `at` and end by `end`.  The caller has checked the
+ * first block. */
 static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end, int32_t *is,
                             pfd_error *err)
 {
@@ -58,7 +59,7 @@ static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end,
     return PFD_OK;
 }
 
-/* A get() over a file.  ctx is the pfd_frame_args; offsets are counted from the frame's offset. */
+/* A get() over a file.  ctx is the pfd_frame_args; offsets count from the frame's offset. */
 static pfd_status tar_get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
                                     const uint8_t **data, pfd_error *err)
 {
@@ -103,7 +104,7 @@ static pfd_status begins_archive(const pfd_tar_bytes *bytes, int64_t at, int64_t
 static pfd_status tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_error *err)
 {
     const pfd_frame_args *args = bytes->ctx;
-    int64_t second = args->offset + PFD_TAR_BLOCK; /* of the two that mark the end */
+    int64_t second = args->offset + PFD_TAR_BLOCK; /* block of the two that mark the end */
     int64_t record_end = (second / record_bytes + 1) * record_bytes, zeros = args->offset;
     out->is_record = 0;
     for (int64_t at = args->offset; at < args->offset + most_end_bytes; at += PFD_TAR_BLOCK) {
@@ -128,8 +129,8 @@ static pfd_status tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_e
 
 /* ---- DALI's index files, compared with the tar files that they describe ---------------------- */
 
-/* Each begins "v1.2 SAMPLES", and has a line of "extension offset size name" for each sample; in
- * v1.1 without names.
+/* An index file begins "v1.2 SAMPLES", and has a line of "extension offset size name" for each
+ * sample; version v1.1 has no names.
  *
  * ERRORS  PFD_CORRUPT_DATA with the place in the index file, and what the index and the tar have.
  */
@@ -171,7 +172,7 @@ static int64_t take_word(index_check *self, const uint8_t **word)
     return self->at - *word;
 }
 
-/* -1: not a number.  */
+/* Takes the next word as a number; -1: it is none. */
 static int64_t take_number(index_check *self)
 {
     const uint8_t *word;
@@ -307,7 +308,7 @@ static pfd_status tar_indexes_check(const pfd_open_args *args, int64_t num_tars,
 
 /* ---- Fields of the samples, where the user left them out ------------------------------------- */
 
-/* How much of a file is read if it has a sample. A file without one is read to its end. */
+/* How much of a file with samples is read.  A file without a sample is read to its end. */
 enum {
     most_members = 256,
     most_bytes = 1 << 24, /* of a compressed file */
@@ -330,11 +331,11 @@ typedef struct walker {
     pfd_tar_name key; /* of the current sample */
 } walker;
 
-/* '=' and '|' have a meaning in a field. */
+/* Whether an extension can be written in a field, in which '=' and '|' have a meaning. */
 static int32_t can_be_asked_for(const pfd_tar_name *name)
 {
     for (int64_t i = 0; i < name->extension_size; i++)
-        if (strchr("=|", name->extension[i])) return 0; /* or a 0 */
+        if (strchr("=|", name->extension[i])) return 0; /* strchr() finds a 0 too */
     return name->extension_size > 0;
 }
 
@@ -344,10 +345,7 @@ static pfd_status copy_lower(const walker *self, const pfd_tar_name *name, const
     char *text = self->args->host->alloc(self->args->scratch, name->extension_size + 1);
     if (!text)
         return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
-    for (int64_t i = 0; i < name->extension_size; i++) {
-        char c = name->extension[i];
-        text[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-    }
+    for (int64_t i = 0; i < name->extension_size; i++) text[i] = pfd_lower(name->extension[i]);
     text[name->extension_size] = '\0';
     *out = text;
     return PFD_OK;
@@ -368,13 +366,16 @@ static pfd_status take_extension(walker *self, const pfd_tar_name *name, pfd_err
     return PFD_OK;
 }
 
+static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
+{
+    return a->key_size == b->key_size && !memcmp(a->key, b->key, (size_t)a->key_size);
+}
+
 static pfd_status take_member(walker *self, const pfd_tar_member *member, pfd_error *err)
 {
     pfd_tar_name name;
     if (!pfd_tar_name_split(member, &name)) return PFD_OK;
-    int32_t is_same = self->samples > 0 && name.key_size == self->key.key_size &&
-                      !memcmp(name.key, self->key.key, (size_t)name.key_size);
-    self->samples += !is_same;
+    self->samples += self->samples == 0 || !is_same_key(&name, &self->key);
     self->key = name;
     return take_extension(self, &name, err);
 }
@@ -397,22 +398,16 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
     return PFD_OK;
 }
 
-/* Whether to read another member. Until a sample is found, only the end of the file stops it. */
-static int32_t goes_on(const walker *self, int64_t members, int64_t at)
-{
-    if (self->num_found == 0) return 1;
-    return members < most_members && (self->file->size < INT64_MAX || at <= most_bytes);
-}
-
-/* Reads the members of the file.  Damage after the first sample is left for the reader to report.
- */
+/* Reads the members of the file.  The reader reports damage after the first sample later. */
 static pfd_status walk_members(walker *self, pfd_error *err)
 {
-    int32_t is_end = 0;
-    int64_t at = 0;
+    int32_t is_end = 0, is_enough = 0;
+    int64_t at = 0, most = self->file->size < INT64_MAX ? INT64_MAX : most_bytes;
     pfd_status status = PFD_OK;
-    for (int64_t i = 0; goes_on(self, i, at) && !is_end && status == PFD_OK; i++)
+    for (int64_t n = 1; !is_enough && !is_end && status == PFD_OK; n++) {
         status = step(self, &at, &is_end, err);
+        is_enough = self->num_found > 0 && (n >= most_members || at > most);
+    }
     if (status == PFD_CORRUPT_DATA && self->num_found > 0) {
         pfd_error_clear(err);
         status = PFD_OK;
@@ -496,12 +491,8 @@ static const pfd_attr attrs[] = {
 };
 
 /* ---- Samples in the file --------------------------------------------------------------------- */
-static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
-{
-    return a->key_size == b->key_size && !memcmp(a->key, b->key, (size_t)a->key_size);
-}
 
-/* Finds a sample: it is from the headers of its first file to the content of its last one. */
+/* Finds a sample: from the headers of its first file to the end of its last file's content. */
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     const pfd_tar_bytes bytes = {tar_get_from_file, args, args->host, args->scratch};
@@ -538,7 +529,6 @@ static pfd_status add_companions(const pfd_companion_args *args, pfd_error *err)
     return status;
 }
 
-/* ---- Fields ---------------------------------------------------------------------------------- */
 static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64_t i,
                               pfd_field_spec *out, pfd_error *err)
 {
@@ -578,6 +568,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 }
 
 /* ---- The source: samples, and the fields that are wanted of them ----------------------------- */
+
 static pfd_status parse_fields(const pfd_host *host, const tar_reader *own, pfd_field_spec **out,
                                pfd_error *err)
 {
@@ -609,9 +600,10 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 }
 
 /* ---- One sample ------------------------------------------------------------------------------ */
+
 typedef struct slot {
     const uint8_t *data; /* NULL: not found */
-    int64_t size, rank;  /* rank: which of the field's alternatives it is */
+    int64_t size, rank;  /* rank: the place of its extension among the field's alternatives */
 } slot;
 
 /* The extensions of a sample, a hash table with open addressing. */
@@ -628,16 +620,11 @@ typedef struct sample_parser {
     extension_set seen;
 } sample_parser;
 
-static uint8_t lower(char c)
-{
-    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
-}
-
 static int32_t is_same_text(const char *a, int64_t a_size, const char *b, int64_t b_size)
 {
     int64_t i = 0;
     if (a_size != b_size) return 0;
-    while (i < a_size && lower(a[i]) == lower(b[i])) i++;
+    while (i < a_size && pfd_lower(a[i]) == pfd_lower(b[i])) i++;
     return i == a_size;
 }
 
@@ -646,7 +633,7 @@ static pfd_tar_name *look_up(const extension_set *set, const pfd_tar_name *name)
 {
     uint64_t hash = 14695981039346656037u;
     for (int64_t i = 0; i < name->extension_size; i++)
-        hash = (hash ^ lower(name->extension[i])) * 1099511628211u;
+        hash = (hash ^ (uint8_t)pfd_lower(name->extension[i])) * 1099511628211u;
     for (uint64_t i = hash ^ hash >> 32;; i++) {
         pfd_tar_name *found = &set->names[i & (uint64_t)(set->room - 1)];
         if (!found->key || is_same_text(found->extension, found->extension_size, name->extension,
@@ -715,11 +702,7 @@ static pfd_status walk(sample_parser *self, int64_t row, pfd_error *err)
     for (int64_t at = 0; at < record->size;) {
         pfd_tar_member member;
         pfd_tar_name name;
-        pfd_status status = pfd_tar_member_at(&bytes, at, &member, err);
-        if (status != PFD_OK) {
-            err->row = row;
-            return status;
-        }
+        PFD_TRY(pfd_in_row(pfd_tar_member_at(&bytes, at, &member, err), row, err));
         if (member.is_end || member.data > record->size ||
             member.size > record->size - member.data)
             return host->fail_row(err, row, at, PFD_CORRUPT_DATA,
@@ -741,10 +724,8 @@ static pfd_status fail_missing(const sample_parser *self, int64_t row, const pfd
         const pfd_tar_name *name = &self->seen.names[i];
         if (!name->key) continue;
         int shown = (int)(name->extension_size < 30 ? name->extension_size : 30);
-        memcpy(found + used, " ", 1);
-        memcpy(found + used + 1, name->extension, (size_t)shown);
-        used += 1 + (size_t)shown;
-        found[used] = 0;
+        used += (size_t)snprintf(found + used, sizeof found - used, " %.*s", shown,
+                                 name->extension);
     }
     return self->args->host->fail_row(
         err, row, 0, PFD_CORRUPT_DATA,
@@ -753,11 +734,6 @@ static pfd_status fail_missing(const sample_parser *self, int64_t row, const pfd
         (int)self->first.key_size, self->first.key, (int)field->key_size, field->key, found,
         field->key[0] == '.' ? " (without the dot that ends the key)" : "",
         (int)field->key_size, field->key);
-}
-
-static int32_t is_key(const pfd_field_spec *field)
-{
-    return field->key_size == 7 && !memcmp(field->key, "__key__", 7);
 }
 
 static pfd_status parse_sample(sample_parser *self, int64_t row, pfd_error *err)
@@ -771,7 +747,8 @@ static pfd_status parse_sample(sample_parser *self, int64_t row, pfd_error *err)
         const pfd_field_spec *field = &self->fields[i];
         pfd_ragged_row *out = &self->args->outputs[i]->rows[row];
         slot found = self->slots[i];
-        if (is_key(field)) found = (slot){(const void *)self->first.key, self->first.key_size, 0};
+        int32_t is_key = field->key_size == 7 && !memcmp(field->key, "__key__", 7);
+        if (is_key) found = (slot){(const void *)self->first.key, self->first.key_size, 0};
         if (!found.data && field->default_text)
             found = (slot){(const void *)field->default_text, field->default_size, 0};
         if (!found.data) return fail_missing(self, row, field, err);

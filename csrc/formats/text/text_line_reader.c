@@ -14,6 +14,7 @@ typedef struct text_line_attrs {
 PFD_INFER_BYTES
 
 /* ---- Lines as frames: used if blank lines are records, or compressed files have headers ------ */
+
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
     int32_t is_blank;
@@ -60,18 +61,15 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 
 static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
 
-/* ---- Open ------------------------------------------------------------------------------------ */
-
 /* Finds where the records of each file begin; the table is in the scratch. */
 static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     if (!heads) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a table of files");
-    for (int64_t i = 0; i < args->num_files; i++) {
+    for (int64_t i = 0; i < args->num_files; i++)
         PFD_TRY(pfd_text_head(args->host, args->files[i], attrs->skip_header_lines,
                               args->scratch, &heads[i], err));
-    }
     *out = heads;
     return PFD_OK;
 }
@@ -94,15 +92,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return pfd_source_wrap_open(&wrap, out, err);
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    (void)err;
-    pfd_ragged_row *rows = args->outputs[0]->rows;
-    for (int64_t i = 0; i < args->num_rows; i++)
-        rows[i] = (pfd_ragged_row){.data = args->records[i].data,
-                                   .num_elements = args->records[i].size};
-    return PFD_OK;
-}
+PFD_COMPUTE_BYTES
 
 static const pfd_attr attrs_table[] = {
     PFD_INT_ATTR(text_line_attrs, skip_header_lines, "0", 0, 1e9,

@@ -2,17 +2,7 @@
 #include "core/op_parts.h"
 #include "formats/tfrecord/feature_decoder.h"
 
-static const pfd_feature_message message = {"tf.train.Example", 0};
-
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    return pfd_feature_specs_infer(args, &message, err);
-}
-
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return pfd_feature_compute(args, &message, err);
-}
+PFD_FEATURE_DECODER_FUNCTIONS("tf.train.Example", 0)
 
 static const pfd_attr attr_table[] = {
     PFD_FEATURE_ATTR_ROWS(
@@ -32,7 +22,7 @@ const pfd_op pfd_op_example_decoder = {
         "range of the dtype is an error, for example 2 for a bool. A missing feature gets its "
         "default; without a default it is an error, or an empty row if the number of values "
         "varies. Other features are skipped. Records are read by the rules of the protobuf "
-        "library: of equal keys the last one counts, numbers may be packed or not.",
+        "library: the last of equal keys counts, numbers may be packed or not.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     .outputs_attr = "features",
 };

@@ -2,17 +2,7 @@
 #include "core/op_parts.h"
 #include "formats/tfrecord/feature_decoder.h"
 
-static const pfd_feature_message message = {"tf.train.SequenceExample", 1};
-
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    return pfd_feature_specs_infer(args, &message, err);
-}
-
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    return pfd_feature_compute(args, &message, err);
-}
+PFD_FEATURE_DECODER_FUNCTIONS("tf.train.SequenceExample", 1)
 
 static const pfd_attr attr_table[] = {
     PFD_FEATURE_ATTR_ROWS(0, "'label:int64' is one of the context, "

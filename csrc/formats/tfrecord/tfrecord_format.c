@@ -2,7 +2,6 @@
 #include "formats/tfrecord/tfrecord_frame.h"
 #include "pyflowdata/op.h"
 
-/* A file begins with a length and the checksum of this length. */
 static int32_t probe(const pfd_probe_args *args)
 {
     if (args->size < PFD_TFRECORD_HEADER) return PFD_PROBE_NO;

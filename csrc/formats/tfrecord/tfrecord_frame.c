@@ -1,6 +1,5 @@
-/* TFRecordFrame: what stands around a record in a TFRecord file. */
+/* TFRecordFrame: puts the frame of a TFRecord file around records. */
 #include "formats/tfrecord/tfrecord_frame.h"
-#include "pyflowdata/op.h"
 #include "sources/frames.h"
 
 #include <string.h>
@@ -22,20 +21,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return pfd_record_frames_put(args, FRAME_BYTES, put_frame, err);
 }
 
-static const pfd_port inputs[] = {{"in", "The bytes of each record, uint8 (None,)."}};
-static const pfd_port outputs[] = {
-    {"out", "The bytes of each record with its frame, uint8 (None,)."},
-};
-
 const pfd_op pfd_op_tfrecord_frame = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_FRAME_OP,
     .name = "TFRecordFrame",
     .doc = "Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, "
-           "and their checksum. The rows one after another are a file, which TFRecordReader "
-           "reads.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = pfd_record_frames_infer,
-    .compute = compute,
+           "and their checksum. The rows one after another are a file, which TFRecordReader reads.",
 };

@@ -14,8 +14,7 @@ enum {
     PFD_TFRECORD_FOOTER = 4
 };
 
-/* Masks a CRC-32C as files store it: the CRC of bytes that contain their own CRC is a weak check.
- */
+/* Masks a CRC-32C for storage: the CRC of bytes that contain their own CRC is a weak check. */
 static inline uint32_t pfd_tfrecord_mask(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);

@@ -9,8 +9,6 @@ typedef struct tfrecord_reader {
     int32_t check_crc;
 } tfrecord_reader;
 
-/* ---- Where the records are ------------------------------------------------------------------- */
-
 /* Reports bytes that are not a header: the file has another format, or is damaged. */
 static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header, pfd_error *err)
 {
@@ -56,7 +54,6 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 
 PFD_OPEN_FRAMES(frame)
 
-/* ---- What they hold -------------------------------------------------------------------------- */
 PFD_INFER_BYTES
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -81,8 +78,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(tfrecord_reader, check_crc, "true",
-                  "Whether each record's bytes are compared with their checksum; its length "
-                  "always is."),
+                  "Whether to compare each record's bytes with their checksum; its length is "
+                  "always compared."),
 };
 
 static const pfd_port outputs[] = {

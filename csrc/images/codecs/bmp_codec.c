@@ -13,12 +13,12 @@ typedef struct bmp {
     const uint8_t *data;
     int64_t size;
     int64_t height, width, bits, compression;
-    int64_t pixels;      /* their offset */
+    int64_t pixels;      /* offset of the pixels */
     int32_t is_top_down;
     const uint8_t *palette; /* blue, green, red and, but in the core header, a byte of 0 */
     int64_t colors, color_bytes;
     uint32_t masks[4]; /* red, green, blue, alpha */
-    const uint8_t *indices; /* of RLE: a byte a pixel, the last row of the image first */
+    const uint8_t *indices; /* decoded RLE: a byte a pixel, the last row of the image first */
 } bmp;
 
 static int32_t is_bmp(const uint8_t *data, int64_t size)
@@ -36,7 +36,7 @@ static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *wha
     return pfd_fail_image(file, "BMP", byte, what, err);
 }
 
-/* The masks of colours, which stand in the header or, of the usual one, after it. */
+/* Reads the masks of colours, which stand in the header, or after a header of the usual size. */
 static pfd_status read_masks(const pfd_image_file *file, int64_t header, bmp *out, pfd_error *err)
 {
     int64_t has_alpha = header >= 56 || out->compression == BI_ALPHABITFIELDS;
@@ -155,7 +155,8 @@ static void put(cursor *at, uint8_t index)
     at->column++;
 }
 
-/* n pixels of the bytes in `from`, those of a run again and again. */
+/* Puts n pixels, whose indices are the bytes of `from`, or their nibbles.  In a run, the first byte
+ * is used for all pixels. */
 static void put_pixels(cursor *at, const uint8_t *from, int64_t n, int32_t is_nibbles,
                        int32_t is_run)
 {
@@ -203,9 +204,7 @@ static pfd_status inflate_image(const pfd_image_file *file, const pfd_decode_opt
 {
     int64_t bytes = image->height * image->width;
     uint8_t *indices = file->host->alloc(file->scratch, bytes);
-    if (!indices)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory to decode a BMP image");
+    if (!indices) return pfd_fail_decode_memory(file, "BMP", NULL, err);
     memset(indices, 0, (size_t)bytes);
     image->indices = indices;
     int64_t end = inflate_codes(image, indices);
@@ -262,9 +261,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
         PFD_TRY(inflate_image(file, options, &image, err));
     PFD_TRY(pfd_make_pixels(file, region->height, row_bytes, out, err));
     uint8_t *pixels = file->host->alloc(file->scratch, region->width * 4);
-    if (!pixels)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory to decode a BMP image");
+    if (!pixels) return pfd_fail_decode_memory(file, "BMP", NULL, err);
     for (int64_t y = 0; y < region->height; y++) {
         const uint8_t *row = row_at(&image, region->top + y);
         uint8_t *to = out->data + y * out->stride;

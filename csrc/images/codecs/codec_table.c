@@ -24,9 +24,31 @@ pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t r
 pfd_status pfd_fail_image(const pfd_image_file *file, const char *format, int64_t byte,
                           const char *what, pfd_error *err)
 {
-    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
+    if (file->place >= 0) /* the error has the byte */
+        return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
+                                    "%s: %s", format, what);
+    return file->host->fail_row(err, file->row, -1, PFD_CORRUPT_DATA,
                                 "%s: %s (byte %" PRId64 " of %" PRId64 ")", format, what, byte,
                                 file->size);
+}
+
+pfd_status pfd_fail_image_memory(const pfd_image_file *file, const char *format, int64_t bytes,
+                                 pfd_error *err)
+{
+    return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
+                                "%s: the image needs %" PRId64 " bytes of memory at once, and "
+                                "memory_budget allows %" PRId64 "; raise memory_budget to have it, "
+                                "or set max_pixels to leave out such images", format, bytes,
+                                pfd_scratch_most_bytes(file->scratch));
+}
+
+pfd_status pfd_fail_decode_memory(const pfd_image_file *file, const char *format,
+                                  pfd_scratch *arena, pfd_error *err)
+{
+    int64_t refused = arena ? pfd_scratch_refused(arena) : 0; /* of this image alone */
+    if (refused) return pfd_fail_image_memory(file, format, refused, err);
+    return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
+                                "no memory to decode a %s image", format);
 }
 
 /* ---- Channels of pixels: inlining makes a loop for each pair of layout and colour space ------ */
@@ -104,7 +126,7 @@ typedef struct tiff {
     int32_t is_big_endian;
 } tiff;
 
-/* Of 2 or 4 bytes; 0 past the end. */
+/* A number of 2 or 4 bytes; 0 past the end. */
 static uint32_t number_at(const tiff *file, int64_t at, int32_t bytes)
 {
     if (at + bytes > file->size) return 0;

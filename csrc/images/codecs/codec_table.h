@@ -1,15 +1,15 @@
 /* images/codecs/codec_table.h -- what a codec and an encoder are, and what they share: conversion
  * of pixels, EXIF, and the memory that a thread keeps.  For the codecs and image_codec.c. */
-#ifndef PFD_IMAGE_CODECS_CODEC_TABLE_H
-#define PFD_IMAGE_CODECS_CODEC_TABLE_H
+#ifndef PFD_IMAGES_CODECS_CODEC_TABLE_H
+#define PFD_IMAGES_CODECS_CODEC_TABLE_H
 #include "images/codecs/image_file.h"
 #include "images/pixels/image_rows.h"
 
 struct pfd_image_codec {
     const char *name;
-    const char *package; /* of Debian, with the library; NULL: none is needed */
+    const char *package; /* Debian's package of the library; NULL: none is needed */
     int32_t max_shrink;  /* 8 or 1 */
-    int64_t most_pixels_per_byte; /* in any file that is whole; 0: any number */
+    int64_t most_pixels_per_byte; /* the most in a whole file; 0: any number */
     int32_t (*matches)(const uint8_t *data, int64_t size);
     /* Sets stored_height, stored_width, channels and bits; and orientation where the file has one,
      * if `options` ask for it. */
@@ -29,9 +29,20 @@ extern const pfd_image_codec pfd_jpeg_codec, pfd_png_codec, pfd_webp_codec, pfd_
 pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
                            pfd_pixels *out, pfd_error *err);
 
-/* "PNG: what (byte 7 of 99)", PFD_CORRUPT_DATA; `format` is the name of the codec. */
+/* "PNG: what", PFD_CORRUPT_DATA, at that byte of the record, or "PNG: what (byte 7 of 99)" where
+ * the image is not part of its record; `format` is the name of the codec. */
 pfd_status pfd_fail_image(const pfd_image_file *file, const char *format, int64_t byte,
                           const char *what, pfd_error *err);
+
+/* PFD_CORRUPT_DATA: the image alone needs more than memory_budget, so that on_error may leave it
+ * out; a smaller batch would not help. */
+pfd_status pfd_fail_image_memory(const pfd_image_file *file, const char *format, int64_t bytes,
+                                 pfd_error *err);
+
+/* `arena` is the one that had no room, or NULL.  pfd_fail_image_memory() where that is for the
+ * bounds of the arena, which has this image alone; else PFD_OUT_OF_MEMORY. */
+pfd_status pfd_fail_decode_memory(const pfd_image_file *file, const char *format,
+                                  pfd_scratch *arena, pfd_error *err);
 
 /* ---- Channels of pixels ---------------------------------------------------------------------- */
 
@@ -62,13 +73,13 @@ int32_t pfd_exif_orientation(const uint8_t *data, int64_t size);
 enum { PFD_KEEP_JPEG_READER, PFD_KEEP_JPEG_WRITER, PFD_KEEP_COUNT };
 
 /* An arena for the inner memory of a library, and the objects of libjpeg, which cost more to make
- * than a small image to decode.  It ends with its thread. */
+ * than a small image costs to decode. A workspace ends with its thread. */
 typedef struct pfd_workspace {
     pfd_scratch *arena; /* emptied by the next pfd_workspace_begin() */
     struct {
         void *object;
         void (*free)(void *object);
-    } kept[PFD_KEEP_COUNT]; /* by the codec that made it */
+    } kept[PFD_KEEP_COUNT]; /* objects, each freed by the codec that made it */
 } pfd_workspace;
 
 /* The workspace of this thread, its arena empty and with the bounds of `scratch`.  NULL: out of
@@ -97,8 +108,8 @@ enum {
 
 typedef struct pfd_image_encoder {
     const char *name;
-    const char *package;   /* of Debian; NULL: none is needed */
-    uint32_t channels;     /* that it writes: a sum of PFD_ENCODES_* */
+    const char *package;   /* Debian's package of the library; NULL: none is needed */
+    uint32_t channels;     /* channels that it writes: a sum of PFD_ENCODES_* */
     /* NULL: the library is not in this build. */
     pfd_status (*encode)(const pfd_encode_call *call, const pfd_encode_options *options,
                          const pfd_image *image, pfd_growing *out, pfd_error *err);

@@ -3,6 +3,7 @@
 #include "images/codecs/image_codec.h"
 
 #include "core/rows.h"
+#include "core/scratch.h"
 #include "images/codecs/codec_table.h"
 #include "parse/first_bytes.h"
 #include "parse/words.h"
@@ -146,6 +147,19 @@ static void turn(const pfd_pixels *stored, const pfd_region *size, placing by, i
     }
 }
 
+pfd_status pfd_check_image_memory(const pfd_image_file *file, const pfd_decode_options *options,
+                                  const pfd_image_header *header, const pfd_region *region,
+                                  pfd_error *err)
+{
+    int64_t most = pfd_scratch_most_bytes(file->scratch);
+    int64_t row_bytes = region->width * pfd_color_channels(options->color_space);
+    if (region->height <= (most - file->size) / row_bytes) return PFD_OK;
+    int64_t bytes = INT64_MAX;
+    if (region->height <= (INT64_MAX - file->size) / row_bytes)
+        bytes = region->height * row_bytes + file->size;
+    return pfd_fail_image_memory(file, header->codec->name, bytes, err);
+}
+
 pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_options *options,
                              const pfd_image_header *header, const pfd_region *region,
                              pfd_pixels *out, pfd_error *err)
@@ -167,6 +181,7 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
                                     "decode those: install %s (apt-get install %s) and build "
                                     "pyflowdata again", codec->name, codec->package,
                                     codec->package);
+    if (!out->data) PFD_TRY(pfd_check_image_memory(file, options, header, region, err));
     if (header->orientation == 1) return codec->decode(file, options, header, region, out, err);
     pfd_region stored = stored_region(header, by, region);
     pfd_pixels pixels = {0};

@@ -9,18 +9,19 @@
  *
  * The codec is found by the first bytes.  Sizes are (height, width) as the pixels are delivered:
  * upright where the options ask for it, and shrunk.  A region decodes to the same pixels, bit for
- * bit, as the whole image does.  Of a JPEG file, of a PNG file without interlacing, and of BMP and
- * PNM files, only what the region needs is decoded: damage after its last row is not looked at.
+ * bit, as the whole image does.  JPEG, BMP and PNM files, and PNG files without interlacing, are
+ * decoded as far as the region needs: damage after its last row is not looked at.
  *
- * ERRORS   Of the bytes: host->fail_row(PFD_CORRUPT_DATA), so that on_error may leave out the row;
- *          this includes files that are whole, and of a kind that is not decoded.  PFD_UNSUPPORTED:
- *          the library that decodes the format is not in this build.
+ * ERRORS   Damaged bytes are host->fail_row(PFD_CORRUPT_DATA), so that on_error may leave out the
+ *          row; so is an image that alone is too large for memory_budget, and so are whole files of
+ *          a kind that is not decoded.  PFD_UNSUPPORTED: the library that decodes the format is not
+ *          in this build.
  * MEMORY   Pixels and what they need are in the call's scratch.  A decoder's inner memory belongs
  *          to the thread, is reused for the next image, and counts against the same bounds.
  *          libwebp allocates its own.
  */
-#ifndef PFD_IMAGE_CODECS_IMAGE_CODEC_H
-#define PFD_IMAGE_CODECS_IMAGE_CODEC_H
+#ifndef PFD_IMAGES_CODECS_IMAGE_CODEC_H
+#define PFD_IMAGES_CODECS_IMAGE_CODEC_H
 #include "images/codecs/image_file.h"
 #include "images/pixels/image_rows.h"
 
@@ -35,6 +36,11 @@ pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_op
  * width.  JPEG decodes so at less cost, each pixel about the mean of a block of shrink * shrink.
  * Other codecs keep the size: header->shrink is then 1. */
 void pfd_shrink_image(pfd_image_header *header, int32_t shrink);
+
+/* PFD_CORRUPT_DATA: the pixels of the region and the file are more than memory_budget allows. */
+pfd_status pfd_check_image_memory(const pfd_image_file *file, const pfd_decode_options *options,
+                                  const pfd_image_header *header, const pfd_region *region,
+                                  pfd_error *err);
 
 /* Decodes a region of the image with this header.  Where out->data is NULL, data and stride are set
  * to memory in the scratch; else the pixels are written there.  After a failure they are
@@ -88,7 +94,8 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
         PFD_DECODE_ATTR(owner, PFD_ATTR_INT64, max_pixels, "max_pixels", "178956970", 1,           \
                         4611686018427387904.0, NULL,                                               \
                         "An image with more pixels is damaged, which keeps a few wrong bytes "     \
-                        "from asking for much memory. The default is Pillow's limit.")
+                        "from asking for much memory. The default is Pillow's limit. An image "    \
+                        "that alone needs more than the loader's memory_budget is damaged, too.")
 
 /* ---- Encoding -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* images/codecs/image_file.h -- an image file in memory, and what is asked of it and of one that
  * is written; image_codec.h has the functions. */
-#ifndef PFD_IMAGE_CODECS_IMAGE_FILE_H
-#define PFD_IMAGE_CODECS_IMAGE_FILE_H
+#ifndef PFD_IMAGES_CODECS_IMAGE_FILE_H
+#define PFD_IMAGES_CODECS_IMAGE_FILE_H
 #include "pyflowdata/op.h"
 
 enum { PFD_COLOR_RGB, PFD_COLOR_BGR, PFD_COLOR_GRAY, PFD_COLOR_RGBA };
@@ -15,8 +15,8 @@ typedef struct pfd_image_file {
     pfd_scratch *scratch;
     const uint8_t *data;
     int64_t size;
-    int64_t row;   /* of the range, for errors */
-    int64_t place; /* of data in the row's record, for errors; -1: not in it */
+    int64_t row;   /* number in the range, for errors */
+    int64_t place; /* place of `data` in the row's record, for errors; -1: not there */
 } pfd_image_file;
 
 /* What a user asks for; the attrs are in image_codec.h. */
@@ -25,16 +25,16 @@ typedef struct pfd_decode_options {
     int32_t apply_orientation; /* 1: upright, as the EXIF orientation says */
     int32_t incomplete;        /* PFD_INCOMPLETE_* */
     int32_t reserved;          /* 0 */
-    int64_t max_pixels;        /* of the stored image */
+    int64_t max_pixels;        /* the most pixels of a stored image */
 } pfd_decode_options;
 
 typedef struct pfd_image_header {
     const pfd_image_codec *codec;
     int64_t height, width;               /* as delivered */
     int64_t stored_height, stored_width; /* as the file has them */
-    int32_t channels;    /* that are stored, alpha counted: 1 to 4; of a palette 3 */
-    int32_t bits;        /* of a stored sample */
-    int32_t orientation; /* that is applied: 1 to 8, as EXIF counts; 1: none */
+    int32_t channels;    /* stored channels, alpha counted: 1 to 4; a palette has 3 */
+    int32_t bits;        /* bits of a stored sample */
+    int32_t orientation; /* what is applied, 1 to 8, as EXIF counts; 1: nothing */
     int32_t shrink;      /* 1, 2, 4 or 8 */
 } pfd_image_header;
 
@@ -76,6 +76,6 @@ typedef struct pfd_encode_options {
 typedef struct pfd_encode_call {
     const pfd_host *host;
     pfd_scratch *scratch;
-    int64_t row; /* of the range, for errors */
+    int64_t row; /* number in the range, for errors */
 } pfd_encode_call;
 #endif

@@ -1,8 +1,8 @@
 /* JPEG by libjpeg-turbo: whole images and regions, one decompressor and one compressor per thread.
  *
- * libjpeg reports by error_exit(), which must not return: it jumps back into protect() or
- * protect_writer(), the only functions here with a setjmp.  Nothing needs freeing then, since all
- * memory is in the arena.
+ * libjpeg reports by error_exit(), which must not return: it jumps back into protect(), the
+ * only function of this file with a setjmp.  Nothing needs freeing then, since all memory is in the
+ * arena.
  */
 #include "images/codecs/codec_table.h"
 
@@ -22,7 +22,7 @@
 
 #include <jerror.h>
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
-#define HAS_DECODER 1 /* older ones, and libjpeg of others, decode no regions, or not exactly */
+#define HAS_DECODER 1 /* older versions, and other libjpegs, decode no regions, or not exactly */
 #endif
 #endif
 
@@ -34,13 +34,6 @@ enum { TEM = 0x01, SOF0 = 0xc0, DHT = 0xc4, JPG = 0xc8, DAC = 0xcc, SOF15 = 0xcf
 static int32_t is_jpeg(const uint8_t *data, int64_t size)
 {
     return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
-}
-
-static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *what, pfd_error *err)
-{
-    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
-                                "JPEG: %s at byte %" PRId64 " of %" PRId64, what, byte,
-                                file->size);
 }
 
 /* The offset after the next marker at or after `at`, bytes between markers passed over as libjpeg
@@ -60,13 +53,14 @@ static int64_t after_marker(const pfd_image_file *file, int64_t at)
 static pfd_status read_frame(const pfd_image_file *file, int64_t at, int64_t bytes,
                              pfd_image_header *out, pfd_error *err)
 {
-    if (bytes < 8) return fail(file, at, "a frame header that is too short", err);
+    if (bytes < 8) return pfd_fail_image(file, "JPEG", at, "a frame header that is too short", err);
     out->bits = file->data[at + 2];
     out->stored_height = (int64_t)pfd_load_be(file->data + at + 3, 2);
     out->stored_width = (int64_t)pfd_load_be(file->data + at + 5, 2);
     out->channels = file->data[at + 7];
     if (out->channels != 1 && out->channels != 3 && out->channels != 4)
-        return fail(file, at + 7, "a number of colour components other than 1, 3 and 4", err);
+        return pfd_fail_image(file, "JPEG", at + 7,
+                              "a number of colour components other than 1, 3 and 4", err);
     return PFD_OK;
 }
 
@@ -76,10 +70,13 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
     for (int64_t at = after_marker(file, 2); at; at = after_marker(file, at)) {
         uint8_t marker = file->data[at - 1];
         if (marker == TEM || (marker >= RST0 && marker < EOI)) continue; /* without a segment */
-        if (marker == EOI || marker == SOS) return fail(file, at - 2, "no frame header", err);
+        if (marker == EOI || marker == SOS)
+            return pfd_fail_image(file, "JPEG", at - 2, "no frame header", err);
         if (file->size - at < 2) break;
         int64_t bytes = (int64_t)pfd_load_be(file->data + at, 2);
-        if (bytes < 2) return fail(file, at, "a segment that is shorter than its length", err);
+        if (bytes < 2)
+            return pfd_fail_image(file, "JPEG", at, "a segment that is shorter than its length",
+                                  err);
         if (bytes > file->size - at) break;
         if (marker >= SOF0 && marker <= SOF15 && marker != DHT && marker != JPG && marker != DAC)
             return read_frame(file, at, bytes, out, err);
@@ -87,7 +84,7 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
             out->orientation = pfd_exif_orientation(file->data + at + 2, bytes - 2);
         at += bytes;
     }
-    return fail(file, file->size, "the file ends in its header,", err);
+    return pfd_fail_image(file, "JPEG", file->size, "the file ends in its header", err);
 }
 
 #ifdef PFD_HAVE_JPEG
@@ -98,27 +95,29 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 enum { ROW_ALIGNMENT = 64 }; /* libjpeg-turbo's vector code reads and writes whole rows */
 
+/* A virtual array, of samples or of blocks. */
+typedef struct virtual_rows {
+    struct virtual_rows *next;
+    uint8_t **rows; /* NULL until realized */
+    size_t row_bytes;
+    JDIMENSION height;
+    boolean is_zeroed;
+} virtual_rows;
+
 /* Declared, not defined, in jpeglib.h. */
 struct jvirt_sarray_control {
-    struct jvirt_sarray_control *next;
-    JSAMPARRAY rows; /* NULL until realized */
-    JDIMENSION width, height;
-    boolean is_zeroed;
+    virtual_rows all;
 };
 
 struct jvirt_barray_control {
-    struct jvirt_barray_control *next;
-    JBLOCKARRAY rows;
-    JDIMENSION width, height;
-    boolean is_zeroed;
+    virtual_rows all;
 };
 
 typedef struct jpeg_memory {
     struct jpeg_memory_mgr methods; /* first: libjpeg gives it back */
     struct jpeg_memory_mgr *own;    /* libjpeg's, with what it allocated before */
-    pfd_scratch *arena;             /* borrowed; of the current image */
-    struct jvirt_sarray_control *sarrays; /* asked for, in the arena */
-    struct jvirt_barray_control *barrays;
+    pfd_scratch *arena;             /* arena of the current image; borrowed */
+    virtual_rows *arrays;           /* arrays that were asked for, in the arena */
 } jpeg_memory;
 
 static void *allocate(j_common_ptr cinfo, int pool_id, size_t bytes)
@@ -152,62 +151,60 @@ static JBLOCKARRAY alloc_barray(j_common_ptr cinfo, int pool_id, JDIMENSION widt
     return allocate_rows(cinfo, pool_id, width * sizeof(JBLOCK), rows, FALSE);
 }
 
+static void *request_rows(j_common_ptr cinfo, int pool_id, boolean is_zeroed, size_t row_bytes,
+                          JDIMENSION height)
+{
+    jpeg_memory *self = (void *)cinfo->mem;
+    virtual_rows *array = allocate(cinfo, pool_id, sizeof *array);
+    *array = (virtual_rows){self->arrays, NULL, row_bytes, height, is_zeroed};
+    return self->arrays = array;
+}
+
 static jvirt_sarray_ptr request_virt_sarray(j_common_ptr cinfo, int pool_id, boolean is_zeroed,
                                             JDIMENSION width, JDIMENSION height,
                                             JDIMENSION max_access)
 {
-    jpeg_memory *self = (void *)cinfo->mem;
-    jvirt_sarray_ptr array = allocate(cinfo, pool_id, sizeof *array);
     (void)max_access;
-    *array = (struct jvirt_sarray_control){self->sarrays, NULL, width, height, is_zeroed};
-    return self->sarrays = array;
+    return request_rows(cinfo, pool_id, is_zeroed, width * sizeof(JSAMPLE), height);
 }
 
 static jvirt_barray_ptr request_virt_barray(j_common_ptr cinfo, int pool_id, boolean is_zeroed,
                                             JDIMENSION width, JDIMENSION height,
                                             JDIMENSION max_access)
 {
-    jpeg_memory *self = (void *)cinfo->mem;
-    jvirt_barray_ptr array = allocate(cinfo, pool_id, sizeof *array);
     (void)max_access;
-    *array = (struct jvirt_barray_control){self->barrays, NULL, width, height, is_zeroed};
-    return self->barrays = array;
+    return request_rows(cinfo, pool_id, is_zeroed, width * sizeof(JBLOCK), height);
 }
 
 static void realize_virt_arrays(j_common_ptr cinfo)
 {
     jpeg_memory *self = (void *)cinfo->mem;
-    for (jvirt_sarray_ptr array = self->sarrays; array; array = array->next)
+    for (virtual_rows *array = self->arrays; array; array = array->next)
         if (!array->rows)
-            array->rows = allocate_rows(cinfo, JPOOL_IMAGE, array->width * sizeof(JSAMPLE),
-                                        array->height, array->is_zeroed);
-    for (jvirt_barray_ptr array = self->barrays; array; array = array->next)
-        if (!array->rows)
-            array->rows = allocate_rows(cinfo, JPOOL_IMAGE, array->width * sizeof(JBLOCK),
-                                        array->height, array->is_zeroed);
+            array->rows = allocate_rows(cinfo, JPOOL_IMAGE, array->row_bytes, array->height,
+                                        array->is_zeroed);
 }
 
-static int is_inside(JDIMENSION start, JDIMENSION rows, JDIMENSION height)
+static void *access_rows(j_common_ptr cinfo, const virtual_rows *array, JDIMENSION start,
+                         JDIMENSION rows)
 {
-    return start <= height && rows <= height - start;
+    if (!array->rows || start > array->height || rows > array->height - start)
+        ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
+    return array->rows + start;
 }
 
 static JSAMPARRAY access_virt_sarray(j_common_ptr cinfo, jvirt_sarray_ptr array, JDIMENSION start,
                                      JDIMENSION rows, boolean writable)
 {
     (void)writable;
-    if (!array->rows || !is_inside(start, rows, array->height))
-        ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
-    return array->rows + start;
+    return access_rows(cinfo, &array->all, start, rows);
 }
 
 static JBLOCKARRAY access_virt_barray(j_common_ptr cinfo, jvirt_barray_ptr array, JDIMENSION start,
                                       JDIMENSION rows, boolean writable)
 {
     (void)writable;
-    if (!array->rows || !is_inside(start, rows, array->height))
-        ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
-    return array->rows + start;
+    return access_rows(cinfo, &array->all, start, rows);
 }
 
 static void free_pool(j_common_ptr cinfo, int pool_id)
@@ -243,23 +240,55 @@ static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
     cinfo->mem = &self->methods;
 }
 
-/* Before each image: nothing of the former one is held. */
-static void jpeg_memory_use(jpeg_memory *self, pfd_scratch *arena)
+/* ---- What reading and writing have alike ----------------------------------------------------- */
+
+/* The first member of both; cinfo->client_data points at it. */
+typedef struct jpeg_session {
+    struct jpeg_error_mgr errors;
+    jpeg_memory memory;
+    jmp_buf escape;
+} jpeg_session;
+
+static void give_up(j_common_ptr cinfo)
 {
-    self->arena = arena;
-    self->sarrays = NULL;
-    self->barrays = NULL;
+    longjmp(((jpeg_session *)cinfo->client_data)->escape, 1);
 }
 
-/* Before jpeg_destroy(). */
-static void jpeg_memory_remove(jpeg_memory *self, j_common_ptr cinfo)
+/* 0: libjpeg gave up. */
+static int32_t protect(jpeg_session *self, void (*run)(void *), void *argument)
 {
-    if (self->own) cinfo->mem = self->own;
+    if (setjmp(self->escape)) return 0;
+    run(argument);
+    return 1;
 }
 
 static void print_nothing(j_common_ptr cinfo)
 {
     (void)cinfo;
+}
+
+/* Call before jpeg_create_compress() or jpeg_create_decompress(). */
+static void begin_session(jpeg_session *self, j_common_ptr cinfo,
+                          void (*emit_message)(j_common_ptr, int))
+{
+    cinfo->err = jpeg_std_error(&self->errors);
+    self->errors.error_exit = give_up;
+    self->errors.emit_message = emit_message;
+    self->errors.output_message = print_nothing;
+    cinfo->client_data = self;
+}
+
+/* Call before each image: nothing of the former one is held. */
+static void use_arena(jpeg_session *self, pfd_scratch *arena)
+{
+    self->memory.arena = arena;
+    self->memory.arrays = NULL;
+}
+
+static void end_session(jpeg_session *self, j_common_ptr cinfo)
+{
+    if (self->memory.own) cinfo->mem = self->memory.own;
+    jpeg_destroy(cinfo);
 }
 #endif
 
@@ -268,24 +297,21 @@ static void print_nothing(j_common_ptr cinfo)
 
 enum {
     ROWS = 8,        /* asked for in one call; libjpeg gives as many as it has */
-    MOST_SCANS = 500, /* of a progressive file: an encoder writes about ten */
+    MOST_SCANS = 500, /* scans of a progressive file: an encoder writes about ten */
     MARGIN = 2       /* columns beside a region that upsampling of its edge looks at */
 };
 
 typedef struct jpeg_reader {
+    jpeg_session session;
     struct jpeg_decompress_struct cinfo;
-    struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
-    jpeg_memory memory;
-    jmp_buf escape;
     const pfd_image_file *file;
     int32_t has_ended;    /* libjpeg asked for bytes after the last one */
     int32_t is_cancelled;
-    const char *refusal;  /* why it was given up, where libjpeg had no reason; NULL: it had */
+    const char *refusal;  /* why the image was refused; NULL: libjpeg gave up by itself */
     int32_t damage;       /* libjpeg's number of the first warning that pixels are lost; 0: none */
     int64_t damaged_byte;
-    pfd_scratch *arena;
 } jpeg_reader;
 
 /* What is decoded, and where it goes. */
@@ -296,8 +322,8 @@ typedef struct job {
     const pfd_region *region;
     pfd_pixels *out;
     pfd_error *err;
-    pfd_status status; /* of a failure that is already in *err */
-    JDIMENSION left, width; /* of the columns that libjpeg gives */
+    pfd_status status; /* the failure that *err has already */
+    JDIMENSION left, width; /* the columns that libjpeg gives */
 } job;
 
 /* ---- What libjpeg calls to read -------------------------------------------------------------- */
@@ -305,11 +331,6 @@ typedef struct job {
 static jpeg_reader *reader_of(j_common_ptr cinfo)
 {
     return cinfo->client_data;
-}
-
-static void give_up(j_common_ptr cinfo)
-{
-    longjmp(reader_of(cinfo)->escape, 1);
 }
 
 static void refuse(jpeg_reader *reader, const char *why)
@@ -378,14 +399,6 @@ static void look_up(j_common_ptr cinfo)
         refuse(reader, "more than 500 scans");
 }
 
-/* 0: libjpeg gave up. */
-static int32_t protect(jpeg_reader *reader, void (*run)(void *), void *argument)
-{
-    if (setjmp(reader->escape)) return 0;
-    run(argument);
-    return 1;
-}
-
 /* ---- A thread's decompressor ----------------------------------------------------------------- */
 
 static void create(void *object)
@@ -397,8 +410,7 @@ static void create(void *object)
 static void free_reader(void *object)
 {
     jpeg_reader *reader = object;
-    jpeg_memory_remove(&reader->memory, (j_common_ptr)&reader->cinfo);
-    jpeg_destroy_decompress(&reader->cinfo);
+    end_session(&reader->session, (j_common_ptr)&reader->cinfo);
     free(reader);
 }
 
@@ -406,14 +418,9 @@ static jpeg_reader *make_reader(void)
 {
     jpeg_reader *reader = calloc(1, sizeof *reader);
     if (!reader) return NULL;
-    reader->cinfo.err = jpeg_std_error(&reader->errors);
-    reader->errors.error_exit = give_up;
-    reader->errors.emit_message = note;
-    reader->errors.output_message = print_nothing;
-    reader->cinfo.client_data = reader;
-    if (!protect(reader, create, reader)) {
-        jpeg_destroy_decompress(&reader->cinfo);
-        free(reader);
+    begin_session(&reader->session, (j_common_ptr)&reader->cinfo, note);
+    if (!protect(&reader->session, create, reader)) {
+        free_reader(reader);
         return NULL;
     }
     reader->source = (struct jpeg_source_mgr){.init_source = do_nothing,
@@ -424,22 +431,21 @@ static jpeg_reader *make_reader(void)
     reader->cinfo.src = &reader->source;
     reader->progress.progress_monitor = look_up;
     reader->cinfo.progress = &reader->progress;
-    jpeg_memory_install(&reader->memory, (j_common_ptr)&reader->cinfo);
+    jpeg_memory_install(&reader->session.memory, (j_common_ptr)&reader->cinfo);
     return reader;
 }
 
-/* For a new image: its bytes, and none of the tables of the image before. */
+/* Sets the reader to a new image: its bytes, and none of the tables of the image before. */
 static void aim(jpeg_reader *reader, const pfd_image_file *file, pfd_scratch *arena)
 {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
-    jpeg_memory_use(&reader->memory, arena);
+    use_arena(&reader->session, arena);
     memset(cinfo->quant_tbl_ptrs, 0, sizeof cinfo->quant_tbl_ptrs);
     memset(cinfo->dc_huff_tbl_ptrs, 0, sizeof cinfo->dc_huff_tbl_ptrs);
     memset(cinfo->ac_huff_tbl_ptrs, 0, sizeof cinfo->ac_huff_tbl_ptrs);
     reader->source.next_input_byte = file->data;
     reader->source.bytes_in_buffer = (size_t)file->size;
     reader->file = file;
-    reader->arena = arena;
     reader->has_ended = reader->is_cancelled = reader->damage = 0;
     reader->refusal = NULL;
 }
@@ -463,7 +469,7 @@ static void set_up(struct jpeg_decompress_struct *cinfo, const pfd_decode_option
     cinfo->do_block_smoothing = TRUE;
 }
 
-/* Rows as libjpeg gives them to those asked for. */
+/* Copies rows as libjpeg gives them to the rows that are asked for. */
 static void copy_rows(const job *at, uint8_t *const *rows, int64_t first, int64_t n)
 {
     const struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
@@ -573,12 +579,9 @@ static pfd_status explain(const job *at)
     if (reader->is_cancelled)
         return host->fail_row(at->err, reader->file->row, -1, PFD_CANCELLED, "cancelled");
     if (reader->refusal) return fail_at(at, byte_of(reader), reader->refusal);
-    (reader->errors.format_message)((j_common_ptr)&reader->cinfo, said);
-    if (reader->errors.msg_code == JERR_OUT_OF_MEMORY) {
-        pfd_status status = host->fail_row(at->err, reader->file->row, -1, PFD_OUT_OF_MEMORY,
-                                           "no memory to decode a JPEG image");
-        return pfd_scratch_explain(reader->arena, status, at->err);
-    }
+    (reader->session.errors.format_message)((j_common_ptr)&reader->cinfo, said);
+    if (reader->session.errors.msg_code == JERR_OUT_OF_MEMORY)
+        return pfd_fail_decode_memory(reader->file, "JPEG", reader->session.memory.arena, at->err);
     return fail_at(at, byte_of(reader),
                    reader->has_ended ? "the file ends inside the image" : said);
 }
@@ -593,8 +596,8 @@ static pfd_status check_whole(const job *at)
     if (lacks_scans || (reader->damage && reader->has_ended))
         return fail_at(at, reader->file->size, "the file ends inside the image");
     if (!reader->damage) return PFD_OK;
-    reader->errors.msg_code = reader->damage;
-    (reader->errors.format_message)((j_common_ptr)&reader->cinfo, said);
+    reader->session.errors.msg_code = reader->damage;
+    (reader->session.errors.format_message)((j_common_ptr)&reader->cinfo, said);
     return fail_at(at, reader->damaged_byte, said);
 }
 
@@ -605,15 +608,13 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
     void **kept = workspace ? &workspace->kept[PFD_KEEP_JPEG_READER].object : NULL;
     if (kept && !*kept) *kept = make_reader();
-    if (!kept || !*kept)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory for a JPEG decoder");
+    if (!kept || !*kept) return pfd_fail_decode_memory(file, "JPEG", NULL, err);
     workspace->kept[PFD_KEEP_JPEG_READER].free = free_reader;
     job at = {.reader = *kept, .options = options, .header = header, .region = region,
               .out = out, .err = err};
     aim(at.reader, file, workspace->arena);
     pfd_status status =
-        protect(at.reader, decode_job, &at) ? check_whole(&at) : explain(&at);
+        protect(&at.reader->session, decode_job, &at) ? check_whole(&at) : explain(&at);
     jpeg_abort_decompress(&at.reader->cinfo);
     pfd_workspace_end(workspace);
     return status;
@@ -638,11 +639,9 @@ const pfd_image_codec pfd_jpeg_codec = {
 enum { FIRST_BYTES = 16 * 1024 };
 
 typedef struct jpeg_writer {
+    jpeg_session session;
     struct jpeg_compress_struct cinfo;
-    struct jpeg_error_mgr errors;
     struct jpeg_destination_mgr destination;
-    jpeg_memory memory;
-    jmp_buf escape;
     pfd_growing *out;
     const pfd_encode_options *options;
     const pfd_image *image;
@@ -653,11 +652,6 @@ typedef struct jpeg_writer {
 static jpeg_writer *writer_of(j_common_ptr cinfo)
 {
     return cinfo->client_data;
-}
-
-static void writer_give_up(j_common_ptr cinfo)
-{
-    longjmp(writer_of(cinfo)->escape, 1);
 }
 
 static void ignore_message(j_common_ptr cinfo, int level)
@@ -693,26 +687,18 @@ static void end_bytes(j_compress_ptr cinfo)
     writer->out->size = writer->out->capacity - (int64_t)writer->destination.free_in_buffer;
 }
 
-/* 0: libjpeg gave up. */
-static int32_t protect_writer(jpeg_writer *writer, void (*run)(jpeg_writer *writer))
-{
-    if (setjmp(writer->escape)) return 0;
-    run(writer);
-    return 1;
-}
-
 /* ---- A thread's compressor ------------------------------------------------------------------- */
 
-static void create_writer(jpeg_writer *writer)
+static void create_writer(void *object)
 {
+    jpeg_writer *writer = object;
     jpeg_create_compress(&writer->cinfo);
 }
 
 static void free_writer(void *object)
 {
     jpeg_writer *writer = object;
-    jpeg_memory_remove(&writer->memory, (j_common_ptr)&writer->cinfo);
-    jpeg_destroy_compress(&writer->cinfo);
+    end_session(&writer->session, (j_common_ptr)&writer->cinfo);
     free(writer);
 }
 
@@ -720,29 +706,24 @@ static jpeg_writer *make_writer(void)
 {
     jpeg_writer *writer = calloc(1, sizeof *writer);
     if (!writer) return NULL;
-    writer->cinfo.err = jpeg_std_error(&writer->errors);
-    writer->errors.error_exit = writer_give_up;
-    writer->errors.emit_message = ignore_message;
-    writer->errors.output_message = print_nothing;
-    writer->cinfo.client_data = writer;
-    if (!protect_writer(writer, create_writer)) {
-        jpeg_destroy_compress(&writer->cinfo);
-        free(writer);
+    begin_session(&writer->session, (j_common_ptr)&writer->cinfo, ignore_message);
+    if (!protect(&writer->session, create_writer, writer)) {
+        free_writer(writer);
         return NULL;
     }
     writer->destination = (struct jpeg_destination_mgr){.init_destination = begin_bytes,
                                                         .empty_output_buffer = empty_bytes,
                                                         .term_destination = end_bytes};
     writer->cinfo.dest = &writer->destination;
-    jpeg_memory_install(&writer->memory, (j_common_ptr)&writer->cinfo);
+    jpeg_memory_install(&writer->session.memory, (j_common_ptr)&writer->cinfo);
     return writer;
 }
 
-/* For a new image: what libjpeg allocated for the one before is gone. */
+/* Sets the writer to a new image: the memory of the image before is gone. */
 static void aim_writer(jpeg_writer *writer, pfd_scratch *arena)
 {
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
-    jpeg_memory_use(&writer->memory, arena);
+    use_arena(&writer->session, arena);
     memset(cinfo->quant_tbl_ptrs, 0, sizeof cinfo->quant_tbl_ptrs);
     memset(cinfo->dc_huff_tbl_ptrs, 0, sizeof cinfo->dc_huff_tbl_ptrs);
     memset(cinfo->ac_huff_tbl_ptrs, 0, sizeof cinfo->ac_huff_tbl_ptrs);
@@ -752,11 +733,12 @@ static void aim_writer(jpeg_writer *writer, pfd_scratch *arena)
 
 /* ---- Encoding -------------------------------------------------------------------------------- */
 
-static void encode_rows(jpeg_writer *writer)
+static void encode_rows(void *object)
 {
+    jpeg_writer *writer = object;
     static const struct {
         int h, v;
-    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples of it for one of the others */
+    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples for one of another component */
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
     const pfd_image *image = writer->image;
     cinfo->image_height = (JDIMENSION)image->height;
@@ -785,9 +767,9 @@ static void encode_rows(jpeg_writer *writer)
 static pfd_status explain_writer(const pfd_encode_call *call, jpeg_writer *writer, pfd_error *err)
 {
     char said[JMSG_LENGTH_MAX];
-    if (writer->errors.msg_code == JERR_OUT_OF_MEMORY)
+    if (writer->session.errors.msg_code == JERR_OUT_OF_MEMORY)
         return pfd_fail_encode_memory(call, writer->out->workspace->arena, err);
-    (writer->errors.format_message)((j_common_ptr)&writer->cinfo, said);
+    (writer->session.errors.format_message)((j_common_ptr)&writer->cinfo, said);
     return call->host->fail_row(err, call->row, -1, PFD_CORRUPT_DATA,
                                 "the image cannot be written as JPEG: %s", said);
 }
@@ -806,7 +788,7 @@ static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *
     writer->options = options;
     writer->image = image;
     pfd_status status =
-        protect_writer(writer, encode_rows) ? PFD_OK : explain_writer(call, writer, err);
+        protect(&writer->session, encode_rows, writer) ? PFD_OK : explain_writer(call, writer, err);
     jpeg_abort_compress(&writer->cinfo);
     return status;
 }

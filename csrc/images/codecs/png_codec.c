@@ -63,35 +63,40 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 /* libpng reads so many bytes at once where a file that was cut is used up to its end. */
 enum { LEAST_READ = 512 };
 
+/* The first member of what libpng calls back with. */
+typedef struct png_session {
+    pfd_scratch *arena;
+    int32_t lacks_memory;
+    jmp_buf escape;
+    char said[160];
+} png_session;
+
 /* What is decoded, and where it goes. */
 typedef struct job {
+    png_session session;
     const pfd_image_file *file;
     const pfd_decode_options *options;
     const pfd_image_header *header;
     const pfd_region *region;
     pfd_pixels *out;
     pfd_error *err;
-    pfd_scratch *arena;
     png_structp png;
     png_infop info;
-    jmp_buf escape;
     int64_t at;          /* the next byte of the file */
-    pfd_status status;   /* of a failure that is already in *err */
-    int32_t lacks_memory;
+    pfd_status status;   /* the failure that *err has already */
     int32_t has_rows;    /* decoding of pixels has started */
-    int32_t layout;      /* of the rows that libpng gives */
-    int32_t is_direct;   /* they are those asked for */
-    pfd_pixels stored;   /* of an interlaced image: all its rows */
-    char said[160];
+    int32_t layout;      /* PFD_LAYOUT_* of the rows that libpng gives */
+    int32_t is_direct;   /* 1: these rows have the channels that are asked for */
+    pfd_pixels stored;   /* all rows of an interlaced image */
 } job;
 
 /* ---- What libpng calls ----------------------------------------------------------------------- */
 
 static void give_up(png_structp png, png_const_charp message)
 {
-    job *at = png_get_error_ptr(png);
-    (void)snprintf(at->said, sizeof at->said, "%s", message);
-    longjmp(at->escape, 1);
+    png_session *self = png_get_error_ptr(png);
+    (void)snprintf(self->said, sizeof self->said, "%s", message);
+    longjmp(self->escape, 1);
 }
 
 static void ignore_warning(png_structp png, png_const_charp message)
@@ -102,10 +107,10 @@ static void ignore_warning(png_structp png, png_const_charp message)
 
 static png_voidp allocate(png_structp png, png_alloc_size_t bytes)
 {
-    job *at = png_get_mem_ptr(png);
+    png_session *self = png_get_mem_ptr(png);
     void *memory =
-        bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(at->arena, (int64_t)bytes) : NULL;
-    if (!memory) at->lacks_memory = 1;
+        bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(self->arena, (int64_t)bytes) : NULL;
+    if (!memory) self->lacks_memory = 1;
     return memory;
 }
 
@@ -126,11 +131,17 @@ static void read_bytes(png_structp png, png_bytep out, size_t bytes)
     at->at += (int64_t)bytes;
 }
 
-/* 0: libpng gave up. */
-static int32_t protect(job *at, void (*run)(job *at))
+static void refuse_start(png_session *self)
 {
-    if (setjmp(at->escape)) return 0;
-    run(at);
+    (void)snprintf(self->said, sizeof self->said, "libpng does not start");
+    longjmp(self->escape, 1);
+}
+
+/* 0: libpng gave up. */
+static int32_t protect(png_session *self, void (*run)(void *), void *argument)
+{
+    if (setjmp(self->escape)) return 0;
+    run(argument);
     return 1;
 }
 
@@ -145,10 +156,7 @@ static void open_file(job *at)
     at->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, at, give_up, ignore_warning, at,
                                        allocate, free_nothing);
     at->info = at->png ? png_create_info_struct(at->png) : NULL;
-    if (!at->info) {
-        (void)snprintf(at->said, sizeof at->said, "libpng does not start");
-        longjmp(at->escape, 1);
-    }
+    if (!at->info) refuse_start(&at->session);
     png_set_read_fn(at->png, at, read_bytes);
     png_set_user_limits(at->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     if (fills) png_set_compression_buffer_size(at->png, LEAST_READ);
@@ -186,12 +194,12 @@ static pfd_pixels room_for_all(job *at)
     int64_t row_bytes = (int64_t)png_get_rowbytes(at->png, at->info);
     pfd_pixels pixels = {.stride = row_bytes};
     pixels.data = allocate(at->png, (png_alloc_size_t)(row_bytes * at->header->stored_height));
-    if (!pixels.data) longjmp(at->escape, 1);
+    if (!pixels.data) longjmp(at->session.escape, 1);
     memset(pixels.data, 0, (size_t)(row_bytes * at->header->stored_height));
     return pixels;
 }
 
-/* Part of a row as libpng gives it to row y of the region. */
+/* Copies part of a row as libpng gives it to row y of the region. */
 static void put_row(const job *at, const uint8_t *row, int64_t y)
 {
     int32_t space = at->options->color_space;
@@ -223,7 +231,7 @@ static void read_rows(job *at)
         if (y % 64 == 0 && at->file->host->is_cancelled(at->file->scratch)) {
             at->status = at->file->host->fail_row(at->err, at->file->row, -1, PFD_CANCELLED,
                                                   "cancelled");
-            longjmp(at->escape, 1);
+            longjmp(at->session.escape, 1);
         }
         if (in_place && to >= 0) {
             png_read_row(at->png, at->out->data + to * at->out->stride, NULL);
@@ -234,13 +242,14 @@ static void read_rows(job *at)
     }
 }
 
-static void decode_job(job *at)
+static void decode_job(void *argument)
 {
+    job *at = argument;
     open_file(at);
     set_up(at);
     int64_t row_bytes = at->region->width * pfd_color_channels(at->options->color_space);
     at->status = pfd_make_pixels(at->file, at->region->height, row_bytes, at->out, at->err);
-    if (at->status != PFD_OK) longjmp(at->escape, 1);
+    if (at->status != PFD_OK) longjmp(at->session.escape, 1);
     for (int64_t y = 0; at->options->incomplete == PFD_INCOMPLETE_FILL && y < at->region->height;
          y++)
         memset(at->out->data + y * at->out->stride, 0, (size_t)row_bytes);
@@ -255,14 +264,10 @@ static pfd_status explain(const job *at)
 {
     const pfd_image_file *file = at->file;
     if (at->status != PFD_OK) return at->status;
-    if (at->lacks_memory)
-        return pfd_scratch_explain(
-            at->arena,
-            file->host->fail_row(at->err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                 "no memory to decode a PNG image"),
-            at->err);
+    if (at->session.lacks_memory)
+        return pfd_fail_decode_memory(file, "PNG", at->session.arena, at->err);
     if (at->options->incomplete == PFD_INCOMPLETE_FILL && at->has_rows) return PFD_OK;
-    return pfd_fail_image(file, "PNG", at->at, at->said, at->err);
+    return pfd_fail_image(file, "PNG", at->at, at->session.said, at->err);
 }
 
 static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
@@ -270,12 +275,10 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
                                 pfd_pixels *out, pfd_error *err)
 {
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
-    if (!workspace)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory for a PNG decoder");
+    if (!workspace) return pfd_fail_decode_memory(file, "PNG", NULL, err);
     job at = {.file = file, .options = options, .header = header, .region = region, .out = out,
-              .err = err, .arena = workspace->arena};
-    pfd_status status = protect(&at, decode_job) ? PFD_OK : explain(&at);
+              .err = err, .session.arena = workspace->arena};
+    pfd_status status = protect(&at.session, decode_job, &at) ? PFD_OK : explain(&at);
     for (int64_t y = 0; status == PFD_OK && at.stored.data && y < region->height; y++)
         put_row(&at, at.stored.data + (region->top + y) * at.stored.stride, y);
     pfd_workspace_end(workspace);
@@ -299,37 +302,19 @@ const pfd_image_codec pfd_png_codec = {
 /* ---- Encoding -------------------------------------------------------------------------------- */
 
 typedef struct write_job {
+    png_session session;
     const pfd_encode_options *options;
     const pfd_image *image;
     pfd_growing *out;
-    int32_t lacks_memory;
-    jmp_buf escape;
-    char said[160];
 } write_job;
-
-static void give_up_writing(png_structp png, png_const_charp message)
-{
-    write_job *at = png_get_error_ptr(png);
-    (void)snprintf(at->said, sizeof at->said, "%s", message);
-    longjmp(at->escape, 1);
-}
-
-static png_voidp allocate_to_write(png_structp png, png_alloc_size_t bytes)
-{
-    write_job *at = png_get_mem_ptr(png);
-    pfd_scratch *arena = at->out->workspace->arena;
-    void *memory = bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(arena, (int64_t)bytes) : NULL;
-    if (!memory) at->lacks_memory = 1;
-    return memory;
-}
 
 static void write_bytes(png_structp png, png_bytep data, size_t bytes)
 {
     write_job *at = png_get_io_ptr(png);
     uint8_t *to = pfd_grow(at->out, (int64_t)bytes);
     if (!to) {
-        at->lacks_memory = 1;
-        longjmp(at->escape, 1);
+        at->session.lacks_memory = 1;
+        longjmp(at->session.escape, 1);
     }
     memcpy(to, data, bytes);
     at->out->size += (int64_t)bytes;
@@ -340,19 +325,16 @@ static void flush_nothing(png_structp png)
     (void)png;
 }
 
-static void encode_rows(write_job *at)
+static void encode_rows(void *argument)
 {
     static const int types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+    write_job *at = argument;
     const pfd_image *image = at->image;
-    png_structp png =
-        png_create_write_struct_2(PNG_LIBPNG_VER_STRING, at, give_up_writing, ignore_warning, at,
-                                  allocate_to_write, free_nothing);
+    png_structp png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, at, give_up, ignore_warning,
+                                                at, allocate, free_nothing);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info) {
-        (void)snprintf(at->said, sizeof at->said, "libpng does not start");
-        longjmp(at->escape, 1);
-    }
+    if (!info) refuse_start(&at->session);
     png_set_write_fn(png, at, write_bytes, flush_nothing);
     png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_compression_level(png, at->options->compression_level);
@@ -365,22 +347,15 @@ static void encode_rows(write_job *at)
     png_write_end(png, NULL);
 }
 
-/* 0: libpng gave up. */
-static int32_t protect_writing(write_job *at, void (*run)(write_job *at))
-{
-    if (setjmp(at->escape)) return 0;
-    run(at);
-    return 1;
-}
-
 static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *options,
                          const pfd_image *image, pfd_growing *out, pfd_error *err)
 {
-    write_job at = {.options = options, .image = image, .out = out};
-    if (protect_writing(&at, encode_rows)) return PFD_OK;
-    if (at.lacks_memory) return pfd_fail_encode_memory(call, out->workspace->arena, err);
+    pfd_scratch *arena = out->workspace->arena;
+    write_job at = {.options = options, .image = image, .out = out, .session.arena = arena};
+    if (protect(&at.session, encode_rows, &at)) return PFD_OK;
+    if (at.session.lacks_memory) return pfd_fail_encode_memory(call, arena, err);
     return call->host->fail_row(err, call->row, -1, PFD_CORRUPT_DATA,
-                                "the image cannot be written as PNG: %s", at.said);
+                                "the image cannot be written as PNG: %s", at.session.said);
 }
 #else
 #define encode NULL

@@ -1,5 +1,6 @@
 /* PNM: the files of Netpbm, P1 to P6, that are PBM, PGM and PPM as text and as bytes. */
 #include "images/codecs/codec_table.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,15 +15,10 @@ typedef struct pnm {
     int32_t channels;
 } pnm;
 
-static int32_t is_blank(uint8_t byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
 static int32_t is_pnm(const uint8_t *data, int64_t size)
 {
     return size >= 3 && data[0] == 'P' && data[1] >= '1' && data[1] <= '6' &&
-           (is_blank(data[2]) || data[2] == '#');
+           (pfd_is_space(data[2]) || data[2] == '#');
 }
 
 /* ---- Header ---------------------------------------------------------------------------------- */
@@ -37,7 +33,7 @@ static void skip_blanks(pnm *image)
     while (image->at < image->size) {
         if (image->data[image->at] == '#')
             while (image->at < image->size && image->data[image->at] != '\n') image->at++;
-        else if (!is_blank(image->data[image->at]))
+        else if (!pfd_is_space(image->data[image->at]))
             return;
         else
             image->at++;
@@ -70,7 +66,7 @@ static pfd_status parse(const pfd_image_file *file, pnm *out, pfd_error *err)
         return fail(file, out->at, "a number was expected in the header", err);
     if (out->most < 1 || out->most > 65535)
         return fail(file, out->at, "the largest value must be in [1, 65535]", err);
-    if (out->at >= out->size || !is_blank(out->data[out->at]))
+    if (out->at >= out->size || !pfd_is_space(out->data[out->at]))
         return fail(file, out->at, "a blank was expected after the header", err);
     out->at++;
     return PFD_OK;
@@ -155,9 +151,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     int64_t samples = image.width * image.channels;
     PFD_TRY(pfd_make_pixels(file, region->height, region->width * out_channels, out, err));
     uint8_t *row = file->host->alloc(file->scratch, samples);
-    if (!row)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory to decode a PNM image");
+    if (!row) return pfd_fail_decode_memory(file, "PNM", NULL, err);
     for (int64_t y = image.kind <= 3 ? 0 : region->top; y < region->top + region->height; y++) {
         int64_t found = read_row(&image, y, row);
         if (found < samples && options->incomplete == PFD_INCOMPLETE_ERROR)

@@ -12,15 +12,15 @@ enum { RIFF_BYTES = 12, CHUNK_BYTES = 8, FRAME_BYTES = 16 };
 
 typedef struct chunk {
     const uint8_t *data;
-    int64_t size; /* that the file has of it */
+    int64_t size; /* bytes of it that the file has */
     int64_t next; /* offset of the chunk after it */
 } chunk;
 
 /* Where the pixels are, and where on the canvas they belong. */
 typedef struct webp {
-    int64_t height, width; /* of the canvas */
+    int64_t height, width; /* size of the canvas */
     int32_t has_alpha, orientation;
-    const uint8_t *frame; /* a file of its own for libwebp */
+    const uint8_t *frame; /* a file that libwebp decodes alone */
     int64_t frame_size, top, left, frame_height, frame_width;
 } webp;
 
@@ -138,6 +138,8 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 #ifdef PFD_HAVE_WEBP
 #include "core/scratch.h"
 
+#include <stdlib.h>
+
 #include <webp/decode.h>
 
 /* ---- Decoding -------------------------------------------------------------------------------- */
@@ -149,6 +151,19 @@ static const char *text_of(VP8StatusCode status)
     case VP8_STATUS_UNSUPPORTED_FEATURE: return "a feature that is not supported";
     default: return "the data are damaged";
     }
+}
+
+/* libwebp calls some images damaged where it had no memory.  An image is damaged only if there is
+ * as much memory as it may take, and another decoder says the same. */
+static VP8StatusCode decode_surely(const uint8_t *data, size_t size, WebPDecoderConfig *config)
+{
+    VP8StatusCode status = WebPDecode(data, size, config);
+    if (status == VP8_STATUS_OK || status == VP8_STATUS_OUT_OF_MEMORY) return status;
+    size_t pixels = (size_t)config->input.width * (size_t)config->input.height;
+    void *memory = malloc(8 * pixels + (1u << 20)); /* lossless data take the most */
+    if (!memory) return VP8_STATUS_OUT_OF_MEMORY;
+    free(memory);
+    return WebPDecode(data, size, config);
 }
 
 /* Decodes the frame to the memory at its place in `pixels`. */
@@ -170,10 +185,9 @@ static pfd_status decode_frame(const pfd_image_file *file, const webp *image, in
     config.output.u.RGBA.stride = (int)pixels.stride;
     config.output.u.RGBA.size = (size_t)((image->frame_height - 1) * pixels.stride +
                                          image->frame_width * channels);
-    if (has_begun) status = WebPDecode(image->frame, size, &config);
+    if (has_begun) status = decode_surely(image->frame, size, &config);
     if (status == VP8_STATUS_OUT_OF_MEMORY)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory to decode a WebP image");
+        return pfd_fail_decode_memory(file, "WebP", NULL, err);
     if (status == VP8_STATUS_OK || (fills && has_begun)) return PFD_OK;
     return file->host->fail_row(err, file->row, pfd_image_byte(file, image->frame - file->data),
                                 PFD_CORRUPT_DATA, "WebP: %s, of %" PRId64 " bytes",
@@ -187,11 +201,7 @@ static pfd_status decode_canvas(const pfd_image_file *file, const webp *image, i
     int64_t bytes = image->width * (mode == MODE_RGBA ? 4 : 3) * image->height;
     out->stride = bytes / image->height;
     out->data = pfd_scratch_alloc(arena, bytes);
-    if (!out->data)
-        return pfd_scratch_explain(arena,
-                                   file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                                        "no memory to decode a WebP image"),
-                                   err);
+    if (!out->data) return pfd_fail_decode_memory(file, "WebP", arena, err);
     memset(out->data, 0, (size_t)bytes);
     return decode_frame(file, image, mode, fills, *out, err);
 }
@@ -220,16 +230,14 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
     int32_t fills = options->incomplete == PFD_INCOMPLETE_FILL;
     int32_t space = options->color_space, mode = modes[space];
     int64_t row_bytes = region->width * pfd_color_channels(space);
-    (void)parse(file, &image); /* it did so for the header */
+    (void)parse(file, &image); /* read_header() has done so without an error */
     PFD_TRY(pfd_make_pixels(file, region->height, row_bytes, out, err));
     if (image.frame_height == region->height && image.frame_width == region->width && !fills &&
         space != PFD_COLOR_GRAY && region->height == header->stored_height &&
         region->width == header->stored_width && out->stride <= INT32_MAX)
         return decode_frame(file, &image, mode, 0, *out, err);
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
-    if (!workspace)
-        return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                    "no memory for a WebP decoder");
+    if (!workspace) return pfd_fail_decode_memory(file, "WebP", NULL, err);
     pfd_status status =
         decode_canvas(file, &image, mode, fills, workspace->arena, &canvas, err);
     if (status == PFD_OK) copy_region(canvas, region, space, out);

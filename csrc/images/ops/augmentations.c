@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The strongest of each, of RandAugment and of TrivialAugment; those without strengths have 0. */
+/* The largest amount of each change, narrow in RandAugment, wide in TrivialAugment; changes without
+ * strengths have 0. */
 typedef struct range {
     double narrow, wide;
 } range;
@@ -29,7 +30,8 @@ static double amount_of(int32_t change, const pfd_strength *at)
     return at->negative ? -amount : amount;
 }
 
-/* Whole pixels.  Of 331, the side of torchvision's table, RandAugment moves by up to 150. */
+/* A distance in whole pixels. RandAugment moves an image of 331 pixels, the side in torchvision's
+ * table, by up to 150. */
 static double pixels_of(int32_t change, const pfd_strength *at, int64_t side)
 {
     if (at->wide) return trunc(amount_of(change, at));
@@ -38,7 +40,7 @@ static double pixels_of(int32_t change, const pfd_strength *at, int64_t side)
     return at->negative ? -pixels : pixels;
 }
 
-/* Where the pixels of a warped image come from. */
+/* The places that the pixels of a warped image come from. */
 static pfd_affine places_of(const pfd_image *in, int32_t change, const pfd_strength *strength)
 {
     pfd_affine out = {.xx = 1, .yy = 1};

@@ -1,10 +1,10 @@
 /* images/ops/augmentations.h -- the changes that RandAugment and TrivialAugment choose from, and
  * their strengths: torchvision's tables.
  *
- * Rotation, shears and translations are those of affine_warp.h, the others Pillow's.
+ * Rotation, shears and translations are those of affine_warp.h, the other changes are Pillow's.
  */
-#ifndef PFD_IMAGE_OPS_AUGMENTATIONS_H
-#define PFD_IMAGE_OPS_AUGMENTATIONS_H
+#ifndef PFD_IMAGES_OPS_AUGMENTATIONS_H
+#define PFD_IMAGES_OPS_AUGMENTATIONS_H
 #include "images/ops/image_warps.h"
 #include "images/pixels/image_rows.h"
 
@@ -27,9 +27,8 @@ enum {
     PFD_AUGMENTATIONS,
 };
 
-/* How strong a change is: `bin` of `bins`, 0 the weakest (but of Posterize and Solarize), in the
- * table of RandAugment or, wide, of TrivialAugment.  `negative` 1: in the other direction, for
- * changes that have one. */
+/* How strong a change is: `bin` of `bins`, 0 the weakest, in the table of RandAugment or, if
+ * `wide`, of TrivialAugment. `negative` 1: in the other direction, for changes that have one. */
 typedef struct pfd_strength {
     int64_t bin, bins;
     int32_t wide, negative;

@@ -26,7 +26,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Probability of a 1."),
     PFD_INT_ATTR(coin_flip_attrs, batch_size, "0", 0, 4294967296.0,
-                 "That of the readers, where no input tells the records; 0 if one does."),
+                 "The batch_size of the readers, where no input tells the records; 0 if one does."),
 };
 
 static const pfd_port inputs[] = {

@@ -70,7 +70,7 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
 {
     const color_jitter_attrs *attrs = args->attrs;
     int32_t order[num_changes] = {brightness, contrast, saturation, hue};
-    int64_t number = pfd_uniform_integer(args, row, 1, 24); /* of the 24 orders */
+    int64_t number = pfd_uniform_integer(args, row, 1, 24); /* one of the 24 orders */
     (void)room, (void)err;
     pfd_image image = *in;
     for (int32_t i = num_changes - 1; i >= 0; i--) {
@@ -90,11 +90,7 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    const color_jitter_attrs *attrs = args->attrs;
-    return pfd_each_image(args, attrs->probability, change, err);
-}
+PFD_EACH_IMAGE_COMPUTE(color_jitter_attrs)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(color_jitter_attrs, brightness, "0", 0, 0,

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-enum { any_colours, rgb, bgr, grey }; /* color_space */
+enum { any_colours, rgb, bgr, grey }; /* attr color_space */
 
 typedef struct crop_mirror_normalize_attrs {
     int32_t color_space, output_layout, output_dtype;
@@ -93,10 +93,7 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(crop_mirror_normalize_attrs, output_layout, "NCHW", "NCHW|NHWC",
                     "Whether a row of the output is (channels, height, width), or "
                     "(height, width, channels)."),
-    PFD_FLOATS_ATTR(crop_mirror_normalize_attrs, mean, "0", 0, 0,
-                    "Subtracted from each number, which is 0 to 255: one, or one per channel."),
-    PFD_FLOATS_ATTR(crop_mirror_normalize_attrs, std, "1", 0, 0,
-                    "What the difference is divided by: one number, or one for each channel."),
+    PFD_MEAN_STD_ATTRS(crop_mirror_normalize_attrs, "0", "1", "each number, which is 0 to 255"),
     PFD_INT_ATTR(crop_mirror_normalize_attrs, crop_h, "0", 0, 1 << 30,
                  "Height of the part that is taken; 0 is the whole height."),
     PFD_INT_ATTR(crop_mirror_normalize_attrs, crop_w, "0", 0, 1 << 30,

@@ -53,12 +53,21 @@ static pfd_status decode(const pfd_input_image *image, const pfd_window *window,
     return status == PFD_OK ? PFD_OK : pfd_producer_failed(image->decoder, err);
 }
 
+static pfd_image_part part_of(const pfd_image *image, const pfd_window *window)
+{
+    pfd_image_part out = pfd_whole_image(image);
+    out.data += window->top * out.stride + window->left * out.channels;
+    out.height = window->height;
+    out.width = window->width;
+    return out;
+}
+
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
                            pfd_image_part *out, pfd_error *err)
 {
     pfd_pixels pixels = {0};
     if (!image->decoder) {
-        *out = pfd_image_window(&image->pixels, window);
+        *out = part_of(&image->pixels, window);
         return PFD_OK;
     }
     PFD_TRY(decode(image, window, &pixels, err));

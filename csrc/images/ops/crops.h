@@ -1,11 +1,11 @@
 /* images/ops/crops.h -- windows of an op's input images, which are pixels or still files, and
  * padding.
  *
- * Of a file no more is decoded than a window needs. An op that takes windows is written once, and
+ * A file is decoded no further than a window needs.  An op that takes windows is written once, and
  * works alone and fused with the decoder before it (core/fusion.h); the pixels are the same.
  */
-#ifndef PFD_IMAGE_OPS_CROPS_H
-#define PFD_IMAGE_OPS_CROPS_H
+#ifndef PFD_IMAGES_OPS_CROPS_H
+#define PFD_IMAGES_OPS_CROPS_H
 #include "core/fusion.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
@@ -31,10 +31,10 @@ pfd_status pfd_take_padding(const pfd_host *host, const char *attr, pfd_list_int
 
 /* ---- Windows --------------------------------------------------------------------------------- */
 
-/* The image of a row, its pixels there or not. */
+/* A row's image: its pixels, or a file that is not decoded yet. */
 typedef struct pfd_input_image {
     int64_t height, width;
-    const pfd_producer *decoder; /* NULL: the pixels are there */
+    const pfd_producer *decoder; /* the op that decodes the file; NULL: the row has pixels */
     pfd_image pixels;
     int64_t pixel_bytes;
     pfd_image_file file;
@@ -52,7 +52,7 @@ pfd_status pfd_open_image(const pfd_compute_args *args, const pfd_producer *deco
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
                            pfd_image_part *out, pfd_error *err);
 
-/* As pfd_copy_window(). */
+/* Writes a window to `out`, as pfd_copy_window() does. */
 pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,
                             const pfd_border *border, uint8_t *out, pfd_error *err);
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { draw_row = 1, draw_column }; /* of a group */
+enum { draw_row = 1, draw_column }; /* draws of a group */
 
 typedef struct cut_mix_attrs {
     pfd_mix_attrs mix;
@@ -45,7 +45,7 @@ static box draw_box(const pfd_compute_args *args, const pfd_mix_group *group, in
     return out;
 }
 
-/* Row i, with the box of row `other`. */
+/* Writes row i, with the box of row `other`. */
 static void paste(const pfd_compute_args *args, int64_t i, int64_t other, const box *from)
 {
     const cut_mix_attrs *attrs = args->attrs;

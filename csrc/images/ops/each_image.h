@@ -1,6 +1,6 @@
 /* images/ops/each_image.h -- ops that make an image of each image, of the same type and size. */
-#ifndef PFD_IMAGE_OPS_EACH_IMAGE_H
-#define PFD_IMAGE_OPS_EACH_IMAGE_H
+#ifndef PFD_IMAGES_OPS_EACH_IMAGE_H
+#define PFD_IMAGES_OPS_EACH_IMAGE_H
 #include "images/pixels/colours.h"
 #include "images/pixels/image_rows.h"
 
@@ -10,8 +10,8 @@ typedef struct pfd_room {
     int64_t bytes;
 } pfd_room;
 
-/* At least so many bytes, uninitialised, valid until the next call. NULL: out of memory, and *err
- * says so. */
+/* At least `bytes` of memory, uninitialised, valid until the next call. NULL: out of memory, and
+ * *err says so. */
 void *pfd_room_for(const pfd_compute_args *args, pfd_room *room, int64_t bytes, pfd_error *err);
 
 /* Makes `out`, which has the size of `in`, an image that is not empty. */
@@ -22,10 +22,19 @@ typedef pfd_status (*pfd_image_function)(const pfd_compute_args *args, int64_t r
 /* infer() of ops for images of uint8 with 1 or 3 channels, whose outputs are of the same type. */
 pfd_status pfd_infer_same_colours(const pfd_infer_args *args, pfd_error *err);
 
-/* compute() of such ops: calls the function with the probability given, by draw 0 of the row; other
- * images are passed on as they are. */
+/* compute() of ops that change images: calls the function with the probability given, by draw 0 of
+ * the row; other images are passed on as they are. */
 pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
                           pfd_image_function function, pfd_error *err);
+
+/* Defines such a compute() of an op with the attrs `type`, which have a probability, and with a
+ * function change(). */
+#define PFD_EACH_IMAGE_COMPUTE(type)                                                               \
+    static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
+    {                                                                                              \
+        const type *attrs = args->attrs;                                                           \
+        return pfd_each_image(args, attrs->probability, change, err);                              \
+    }
 
 /* The row of the attr table, for a struct with a member `probability` of type double. */
 #define PFD_PROBABILITY_ATTR(owner)                                                                \
@@ -54,11 +63,7 @@ extern const pfd_attr pfd_probability_table[1];
         return PFD_OK;                                                                             \
     }                                                                                              \
                                                                                                    \
-    static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
-    {                                                                                              \
-        const type *attrs = args->attrs;                                                           \
-        return pfd_each_image(args, attrs->probability, change, err);                              \
-    }
+    PFD_EACH_IMAGE_COMPUTE(type)
 
 /* The members of such an op's descriptor that are the same in all of them. */
 #define PFD_COLOUR_OP                                                                              \

@@ -1,4 +1,4 @@
-/* Mirrored images: rows in another order, pixels in another order; and flip codes. */
+/* Mirrors images by reordering their rows and pixels, and reads the input of flip codes. */
 #include "images/ops/flips.h"
 
 #include "core/cpu.h"

@@ -1,6 +1,6 @@
 /* images/ops/flips.h -- mirrored images, and the input that says how each image is mirrored. */
-#ifndef PFD_IMAGE_OPS_FLIPS_H
-#define PFD_IMAGE_OPS_FLIPS_H
+#ifndef PFD_IMAGES_OPS_FLIPS_H
+#define PFD_IMAGES_OPS_FLIPS_H
 #include "images/pixels/image_rows.h"
 
 /* A sum of these. */

@@ -18,7 +18,7 @@
 enum { MAX_BLUR = 255 }; /* numbers in a kernel */
 
 typedef struct blur_kernel {
-    int32_t height, width; /* of the kernel, odd, 1 to MAX_BLUR */
+    int32_t height, width; /* pixels, odd, 1 to MAX_BLUR */
     double sigma;          /* pixels, above 0 */
 } blur_kernel;
 
@@ -29,7 +29,7 @@ typedef struct blur_kernel {
 
 enum { whole = 1 << 16, block = 512 };
 
-/* Their sum is 1 << 16: what rounding leaves goes to the one in the middle. */
+/* The sum of the weights is 1 << 16: the middle weight gets what rounding leaves. */
 static void make_weights(int32_t n, double sigma, uint32_t *weights)
 {
     double exact[MAX_BLUR], sum = 0;
@@ -68,7 +68,7 @@ PFD_INLINE void add_numbers(const uint16_t *restrict in, uint32_t weight, int64_
     for (int64_t i = 0; i < n; i++) sums[i] += weight * in[i];
 }
 
-/* n numbers of a row: those of pixel k of the kernel begin at in + k * channels. */
+/* n numbers of a row; the numbers for pixel k of the kernel begin at in + k * channels. */
 PFD_INLINE void blur_row(const uint8_t *in, const uint32_t *weights, int64_t size, int64_t channels,
                          int64_t n, uint16_t *out)
 {
@@ -82,7 +82,7 @@ PFD_INLINE void blur_row(const uint8_t *in, const uint32_t *weights, int64_t siz
     }
 }
 
-/* n numbers of columns, which are those of rows[k] for number k of the kernel. */
+/* n numbers of columns; rows[k] has the numbers for number k of the kernel. */
 PFD_INLINE void blur_columns(const uint16_t *const *rows, const uint32_t *weights, int64_t size,
                              int64_t n, uint8_t *out)
 {
@@ -196,11 +196,7 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
     return gaussian_blur(args, in, &blur, out, room, err);
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    const gaussian_blur_attrs *attrs = args->attrs;
-    return pfd_each_image(args, attrs->probability, change, err);
-}
+PFD_EACH_IMAGE_COMPUTE(gaussian_blur_attrs)
 
 static const pfd_attr attr_table[] = {
     PFD_INTS_ATTR(gaussian_blur_attrs, kernel_size, NULL, 1, MAX_BLUR,

@@ -1,5 +1,6 @@
 /* ImageBatchAlign: images of a batch brought to one size, by zeros. */
 #include "core/op_parts.h"
+#include "core/rows.h"
 #include "images/pixels/image_rows.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -42,14 +43,14 @@ static pfd_status find_size(const pfd_compute_args *args, pfd_size *out, pfd_err
     return PFD_OK;
 }
 
-/* What one image is copied with. */
+/* How images are copied. */
 typedef struct copier {
     int32_t from, to; /* dtypes */
     int64_t from_bytes, to_bytes;
-    pfd_size size; /* of the output */
+    pfd_size size; /* size of an output image */
 } copier;
 
-/* Its rows of pixels, and zeros to the right and below. */
+/* Copies the rows of pixels, and writes zeros to the right and below. */
 static void copy_image(const copier *self, const pfd_image *image, uint8_t *out)
 {
     int64_t wide = image->width * image->channels, full = self->size.width * image->channels;
@@ -74,21 +75,12 @@ static pfd_status fail_memory(const pfd_compute_args *args, const pfd_size *size
 static uint8_t *images_in_scratch(const pfd_compute_args *args, const copier *self,
                                   int64_t *row_bytes)
 {
-    pfd_tensor *out = args->outputs[0];
-    int64_t elements = pfd_image_channels(&out->type), total;
     int64_t *shape = args->host->alloc(args->scratch, PFD_MAX_DIMS * (int64_t)sizeof *shape);
-    if (!shape || __builtin_mul_overflow(elements, self->size.height, &elements) ||
-        __builtin_mul_overflow(elements, self->size.width, &elements) ||
-        __builtin_mul_overflow(elements, self->to_bytes, row_bytes) ||
-        __builtin_mul_overflow(*row_bytes, args->num_rows, &total))
-        return NULL;
+    if (!shape) return NULL;
     shape[0] = self->size.height;
     shape[1] = self->size.width;
-    shape[2] = pfd_image_channels(&out->type);
-    uint8_t *data = args->host->alloc(args->scratch, total);
-    for (int64_t i = 0; data && i < args->num_rows; i++)
-        out->rows[i] = (pfd_ragged_row){data + i * *row_bytes, elements, shape};
-    return data;
+    shape[2] = pfd_image_channels(&args->outputs[0]->type);
+    return pfd_equal_rows_to_write(args, 0, shape, row_bytes);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

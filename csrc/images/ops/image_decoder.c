@@ -24,10 +24,11 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     pfd_image_file file = pfd_image_file_at(args, 0, i);
     pfd_image_header header;
     PFD_TRY(pfd_read_image_header(&file, &attrs->decode, &header, err));
+    pfd_region whole = {0, 0, header.height, header.width};
+    PFD_TRY(pfd_check_image_memory(&file, &attrs->decode, &header, &whole, err));
     pfd_pixels pixels = {.stride = header.width * pfd_color_channels(attrs->decode.color_space)};
     pixels.data = pfd_image_to_write(args, 0, i, header.height, header.width, err);
     if (!pixels.data) return err->status;
-    pfd_region whole = {0, 0, header.height, header.width};
     return pfd_decode_region(&file, &attrs->decode, &header, &whole, &pixels, err);
 }
 

@@ -45,10 +45,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FLOATS_ATTR(image_normalize_attrs, mean, NULL, 0, 0,
-                    "Subtracted from each number: one, or one for each channel."),
-    PFD_FLOATS_ATTR(image_normalize_attrs, std, NULL, 0, 0,
-                    "What the difference is divided by: one number, or one for each channel."),
+    PFD_MEAN_STD_ATTRS(image_normalize_attrs, NULL, NULL, "each number"),
 };
 
 static const pfd_port inputs[] = {

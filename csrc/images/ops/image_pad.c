@@ -55,10 +55,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_PADDING_ATTR(image_pad_attrs, padding, NULL, "Pixels to put around an image"),
-    PFD_FLOATS_ATTR(image_pad_attrs, fill, "0", 0, 0,
-                    "What padding_mode='constant' puts there: one number, or one for each "
-                    "channel."),
-    PFD_CHOICE_ATTR(image_pad_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
+    PFD_BORDER_ATTRS(image_pad_attrs),
 };
 
 static const pfd_port outputs[] = {

@@ -1,4 +1,4 @@
-/* The attrs of ops that rotate, move, scale or shear images, and rotated images. */
+/* Takes the attrs of ops that rotate, move, scale or shear images, and rotates images. */
 #include "images/ops/image_warps.h"
 
 #include "images/pixels/affine_warp.h"
@@ -46,7 +46,7 @@ pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *a
 
 const pfd_port pfd_rotated_out[1] = {{"out", "The rotated images, uint8."}};
 
-/* Whole pixels that the image of [0, height] x [0, width] reaches over. */
+/* The size, in whole pixels, of all that the image of [0, height] x [0, width] becomes. */
 static pfd_size size_of_all(const pfd_affine *places, double height, double width)
 {
     double x[] = {0, width * places->xx, width * places->xx, 0};

@@ -1,6 +1,6 @@
 /* images/ops/image_warps.h -- what ops that rotate, move, scale or shear images share. */
-#ifndef PFD_IMAGE_OPS_IMAGE_WARPS_H
-#define PFD_IMAGE_OPS_IMAGE_WARPS_H
+#ifndef PFD_IMAGES_OPS_IMAGE_WARPS_H
+#define PFD_IMAGES_OPS_IMAGE_WARPS_H
 #include "images/pixels/image_rows.h"
 
 /* ---- Attrs ----------------------------------------------------------------------------------- */
@@ -32,7 +32,8 @@ pfd_status pfd_take_warp_style(const pfd_host *host, const pfd_warp_attrs *attrs
 
 /* ---- Rotation -------------------------------------------------------------------------------- */
 
-/* A range of degrees in a list of one number, which is (-n, n), or of two. Fails unless it is. */
+/* Takes a range of degrees from a list of one number n, which means (-n, n), or of two. Fails for
+ * other lists. */
 pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_float64 list,
                             double out[2], pfd_error *err);
 
@@ -47,8 +48,9 @@ pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *a
 
 extern const pfd_port pfd_rotated_out[1];
 
-/* Output row i: that of input 0 rotated around its middle, counter-clockwise.  `expand`: in the
- * size that holds all of it, as Pillow counts; else in its own. */
+/* Writes output row i: row i of input 0, rotated around its middle, counter-clockwise. `expand`:
+ * the output has the size that holds the whole rotated image, as Pillow counts; else the size of
+ * the input. */
 pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degrees,
                             int32_t expand, const pfd_warp_style *style, pfd_error *err);
 #endif

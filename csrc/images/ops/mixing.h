@@ -4,8 +4,8 @@
  * its group, the first one with the last.  What is drawn for a group is drawn for the record of its
  * first row.  So the results do not depend on the number of ranks, where no rank cuts a group.
  */
-#ifndef PFD_IMAGE_OPS_MIXING_H
-#define PFD_IMAGE_OPS_MIXING_H
+#ifndef PFD_IMAGES_OPS_MIXING_H
+#define PFD_IMAGES_OPS_MIXING_H
 #include "pyflowdata/op.h"
 
 typedef struct pfd_mix_attrs {
@@ -33,7 +33,7 @@ typedef struct pfd_mix_attrs {
 /* A group of rows, and what was drawn for it. */
 typedef struct pfd_mix_group {
     int64_t first, size;
-    double share; /* of the row itself; 1: the rows stay as they are */
+    double share; /* part of the row itself in its mixture; 1: the rows stay as they are */
 } pfd_mix_group;
 
 /* The group whose first row is `first`.  Draws: 0 and from 1000 on. */

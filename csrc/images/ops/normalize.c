@@ -44,10 +44,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FLOATS_ATTR(normalize_attrs, mean, NULL, 0, 0,
-                    "Subtracted from each number, which is 0 to 1: one, or one for each channel."),
-    PFD_FLOATS_ATTR(normalize_attrs, std, NULL, 0, 0,
-                    "What the difference is divided by: one number, or one for each channel."),
+    PFD_MEAN_STD_ATTRS(normalize_attrs, NULL, NULL, "each number, which is 0 to 1"),
     PFD_CHOICE_ATTR(normalize_attrs, layout, "CHW", "CHW|HWC",
                     "Whether a row of the output is (channels, height, width), or "
                     "(height, width, channels)."),

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { most_side = 1 << 24 }; /* float32 holds the whole numbers up to it */
+enum { most_side = 1 << 24 }; /* float32 holds all whole numbers up to 2^24 */
 
 pfd_status pfd_expect_float_table(const pfd_infer_args *args, int32_t input, const char *name,
                                   int32_t columns, pfd_error *err)

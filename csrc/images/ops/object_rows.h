@@ -3,8 +3,8 @@
  * A box is left, top, right, bottom, a point x, y: columns and rows of pixels, float32.  Sizes and
  * scales are (height, width) and its factors, in this order as everywhere.
  */
-#ifndef PFD_IMAGE_OPS_OBJECT_ROWS_H
-#define PFD_IMAGE_OPS_OBJECT_ROWS_H
+#ifndef PFD_IMAGES_OPS_OBJECT_ROWS_H
+#define PFD_IMAGES_OPS_OBJECT_ROWS_H
 #include "images/pixels/image_rows.h"
 
 /* Fails unless the rows of an input are float32 (None, columns) or (n, columns). */
@@ -17,7 +17,7 @@ pfd_status pfd_expect_float_table(const pfd_infer_args *args, int32_t input, con
 /* Fails unless the rows of the input 'image_size' are (2,) of int32 or int64. */
 pfd_status pfd_expect_image_size(const pfd_infer_args *args, int32_t input, pfd_error *err);
 
-/* PFD_CORRUPT_DATA: it is not that of an image. */
+/* Reads the row's height and width. PFD_CORRUPT_DATA: no image has this size. */
 pfd_status pfd_image_size_at(const pfd_compute_args *args, int32_t input, int64_t row,
                              pfd_size *out, pfd_error *err);
 

@@ -1,6 +1,6 @@
 /* images/ops/oneflow_resize.h -- what OneFlow's three ops that resize images share. */
-#ifndef PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
-#define PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
+#ifndef PFD_IMAGES_OPS_ONEFLOW_RESIZE_H
+#define PFD_IMAGES_OPS_ONEFLOW_RESIZE_H
 #include "images/pixels/image_rows.h"
 #include "images/pixels/resample.h"
 
@@ -17,7 +17,7 @@ int32_t pfd_oneflow_filter(int32_t interpolation, const pfd_image *image, const 
 /* n, rounded to the nearest integer, ties to even, as OneFlow does; at least one pixel. */
 int64_t pfd_whole_pixels(double n);
 
-/* The outputs out, size and scale, of an op that gives each image a size of its own. */
+/* The outputs out, size and scale, of an op that gives each image its own size. */
 extern const pfd_port pfd_sized_outputs[3];
 void pfd_infer_sized_images(const pfd_infer_args *args);
 

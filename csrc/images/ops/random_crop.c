@@ -79,7 +79,7 @@ static pfd_status place_window(const pfd_compute_args *args, const crop_plan *pl
 
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
-    const pfd_row_type *type = &args->outputs[0]->type; /* but for the size that of the images */
+    const pfd_row_type *type = &args->outputs[0]->type; /* as the images, but for the size */
     crop_plan plan;
     PFD_TRY(make_plan(args->host, args->attrs, type, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
@@ -102,10 +102,7 @@ static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(random_crop_attrs, pad_if_needed, "false",
                   "Whether an image that is still too small gets what is missing on both sides; "
                   "else it is an error of its row."),
-    PFD_FLOATS_ATTR(random_crop_attrs, fill, "0", 0, 0,
-                    "What padding_mode='constant' puts there: one number, or one for each "
-                    "channel."),
-    PFD_CHOICE_ATTR(random_crop_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
+    PFD_BORDER_ATTRS(random_crop_attrs),
 };
 
 static const pfd_port outputs[] = {{"out", "Images of one size, of the same dtype."}};

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a record: whether, where, the areas and ratios of the attempts, the noise. */
+/* The draws of a record: whether, where, the areas and ratios of the attempts, the noise. */
 enum { draw_whether, draw_top, draw_left, draw_attempts, draw_noise = PFD_CROP_DRAWS + 1 };
 
 typedef struct random_erasing_attrs {

@@ -11,7 +11,8 @@
 
 #define PLACE_ONE (INT64_C(1) << 32) /* a pixel */
 
-/* The places of a row in the source: `first`, and `step` farther for each pixel. */
+/* Where the pixels of an output row lie in the source: the first one at `first`, each next one
+ * `step` farther. */
 typedef struct place_line {
     int64_t first, step;
 } place_line;
@@ -52,7 +53,7 @@ static void warp_nearest(const warp_row *row, span pixels)
 
 /* ---- Bilinear -------------------------------------------------------------------------------- */
 
-/* Two neighbours of a place, and how much of the second one, of 2^11. */
+/* The two neighbours of a place, and the weight of the second one in units of 2^-11. */
 typedef struct pair {
     int64_t first, second;
     int32_t weight;
@@ -66,7 +67,7 @@ static inline pair pair_at(int64_t place, int64_t size)
     return out;
 }
 
-/* The sum of two pixels with 7 fractional bits. */
+/* The weighted sum of two pixels, with 7 fractional bits. */
 static inline int32_t mix(int32_t a, int32_t b, int32_t weight)
 {
     return (a * (2048 - weight) + b * weight + 8) >> 4;
@@ -118,7 +119,7 @@ PFD_TARGET_AVX2 PFD_INLINE __m128i load_four(const uint8_t *upper, int64_t strid
                               _mm_loadl_epi64((const void *)(upper + stride)));
 }
 
-/* The sums of two pixels, one in each half, as numbers of 32 bits. */
+/* The weighted sums for two output pixels, one in each half, as numbers of 32 bits. */
 PFD_TARGET_AVX2 PFD_INLINE __m256i mix_two(__m256i pixels, __m256i by_x, __m256i by_y,
                                            int64_t channels)
 {
@@ -151,7 +152,8 @@ PFD_TARGET_AVX2 PFD_INLINE __m256i four_places(const place_line *line, int64_t i
     return _mm256_setr_epi64x(first, first + step, first + 2 * step, first + 3 * step);
 }
 
-/* Of 3 or 4 channels, four at once; a byte after them is written too. Returns where it ends. */
+/* Writes pixels of 3 or 4 channels, four at once; a byte after them is written too. Returns where
+ * the pixels end. */
 PFD_TARGET_AVX2 PFD_INLINE int64_t bilinear_avx2(const warp_row *row, span pixels, int64_t channels)
 {
     const __m256i first_two = _mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2);
@@ -194,8 +196,8 @@ PFD_TARGET_AVX2 static int64_t bilinear_inner(const warp_row *row, span pixels)
 }
 #endif
 
-/* `inner` are those of the pixels whose places are in [0.5, width - 1.5) and [0.5, height - 0.5),
- * or none. */
+/* `inner` are those of the pixels whose places are in [0.5, width - 1.5) and [0.5, height - 0.5).
+ * There may be none. */
 static void warp_bilinear(const warp_row *row, span pixels, span inner)
 {
     int64_t done = pixels.begin;
@@ -235,7 +237,8 @@ pfd_affine pfd_affine_of(const pfd_affine_motion *motion)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-/* Pixels to a place with `bits` fractional bits, halves up; beyond `most` there is no source. */
+/* A coordinate in pixels as a place with `bits` fractional bits; halves are rounded up. No source
+ * has a pixel beyond `most`. */
 static int64_t place_of(double pixels, double most, int bits)
 {
     double bounded = pixels < -most ? -most : pixels > most ? most : pixels;
@@ -245,14 +248,14 @@ static int64_t place_of(double pixels, double most, int bits)
 
 enum { FARTHEST = 1 << 28, STEEPEST = 1 << 14 };
 
-/* Of row `row`. */
+/* The places of row `row`. */
 static place_line line_of(double by_x, double by_y, double origin, int64_t row)
 {
     double down = by_y * ((double)row + 0.5), half = by_x * 0.5, first = down + half;
     return (place_line){place_of(first + origin, FARTHEST, 32), place_of(by_x, STEEPEST, 32)};
 }
 
-/* The same by Pillow's arithmetic for nearest pixels, which has 16 bits. */
+/* The places of row `row` in Pillow's arithmetic for nearest pixels, with 16 fractional bits. */
 static place_line coarse_line_of(double by_x, double by_y, double origin, int64_t row)
 {
     double half_x = by_x * 0.5, half_y = by_y * 0.5, sum = origin + half_x;
@@ -297,8 +300,8 @@ static void fill_pixels(uint8_t *out, int64_t begin, int64_t end, const uint8_t 
     for (int64_t i = begin; i < end; i++) memcpy(out + i * channels, fill, (size_t)channels);
 }
 
-/* Those of n pixels whose places are at least half a pixel in the source, one and a half from its
- * right side. */
+/* The pixels of the row whose places are at least half a pixel from the sides of the source, and at
+ * least one and a half from its right side. */
 static span inner_span(const warp_row *row)
 {
     place_line x = row->x, y = row->y;

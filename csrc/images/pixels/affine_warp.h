@@ -5,8 +5,8 @@
  * are those of Pillow's Image.transform(AFFINE); but bilinear ones are rounded, where Pillow cuts
  * the fraction off.
  */
-#ifndef PFD_IMAGES_AFFINE_WARP_H
-#define PFD_IMAGES_AFFINE_WARP_H
+#ifndef PFD_IMAGES_PIXELS_AFFINE_WARP_H
+#define PFD_IMAGES_PIXELS_AFFINE_WARP_H
 #include "images/pixels/resample.h"
 
 /* Where the centre of the output pixel at (x, y) = (column + 0.5, row + 0.5) lies in the source:

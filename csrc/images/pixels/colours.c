@@ -85,7 +85,7 @@ PFD_INLINE float smoothed(const uint8_t *above, const uint8_t *at, const uint8_t
     return (float)(int32_t)((2 * sum + 13) * 20165u >> 19);
 }
 
-/* n numbers of a row, between its first and its last pixel. */
+/* Sharpens n numbers of a row, between its first and its last pixel. */
 PFD_INLINE void sharpen(const uint8_t *in, int64_t row_bytes, int64_t channels, int64_t n,
                         float factor, uint8_t *restrict out)
 {
@@ -273,8 +273,8 @@ void pfd_autocontrast(const pfd_image *in, uint8_t *out)
 #pragma GCC optimize("O3", "no-trapping-math") /* these loops are there to be vectorised */
 #endif
 
-/* Pixels at once: red, green and blue of each, or hue, saturation and value; 0 to 255.  Loops over
- * them have no branches. */
+/* So many pixels are converted at once, by loops without branches.  x, y and z are red, green and
+ * blue, or hue, saturation and value, each from 0 to 255. */
 enum { HSV_BLOCK = 128, WHOLE = 255 * 255 };
 
 typedef struct pixels {
@@ -293,7 +293,7 @@ PFD_INLINE int32_t least(int32_t r, int32_t g, int32_t b)
     return found < b ? found : b;
 }
 
-/* The hue by each channel that may be the greatest, times 6. */
+/* Six times the hue, as it is if red, green or blue is the greatest channel. */
 typedef struct hues {
     float by_r[HSV_BLOCK], by_g[HSV_BLOCK], by_b[HSV_BLOCK];
 } hues;
@@ -342,7 +342,7 @@ PFD_INLINE void to_rgb(pixels *at, int32_t turn)
         int32_t sixth = (int32_t)(6u * (uint32_t)hue / 255u), rest = 6 * hue - 255 * sixth;
         int32_t p = darker(v, saturation * 255), q = darker(v, saturation * rest);
         int32_t t = darker(v, saturation * (255 - rest));
-        sixth = sixth == 6 ? 0 : sixth; /* of hue 255 */
+        sixth = sixth == 6 ? 0 : sixth; /* for hue 255 */
         at->x[i] = sixth == 1 ? q : sixth == 4 ? t : sixth == 2 || sixth == 3 ? p : v;
         at->y[i] = sixth == 0 ? t : sixth == 3 ? q : sixth == 1 || sixth == 2 ? v : p;
         at->z[i] = sixth == 2 ? t : sixth == 5 ? q : sixth == 3 || sixth == 4 ? v : p;

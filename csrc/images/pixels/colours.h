@@ -3,8 +3,8 @@
  * Images are of uint8 with 1 or 3 channels. in and out may be the same memory, except for
  * pfd_adjust_sharpness().
  */
-#ifndef PFD_IMAGES_COLOURS_H
-#define PFD_IMAGES_COLOURS_H
+#ifndef PFD_IMAGES_PIXELS_COLOURS_H
+#define PFD_IMAGES_PIXELS_COLOURS_H
 #include "images/pixels/image_rows.h"
 
 /* ---- Blends ---------------------------------------------------------------------------------- */

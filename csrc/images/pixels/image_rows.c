@@ -162,15 +162,6 @@ pfd_image_part pfd_whole_image(const pfd_image *image)
                             .stride = image->width * image->channels};
 }
 
-pfd_image_part pfd_image_window(const pfd_image *image, const pfd_window *window)
-{
-    pfd_image_part out = pfd_whole_image(image);
-    out.data += window->top * out.stride + window->left * out.channels;
-    out.height = window->height;
-    out.width = window->width;
-    return out;
-}
-
 /* ---- Images whose channels come first or last ------------------------------------------------ */
 
 pfd_image_grid pfd_image_grid_of(int32_t layout, const int64_t *shape)

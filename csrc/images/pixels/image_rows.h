@@ -4,8 +4,8 @@
  * to each other; or (height, width), which has one channel.  Height and width come in this order
  * everywhere: in shapes, attrs and messages.  They may vary from row to row; channels never do.
  */
-#ifndef PFD_IMAGES_IMAGE_ROWS_H
-#define PFD_IMAGES_IMAGE_ROWS_H
+#ifndef PFD_IMAGES_PIXELS_IMAGE_ROWS_H
+#define PFD_IMAGES_PIXELS_IMAGE_ROWS_H
 #include "pyflowdata/op.h"
 
 enum { PFD_MAX_CHANNELS = 4, PFD_MOST_PIXEL_BYTES = PFD_MAX_CHANNELS * 8 };
@@ -56,7 +56,7 @@ pfd_status pfd_image_pass(const pfd_compute_args *args, int32_t input, int32_t o
 
 /* ---- Checks of ops that change the size of images -------------------------------------------- */
 
-enum { PFD_MOST_SIDE = 65535 }; /* of an image that an op makes */
+enum { PFD_MOST_SIDE = 65535 }; /* the longest side of an image that an op makes */
 
 /* The attr `size`, (height, width). */
 #define PFD_SIZE_ATTR(owner, field, default_value, doc)                                            \
@@ -92,9 +92,8 @@ pfd_status pfd_image_with_pixels(const pfd_compute_args *args, int32_t input, in
 pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_size *size,
                           pfd_error *err);
 
-/* Of images of uint8: all of one, and what is in a window. */
+/* All of an image of uint8. */
 pfd_image_part pfd_whole_image(const pfd_image *image);
-pfd_image_part pfd_image_window(const pfd_image *image, const pfd_window *window);
 
 /* ---- Images of one of two layouts: channels, rows, columns, or rows, columns, channels ------- */
 

@@ -10,7 +10,7 @@
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* The place in [0, n) that a place beyond the edges is taken from. */
+/* The place in [0, n) whose pixel a place beyond the edges gets. */
 static int64_t mirrored(int64_t place, int64_t n, int64_t period)
 {
     if (n == 1) return 0;
@@ -124,7 +124,7 @@ static int64_t at_least_one(int64_t n)
     return n > 1 ? n : 1;
 }
 
-/* In the middle, as large as the aspect ratios allow. */
+/* The window in the middle that is as large as the aspect ratios allow. */
 static pfd_window central_window(const pfd_crop_rule *rule, int64_t height, int64_t width)
 {
     pfd_window out = {.height = height, .width = width};

@@ -1,16 +1,19 @@
-/* images/pixels/image_window.h -- windows of images: copied with what is beyond the edges, and
- * drawn.
+/* images/pixels/image_window.h -- copies windows of images, with borders around the images, and
+ * draws random windows.
  */
-#ifndef PFD_IMAGES_IMAGE_WINDOW_H
-#define PFD_IMAGES_IMAGE_WINDOW_H
+#ifndef PFD_IMAGES_PIXELS_IMAGE_WINDOW_H
+#define PFD_IMAGES_PIXELS_IMAGE_WINDOW_H
 #include "images/pixels/image_rows.h"
 
-/* What is beyond the edges: the numbers of the attr's choices. */
-#define PFD_BORDERS "constant|edge|reflect|symmetric"
-#define PFD_BORDER_DOC                                                                             \
-    "What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge, "       \
-    "'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as " \
-    "numpy.pad and torchvision."
+/* The attrs of a border, fill and padding_mode, whose choices have the numbers PFD_BORDER_*. */
+#define PFD_BORDER_ATTRS(owner)                                                                    \
+    PFD_FLOATS_ATTR(owner, fill, "0", 0, 0,                                                        \
+                    "What padding_mode='constant' puts there: one number, or one for each "        \
+                    "channel."),                                                                   \
+        PFD_CHOICE_ATTR(owner, padding_mode, "constant", "constant|edge|reflect|symmetric",        \
+                        "What is put around an image: 'constant' the value fill, 'edge' the "      \
+                        "pixel at the edge, 'reflect' the image mirrored at its edge pixels, "     \
+                        "'symmetric' mirrored with them doubled; as numpy.pad and torchvision.")
 enum { PFD_BORDER_CONSTANT, PFD_BORDER_EDGE, PFD_BORDER_REFLECT, PFD_BORDER_SYMMETRIC };
 
 typedef struct pfd_border {

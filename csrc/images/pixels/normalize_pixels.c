@@ -11,8 +11,8 @@
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
 
-/* Pixels at once, where results or their pixels lie in between.  `period` elements have all
- * channels as often as vectors need it. */
+/* `block` pixels are done at once where pixels or results are in a buffer in between.  `period` is
+ * a number of elements that is a multiple of 1 to 4 channels and of the 8 lanes of a vector. */
 enum { block = 256, period = 24 };
 
 /* ---- Planes ---------------------------------------------------------------------------------- */
@@ -30,9 +30,10 @@ PFD_INLINE void plane_plain(const uint8_t *restrict in, int64_t n, int64_t chann
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Eight pixels, four in each half: a shuffle makes numbers of 32 bits of the bytes of a channel.
- * The halves are read as 16 bytes, so that some after the pixels are read too: `readable` bytes are
- * there.  Returns how many pixels it did; mirrored, these are the last ones of `out`. */
+/* Normalizes eight pixels at once, four in each half of a vector: a shuffle makes numbers of 32
+ * bits of the bytes of a channel.  Each half is a load of 16 bytes, which may read bytes after the
+ * pixels; `readable` bytes may be read.  Returns how many pixels were done; if mirrored, they are
+ * the last ones of `out`. */
 PFD_TARGET_AVX2 PFD_INLINE int64_t planes_avx2(const pfd_normalization *how, int64_t channels,
                                                const uint8_t *in, int64_t readable, int64_t n,
                                                int32_t mirror, float *out, int64_t plane)
@@ -59,7 +60,7 @@ PFD_TARGET_AVX2 PFD_INLINE int64_t planes_avx2(const pfd_normalization *how, int
     return x;
 }
 
-/* With the number of channels, and the direction, known to the compiler. */
+/* Calls planes_avx2() with a number of channels and a direction that the compiler knows. */
 PFD_TARGET_AVX2 static int64_t planes_of_avx2(const pfd_normalization *how, const uint8_t *in,
                                               int64_t readable, int64_t n, int32_t mirror,
                                               float *out, int64_t plane)
@@ -111,7 +112,7 @@ static void reverse_plain(const uint8_t *restrict in, int64_t n, int64_t channel
 }
 
 #if defined(__x86_64__)
-/* Returns how many elements it did. */
+/* Returns how many elements were done. */
 PFD_TARGET_AVX2 static int64_t elements_avx2(const uint8_t *in, int64_t n, const float *mean,
                                              const float *scale, float *out)
 {
@@ -127,8 +128,8 @@ PFD_TARGET_AVX2 static int64_t elements_avx2(const uint8_t *in, int64_t n, const
     return i;
 }
 
-/* From the last pixels to the first, as many as 16 bytes have; returns how many pixels are left.
- * Up to `spare` bytes after those of the pixels are written too. */
+/* Reverses pixels, as many at once as 16 bytes have, from the last pixels to the first.  Returns
+ * how many pixels are left.  Up to `spare` bytes after the pixels are written too. */
 enum { spare = 16 };
 PFD_TARGET_AVX2 static int64_t reverse_avx2(const uint8_t *in, int64_t n, int64_t channels,
                                             uint8_t *out)

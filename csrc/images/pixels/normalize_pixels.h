@@ -3,8 +3,8 @@
  * The arithmetic is that of float32: the difference is rounded, then the product.  Results are the
  * same on every machine.  Floats of 16 bits are that float32, rounded once more.
  */
-#ifndef PFD_IMAGES_NORMALIZE_PIXELS_H
-#define PFD_IMAGES_NORMALIZE_PIXELS_H
+#ifndef PFD_IMAGES_PIXELS_NORMALIZE_PIXELS_H
+#define PFD_IMAGES_PIXELS_NORMALIZE_PIXELS_H
 #include "images/pixels/image_rows.h"
 
 typedef struct pfd_normalization {
@@ -19,11 +19,18 @@ typedef struct pfd_normalization {
 void pfd_normalize(const pfd_normalization *how, const uint8_t *in, int64_t row_bytes,
                    int64_t height, int64_t width, int32_t mirror, void *out);
 
-/* The same of pixels of float32. */
+/* As pfd_normalize(), for pixels of float32. */
 void pfd_normalize_float32(const pfd_normalization *how, const float *in, int64_t height,
                            int64_t width, void *out);
 
 /* ---- Attrs of ops ---------------------------------------------------------------------------- */
+
+/* The attrs mean and std, with their defaults; `numbers` says which numbers they are for. */
+#define PFD_MEAN_STD_ATTRS(owner, default_mean, default_std, numbers)                              \
+    PFD_FLOATS_ATTR(owner, mean, default_mean, 0, 0,                                               \
+                    "Subtracted from " numbers ": one, or one for each channel."),                 \
+        PFD_FLOATS_ATTR(owner, std, default_std, 0, 0,                                             \
+                        "What the difference is divided by: one number, or one for each channel.")
 
 /* Fails unless mean and std have one number or one for each channel, and each std is above 0. */
 pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64 *mean,

@@ -3,10 +3,10 @@
  * size and rank.
  *
  * A draw is a number from 0 that says which random number of the record is meant.  An op gives each
- * of its decisions a draw of its own; the order of the calls does not matter.
+ * of its decisions its own draw; the order of the calls does not matter.
  */
-#ifndef PFD_IMAGES_RANDOM_DRAWS_H
-#define PFD_IMAGES_RANDOM_DRAWS_H
+#ifndef PFD_IMAGES_PIXELS_RANDOM_DRAWS_H
+#define PFD_IMAGES_PIXELS_RANDOM_DRAWS_H
 #include "pyflowdata/op.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@ pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t an
 
 /* ---- Filters: as Pillow makes them, in float64, normalised to a sum of one, rounded ---------- */
 
-/* The filters, which are zero from `support` on. */
+/* The value of a filter at x; it is zero from `support` on. */
 static double weight_of(int32_t filter, double x)
 {
     double a = filter == PFD_BICUBIC ? -0.5 : -0.75;
@@ -44,7 +44,7 @@ static double support_of(int32_t filter)
     return filter == PFD_BILINEAR ? 1 : filter == PFD_LANCZOS ? 3 : 2;
 }
 
-/* Source pixels for one output pixel. */
+/* How many source pixels one output pixel covers. */
 static double scale_of(const pfd_axis *axis)
 {
     return (axis->end - axis->begin) / (double)axis->out_size;
@@ -73,8 +73,9 @@ static run antialiased(int32_t filter, const pfd_axis *axis, int64_t i, double *
     return out;
 }
 
-/* A pixel of which less than a millionth is covered is left out, and so is less than a millionth of
- * the output pixel: edges that should meet are a rounding apart. */
+/* The source pixels that output pixel i covers.  A source pixel is left out if the overlap is less
+ * than a millionth of it or of the output pixel: edges that should meet may differ by a rounding
+ * error. */
 static run covered(const pfd_axis *axis, int64_t i, double *weights)
 {
     double scale = scale_of(axis), least = (scale < 1 ? scale : 1) * 1e-6;
@@ -87,7 +88,7 @@ static run covered(const pfd_axis *axis, int64_t i, double *weights)
     return out;
 }
 
-/* Pixels beyond the edge are the one at the edge. */
+/* The four source pixels nearest to pixel i; those beyond the edge equal the one at the edge. */
 static run four_nearest(const pfd_axis *axis, int64_t i, double *weights)
 {
     double place = axis->begin + ((double)i + 0.5) * scale_of(axis) - 0.5, first = floor(place) - 1;
@@ -108,7 +109,7 @@ static run make_run(int32_t filter, const pfd_axis *axis, int64_t i, double *wei
                                          : antialiased(filter, axis, i, weights);
 }
 
-/* To the nearest integer, halves away from zero. */
+/* Rounds to the nearest integer, halves away from zero. */
 static int32_t fixed_point(double weight)
 {
     double scaled = weight * (1 << PFD_WEIGHT_BITS);
@@ -117,7 +118,7 @@ static int32_t fixed_point(double weight)
 
 /* ---- All of an axis -------------------------------------------------------------------------- */
 
-/* No output pixel has more taps; an even number. */
+/* An upper bound of the taps of an output pixel; it is even. */
 static int64_t most_taps(int32_t filter, const pfd_axis *axis)
 {
     double scale = scale_of(axis), wide = scale < 1 ? 1 : scale;
@@ -263,7 +264,7 @@ enum { LOW_BITS = 12 };
 
 /* ---- Sums of pixels of a row ----------------------------------------------------------------- */
 
-/* Two weights that follow each other become their high halves, then their low ones. */
+/* Replaces each pair of weights by their two high halves and then their two low halves. */
 static void split_pairs(int32_t *weights, int64_t n)
 {
     for (int64_t j = 0; j < n; j += 2) {
@@ -276,8 +277,8 @@ static void split_pairs(int32_t *weights, int64_t n)
     }
 }
 
-/* Each output pixel gets `most` taps, so that the loop over them is the same for all. At the end of
- * the row they begin earlier, as far as there are pixels. */
+/* Gives each output pixel `most` taps, so that the loop over them is the same for all pixels.  Near
+ * the end of the row the taps begin earlier, so that all of them are in the row. */
 static void prepare_avx2(pfd_taps *taps, int64_t in_size)
 {
     for (int64_t i = 0; i < taps->size; i++) {
@@ -321,8 +322,8 @@ PFD_TARGET_AVX2 PFD_INLINE __m256i load_two(const uint8_t *one, const uint8_t *o
     return _mm256_inserti128_si256(low, _mm_loadu_si128((const void *)other), 1);
 }
 
-/* Where the bytes of the first two of four pixels go: each channel's pair to one number of 32 bits;
- * those of the other two are two pixels farther. */
+/* A shuffle of the first two of four pixels: the two bytes of each channel go into one number of 32
+ * bits.  second_pairs() does the same for the other two pixels. */
 PFD_TARGET_AVX2 PFD_INLINE __m256i first_pairs(int64_t channels)
 {
     return _mm256_broadcastsi128_si256(
@@ -344,7 +345,7 @@ PFD_TARGET_AVX2 PFD_INLINE void store_pixel(uint8_t *out, __m128i pixels, int pl
     memcpy(out, &bytes, sizeof bytes);
 }
 
-/* Four rows of 3 or 4 channels; of the latter and `pairs` the compiler knows the values. */
+/* Resamples four rows of 3 or 4 channels; the compiler knows `channels` and `pairs`. */
 PFD_TARGET_AVX2 PFD_INLINE void resample_wide(const pfd_taps *taps, const uint8_t *const in[4],
                                               uint8_t *const out[4], int64_t channels,
                                               int64_t pairs)
@@ -434,7 +435,7 @@ PFD_TARGET_AVX2 static void one_channel(const pfd_taps *taps, const uint8_t *con
     }
 }
 
-/* Two channels: seldom, and still with the split weights. */
+/* Two channels are rare, and have no vector loop; the weights are split all the same. */
 static void two_channels(const pfd_taps *taps, const uint8_t *const in[4], uint8_t *const out[4])
 {
     const int32_t *weights = taps->weights;
@@ -551,7 +552,7 @@ PFD_TARGET_AVX2 PFD_INLINE __m256i weights_of_two(const pfd_pixel_pair *one,
     return _mm256_setr_m128i(_mm_set1_epi32(weights[0]), _mm_set1_epi32(weights[1]));
 }
 
-/* Eight pixels of 3 or 4 channels; the first four in the lower half of each vector. */
+/* Mixes eight pixels of 3 or 4 channels; the first four are in the lower half of each vector. */
 PFD_TARGET_AVX2 PFD_INLINE void mix_8_pixels(const int16_t *in, const pfd_pixel_pair *pairs,
                                              uint8_t *out, int64_t channels)
 {
@@ -630,7 +631,7 @@ static int64_t round_up(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* At least this much is there for take(). */
+/* Makes room for so many bytes, which take() hands out. */
 static pfd_status reserve(pfd_resampler *resampler, int64_t bytes, pfd_error *err)
 {
     resampler->used = 0;
@@ -653,8 +654,8 @@ static void *take(pfd_resampler *resampler, int64_t bytes)
 
 /* ---- Nearest pixels -------------------------------------------------------------------------- */
 
-/* Output pixels one after the other. Places are added up, as Pillow does it: on the edge between
- * two pixels the rounding decides, and it decides as there. */
+/* Steps from one output pixel to the next.  Places are added up as in Pillow, so that a place on
+ * the edge between two source pixels is rounded to the same one. */
 typedef struct stepper {
     double place, step;
     int64_t last;
@@ -710,20 +711,21 @@ static pfd_status take_nearest(pfd_resampler *resampler, const pfd_image_part *i
 
 /* ---- Two by two pixels ----------------------------------------------------------------------- */
 
-/* Where output pixel i lies in the source. With whole numbers it is a whole number exactly where it
- * should be. */
+/* Where output pixel i lies in the source.  If `begin` and `end` are integers, no rounding moves a
+ * place that is an integer. */
 static double place_of(const pfd_axis *axis, int64_t i)
 {
     return axis->begin + ((double)i + 0.5) * (axis->end - axis->begin) / (double)axis->out_size;
 }
 
-/* Two neighbours and how much of the second one, in [0, 1]. */
+/* Two neighbours, and the weight of the second one in [0, 1]. */
 typedef struct neighbours {
     int64_t first;
     double part;
 } neighbours;
 
-/* Beyond the edge is the pixel at the edge. Where there are two pixels, both are in the source. */
+/* A neighbour beyond the edge is replaced by the pixel at the edge.  Both neighbours are in the
+ * source, unless it has one pixel only. */
 static neighbours neighbours_of(const pfd_axis *axis, int64_t i)
 {
     double place = place_of(axis, i) - 0.5, first = floor(place);
@@ -745,8 +747,8 @@ static void make_pairs(const pfd_axis *axis, int64_t channels, pfd_pixel_pair *o
     }
 }
 
-/* Mixes two rows of the source, then the pixels of that row: only as many rows as the output has
- * then need the slower loop over pixels. */
+/* Mixes two rows of the source into one, then the neighbouring pixels of this row.  So the slower
+ * loop, over pixels, runs once for each output row. */
 static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part *in,
                                  const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                                  pfd_error *err)
@@ -781,20 +783,20 @@ static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part 
 
 /* ---- Sums of many pixels --------------------------------------------------------------------- */
 
-/* Four rows and more of the source, resampled to the width of the output or waiting for it. */
+/* The source rows, resampled to the width of the output, that the next output rows need. */
 typedef struct row_ring {
     const pfd_resample_kernels *kernels;
     const pfd_image_part *in;
     pfd_taps rows, columns;
-    const uint8_t **sources; /* of one output row */
+    const uint8_t **sources; /* the source rows of one output row */
     int64_t reach;           /* bytes of a row that may be read */
     uint8_t *copies;         /* PFD_ROWS_AT_ONCE rows of `reach` bytes */
     uint8_t *ring;           /* `size` rows of row_bytes */
     int64_t size, row_bytes;
-    int64_t next; /* source row that is resampled next; those before it were, or are not needed */
+    int64_t next; /* the source row to resample next; no earlier one is missing and needed */
 } row_ring;
 
-/* A row of the source. Where reading beyond its end would leave the image, it is a copy. */
+/* A row of the source, or a copy of it if reading `reach` bytes would go beyond the image. */
 static const uint8_t *readable_row(const row_ring *work, int64_t row, uint8_t *copy)
 {
     const pfd_image_part *in = work->in;
@@ -812,7 +814,7 @@ static uint8_t *ring_row(const row_ring *work, int64_t row)
     return work->ring + row % work->size * work->row_bytes;
 }
 
-/* Resamples what is missing of rows [begin, end). */
+/* Resamples those of the rows [begin, end) that are not in the ring. */
 static void fill_ring(row_ring *work, int64_t begin, int64_t end)
 {
     begin -= begin % PFD_ROWS_AT_ONCE;
@@ -828,7 +830,7 @@ static void fill_ring(row_ring *work, int64_t begin, int64_t end)
     }
 }
 
-/* Output row y of n bytes from rows of the source, or from those of the ring. */
+/* Computes output row y, of n bytes, from rows of the source or of the ring. */
 static void sum_row(const row_ring *work, int64_t y, int32_t from_ring, uint8_t *out, int64_t n)
 {
     const pfd_taps *taps = &work->rows;
@@ -886,7 +888,7 @@ static void rows_first(const row_ring *work, uint8_t *out)
     }
 }
 
-/* Sets the sizes in *work, and what all of it needs; -1: beyond all memory. */
+/* Sets the sizes in *work.  Returns the bytes that the work needs; -1: too many for 64 bits. */
 static int64_t plan_memory(int32_t filter, const pfd_axis *rows, const pfd_axis *columns,
                            row_ring *work)
 {

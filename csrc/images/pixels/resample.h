@@ -21,8 +21,8 @@
  *   nearest
  *       The pixel that the place is in, as Pillow's NEAREST.
  */
-#ifndef PFD_IMAGES_RESAMPLE_H
-#define PFD_IMAGES_RESAMPLE_H
+#ifndef PFD_IMAGES_PIXELS_RESAMPLE_H
+#define PFD_IMAGES_PIXELS_RESAMPLE_H
 #include "images/pixels/image_rows.h"
 
 /* ---- Filters --------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ typedef struct pfd_box {
 typedef struct pfd_resampler {
     const pfd_host *host;
     pfd_scratch *scratch;
-    uint8_t *memory; /* of `capacity` bytes */
+    uint8_t *memory; /* `capacity` bytes */
     int64_t capacity, used;
 } pfd_resampler;
 
@@ -91,7 +91,7 @@ typedef struct pfd_taps {
 /* Where output pixels lie in the source. */
 typedef struct pfd_axis {
     int64_t in_size, out_size;
-    double begin, end; /* of the part of the source that is resampled, in pixels */
+    double begin, end; /* bounds of the part of the source that is resampled, in pixels */
 } pfd_axis;
 
 /* Bytes that pfd_make_taps() needs, 8-byte aligned; -1: beyond all memory. */
@@ -100,11 +100,12 @@ int64_t pfd_taps_bytes(int32_t filter, const pfd_axis *axis);
 void pfd_make_taps(int32_t filter, const pfd_axis *axis, void *memory, pfd_taps *out);
 
 enum {
-    PFD_ROWS_AT_ONCE = 4, /* that are resampled at once */
+    PFD_ROWS_AT_ONCE = 4, /* rows that are resampled at once */
     PFD_ROW_SLACK = 32    /* bytes after a row that may be read or written with it */
 };
 
-/* Which two neighbouring pixels make an output pixel of point_bilinear, and how much of each. */
+/* The two neighbouring pixels that make an output pixel of point_bilinear, and the weight of
+ * each. */
 typedef struct pfd_pixel_pair {
     int32_t first;      /* bytes from the beginning of the row */
     int16_t weights[2]; /* sum 2^14 */

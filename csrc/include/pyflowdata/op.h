@@ -61,7 +61,7 @@ typedef int32_t pfd_status;
 #define PFD_INVALID_ARGUMENT -1 /* an attr, shape or call is wrong: change the program */
 #define PFD_CORRUPT_DATA -2     /* a record is damaged: on_error may skip it */
 #define PFD_IO -3               /* the file system failed, or a file changed while open */
-#define PFD_UNSUPPORTED -4      /* known and not possible here */
+#define PFD_UNSUPPORTED -4      /* known, but not possible in this process */
 #define PFD_OUT_OF_MEMORY -5
 #define PFD_CANCELLED -6 /* the loader is closing */
 #define PFD_INTERNAL -7  /* a fault in this library or in an op */
@@ -72,10 +72,12 @@ typedef int32_t pfd_status;
 #define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
 #define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: all of a stream after the damage */
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs and number of ranks disagree */
+#define PFD_REASON_TRANSIENT 4       /* tried again in vain, as on a network; may work later */
+#define PFD_REASON_ENVIRONMENT 5     /* the machine: rights, descriptors, memory, a disk */
 
-/* The caller owns it; the function that finds the error writes it once, with host->fail() or
- * host->fail_row(), and the host fills in the rest.  An op that makes one of its own sets its
- * struct_size before any use. */
+/* The caller owns a pfd_error; the function that finds the failure writes it once, with
+ * host->fail() or host->fail_row(), and the host fills in the rest. An op that makes a pfd_error of
+ * its own sets struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -124,8 +126,8 @@ typedef struct pfd_row_type {
 typedef struct pfd_ragged_row {
     const void *data; /* elements, C-contiguous, dtype-aligned */
     int64_t num_elements;
-    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells,
-                             and in an empty row */
+    const int64_t *shape; /* all ndim dimensions; NULL: the row is empty, or num_elements tells the
+                             only dimension that varies */
 } pfd_ragged_row;
 
 /* Rows of one blob. */
@@ -138,11 +140,12 @@ typedef struct pfd_tensor {
     uint8_t *data; /* 64-byte aligned at the start of a batch, dtype-aligned at a range */
     int64_t row_bytes;
 
-    /* Ragged: one per row, and `data` above is NULL: an op whose infer() accepts a dimension of -1
-     * looks at is_ragged.  As outputs they are zeroed, to be filled in: an empty row may stay.
-     * They may point into the scratch, into the record's bytes and into the inputs: no copy is
-     * needed, the host makes one where a batch is delivered.  It checks the rows; sizes that do not
-     * fit the type, or data that is not aligned, are PFD_INTERNAL. */
+    /* Ragged: one element per row, and `data` above is NULL: an op whose infer() accepts a
+     * dimension of -1 looks at is_ragged. The rows of an output are zeroed, for compute() to fill
+     * in; an empty row may stay zeroed. A row may point into the scratch, into the record's bytes
+     * and into the inputs: no copy is needed, since the host copies rows where it delivers a batch.
+     * The host checks the rows; sizes that do not fit the type, or data that is not aligned, are
+     * PFD_INTERNAL. */
     pfd_ragged_row *rows;
 } pfd_tensor;
 
@@ -154,16 +157,16 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_FLOAT64 5      /* double */
 #define PFD_ATTR_STRING 6       /* const char *, UTF-8, never NULL */
 #define PFD_ATTR_DTYPE 7        /* int32_t, PFD_BOOL ... */
-#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0; -1, one that varies,
-                                   where min < 0 */
+#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0; with min < 0 also -1, a
+                                   dimension that varies */
 #define PFD_ATTR_LIST_INT64 9   /* pfd_list_int64 */
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
                                 /* 13: for the language of the program alone, see pyflowdata.h */
 
-/* pfd_attr.flags: propose() infers the value from the files where the user leaves it out. If it
- * sets none, default_value holds; NULL: that is an error. */
+/* pfd_attr.flags: propose() infers the value from the files where the user leaves it out. If
+ * propose() sets no value, default_value holds; it is an error if that is NULL. */
 #define PFD_ATTR_FOUND 1u
 
 typedef struct pfd_list_int64 {
@@ -184,12 +187,12 @@ typedef struct pfd_list_string {
 typedef struct pfd_attr {
     const char *name;
     int32_t type;              /* PFD_ATTR_* */
-    uint32_t offset, size;     /* of the value in the op's attr struct */
+    uint32_t offset, size;     /* place of the value in the op's attr struct, in bytes */
     const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
                                   "1,2"; "" is an empty list or string); NULL: required */
     double min, max;           /* inclusive, of numbers and list elements; min == max: no limit.
                                   As doubles they hold integers up to 2^53 exactly. */
-    const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
+    const char *choices;       /* the strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
     const char *doc;           /* one sentence, ends with a period */
     uint64_t flags;            /* PFD_ATTR_FOUND */
 } pfd_attr;
@@ -198,21 +201,21 @@ typedef struct pfd_attr {
 typedef struct pfd_host pfd_host;
 typedef struct pfd_scratch pfd_scratch; /* memory of one call or row range, freed as a whole */
 
-/* One file of a reader, opened by the host; host->read() gives its bytes.  Only the host makes
- * these structs.  For a reader with PFD_READS_FOLDERS it is a folder, which has no bytes. */
+/* One file of a reader, opened by the host; host->read() gives its bytes. Only the host makes these
+ * structs. With PFD_READS_FOLDERS the file is a folder, which has no bytes. */
 typedef struct pfd_file {
     uint32_t struct_size;
     int32_t index; /* in open_args.files, and for pfd_record.file */
     const char *path;
-    int64_t size; /* bytes.  In open(), of a compressed file those on disk.  In frame(), of the
-                     decompressed bytes: INT64_MAX until their end has been seen. */
+    int64_t size; /* bytes. In open(), a compressed file has its size on disk; in frame(), that of
+                     the decompressed bytes: INT64_MAX until their end has been seen. */
 } pfd_file;
 
 /* A borrowed view of the bytes of one sample. */
 typedef struct pfd_record {
     const uint8_t *data;
     int64_t size;
-    int64_t offset;  /* of data in its file */
+    int64_t offset;  /* place of `data` in its file, in bytes */
     int64_t ordinal; /* 0-based number in the source, in file order */
     int32_t file;    /* index into the reader's files */
     int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
@@ -233,9 +236,9 @@ typedef struct pfd_place {
 
 /* ---- Sources: where a reader's records are -----------------------------------------------------
  *
- * A source is random-access (size and at) or a stream (next and seek).  The host turns the first
- * into the second by itself.  Most formats need neither: host->open_lines(), open_frames() and
- * open_fixed() make sources. */
+ * A source is random-access (size and at) or a stream (next and seek).  The host makes a stream of
+ * a random-access source by itself.  Most formats write no source: host->open_lines(),
+ * open_frames() and open_fixed() make sources. */
 typedef struct pfd_source_methods {
     uint32_t struct_size;
     int32_t reserved; /* 0 */
@@ -243,27 +246,28 @@ typedef struct pfd_source_methods {
     /* Frees self; the last call. */
     void (*close)(void *self);
 
-    /* Random access.  at() describes the records with n ordinals, in any order and with repeats;
-     * out[i] is ordinals[i].  It is a pure function of them, and any number of threads may be in
-     * it.  err->row is the index into ordinals that failed. */
+    /* Random access. at() describes the records with n ordinals, in any order and with repeats;
+     * out[i] is ordinals[i]. at() is a pure function of the ordinals, and any number of threads may
+     * call it at once. err->row is the index into ordinals that failed. */
     int64_t (*size)(void *self);
     pfd_status (*at)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err);
 
-    /* Stream.  next() yields 1 to `max` following records and sets *n; PFD_END with *n == 0 at the
-     * end of the epoch, and again on every call until a seek().  A call that fails yields nothing:
-     * where a record fails after others, next() may return PFD_OK with these, with nothing reported
-     * in *err, and the failure at the next call.  seek() goes to the record with
-     * number `position` of an epoch, also backwards; a position past the end is the end.  After
+    /* Stream. next() yields 1 to `max` following records and sets *n; PFD_END with *n == 0 at the
+     * end of the epoch, and again on every call until a seek(). A call that fails yields nothing:
+     * where a record fails after others, next() may return PFD_OK with the others, report nothing
+     * in *err, and report the failure at the next call. seek() goes to the record with number
+     * `position` of an epoch, also backwards; a position past the end is the end. After
      * PFD_CORRUPT_DATA the host seeks to the record after the damaged one, after any other failure
-     * to the one that it asked for. */
+     * to the record that it asked for. */
     pfd_status (*next)(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
                        pfd_error *err);
     pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
                        pfd_error *err);
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed; and
-     * err->file, where the record lies in another file than that of record->file. */
+     * err->file, where the record lies in another file than that of record->file: err->byte then
+     * becomes -1, unless it is a byte of that file. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
 
     /* Optional, random access: offset hints, about where the records with n ordinals begin, without
@@ -271,12 +275,13 @@ typedef struct pfd_source_methods {
     void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
 
     /* Since 1.1, optional: a hash of what decides which record is which, besides the files that the
-     * host has opened: the names of the files in a folder. It is the same on every machine. A saved
-     * state is refused where it differs. */
+     * host has opened: the names of the files in a folder. The hash is the same on every machine.
+     * The host refuses a saved state with another hash. */
     uint64_t (*fingerprint)(void *self);
 
     /* Since 1.1, optional: about how many bytes compute() reads for a record from files that the
-     * host has not opened, such as an image that the record names. The host plans ranges by it. */
+     * host has not opened, such as an image that the record names. The host plans the sizes of row
+     * ranges by this number. */
     int64_t (*record_bytes)(void *self);
 } pfd_source_methods;
 
@@ -289,7 +294,7 @@ typedef struct pfd_source {
     void *self;
 } pfd_source;
 
-/* Where a record lies that was found in a file of framed records. */
+/* Where a record lies in a file of framed records. */
 typedef struct pfd_frame {
     uint32_t struct_size;
     int32_t is_record; /* 0: a file header or padding; data and size are unused */
@@ -303,9 +308,9 @@ typedef struct pfd_frame_args {
     uint32_t struct_size;
     int32_t reserved;
     const pfd_host *host;
-    const void *attrs; /* of the op */
+    const void *attrs; /* the op's attr struct */
     const pfd_file *file;
-    int64_t offset; /* of the frame; below the file's size.  0, or a former frame's `next` */
+    int64_t offset; /* place of the frame, below the file's size: 0, or a former frame's `next` */
     pfd_scratch *scratch;
 } pfd_frame_args;
 
@@ -313,11 +318,11 @@ typedef struct pfd_frame_args {
 typedef struct pfd_framing {
     uint32_t struct_size;
     int32_t reserved;
-    /* Reads the frame's header and says where its record is.  The first frame of a file is asked
-     * for at 0.  A pure function.  A damaged header is PFD_CORRUPT_DATA, err->byte counted from
-     * args->offset (from the file's beginning where host->fail_file() or host->read() failed): it
-     * ends the open, since what follows cannot be found.  Damage inside the record is for compute()
-     * to find, and costs one record. */
+    /* Reads the frame's header and says where its record is. The first frame of a file is asked for
+     * at 0. A pure function. A damaged header is PFD_CORRUPT_DATA, err->byte counted from
+     * args->offset (from the file's beginning where host->fail_file() or host->read() failed): the
+     * damage ends the open, since the frames after it cannot be found. compute() finds damage
+     * inside the record, which costs one record. */
     pfd_status (*frame)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
 } pfd_framing;
 
@@ -339,7 +344,7 @@ typedef struct pfd_infer_args {
     int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
 } pfd_infer_args;
 
-/* Adds the sidecar files of those that the user named. */
+/* The arguments of companions(), which adds the sidecar files of the files that the user named. */
 typedef struct pfd_companion_args {
     uint32_t struct_size;
     int32_t reserved;
@@ -349,7 +354,7 @@ typedef struct pfd_companion_args {
     int64_t num_paths;
     void *list; /* for add() and replace(), which copy the path */
     pfd_status (*add)(void *list, const char *path, pfd_error *err);
-    /* Reads another file in place of paths[i], such as the one whose name it abbreviates. */
+    /* Reads another file in place of paths[i], such as the file whose name paths[i] abbreviates. */
     pfd_status (*replace)(void *list, int64_t i, const char *path, pfd_error *err);
 } pfd_companion_args;
 
@@ -358,19 +363,19 @@ typedef struct pfd_propose_args {
     uint32_t struct_size;
     int32_t reserved;
     const pfd_host *host;
-    const void *attrs; /* one that was left out has its default, or is 0 or empty without one */
-    const char *const *paths; /* of all files, sidecar files last */
+    const void *attrs; /* an attr that was left out has its default, else it is 0 or empty */
+    const char *const *paths; /* all files, sidecar files last */
     int64_t num_paths;
-    pfd_scratch *scratch; /* until propose() returns */
+    pfd_scratch *scratch; /* valid until propose() returns */
 
-    void *found; /* for the functions below */
+    void *found; /* the first argument of the functions below */
     /* Opens paths[i] for host->read(), until propose() returns.  A compressed file has its
      * decompressed bytes, and a size of INT64_MAX where these are more than 64 KB. */
     pfd_status (*open)(void *found, int64_t i, const pfd_file **file, pfd_error *err);
 
-    /* Give an attr of the op with PFD_ATTR_FOUND its value, which is copied, and checked as a
-     * user's is.  A value that the user gave is kept.  set_int() also sets bools, dtypes and
-     * choices (by index); set_ints() also shapes. */
+    /* Give an attr of the op with PFD_ATTR_FOUND a value, which is copied, and checked as a user's
+     * value is. A value that the user gave is kept. set_int() also sets bools, dtypes and choices
+     * (by index); set_ints() also shapes. */
     pfd_status (*set_int)(void *found, const char *attr, int64_t value, pfd_error *err);
     pfd_status (*set_string)(void *found, const char *attr, const char *value, pfd_error *err);
     pfd_status (*set_ints)(void *found, const char *attr, const int64_t *values, int64_t n,
@@ -390,11 +395,11 @@ typedef struct pfd_open_args {
     int32_t access; /* PFD_ACCESS_*: a hint, both must work */
     const pfd_host *host;
     const void *attrs;            /* valid until the source is closed */
-    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order, sidecar files last;
+    const pfd_file *const *files; /* the files, with PFD_READS_FILES: in order, sidecar files last;
                                      valid until close */
     int64_t num_files;
-    pfd_scratch *scratch;     /* until open() returns */
-    pfd_index_request *index; /* the host's: where host->open_lines() and the others keep indexes */
+    pfd_scratch *scratch;     /* valid until open() returns */
+    pfd_index_request *index; /* the host's own, for open_lines(), open_frames(), open_fixed() */
 } pfd_open_args;
 
 typedef struct pfd_compute_args {
@@ -402,15 +407,15 @@ typedef struct pfd_compute_args {
     int32_t reserved;
     const pfd_host *host;
     const void *attrs;
-    int64_t num_rows;          /* of this range, at least 1: every output row must be written */
+    int64_t num_rows;          /* rows of this range, at least 1; every output row is written */
     const pfd_record *records; /* the record of each row (of the first reader upstream) */
     const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
     pfd_tensor *const *outputs;      /* one per output */
     pfd_scratch *scratch;            /* valid until the ops after this one have run as well */
-    uint64_t random_key; /* of seed, epoch and name of the node: for random_bits() */
+    uint64_t random_key; /* for random_bits(): made of seed, epoch and name of the node */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
-    const void *source; /* of a reader: `self` of the source that its open() made, to be read only;
-                           of any other op NULL */
+    const void *source; /* a reader's: `self` of the source that its open() made, to be read only;
+                           else NULL */
 } pfd_compute_args;
 
 typedef struct pfd_group_args {
@@ -419,11 +424,11 @@ typedef struct pfd_group_args {
     const pfd_host *host;
     const void *attrs;
     const pfd_record *record;
-    pfd_scratch *scratch; /* until group() returns */
+    pfd_scratch *scratch; /* valid until group() returns */
 } pfd_group_args;
 
 /* ---- Host: what an op may call ----------------------------------------------------------------
- * Everything may be called from any thread; a scratch by the thread that was given it. */
+ * Any thread may call every function; a scratch belongs to the thread that was given it. */
 struct pfd_host {
     uint32_t struct_size;
     int32_t abi_major, abi_minor, reserved;
@@ -432,12 +437,13 @@ struct pfd_host {
      */
     pfd_status (*fail)(pfd_error *err, pfd_status status, const char *format, ...);
 
-    /* The same for a row of the call's range, and an offset in its record (-1: no place in it).
-     * The error then tells file, line and byte, and on_error can leave out just this record. */
+    /* As fail(), for a row of the call's range, and an offset in its record (-1: no place in the
+     * record). The error then tells file, line and byte, and on_error can leave out just this
+     * record. */
     pfd_status (*fail_row)(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
                            const char *format, ...);
 
-    /* The same for a place in a file. */
+    /* As fail(), for a place in a file. */
     pfd_status (*fail_file)(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
                             const char *format, ...);
 
@@ -449,9 +455,9 @@ struct pfd_host {
      * PFD_CANCELLED. */
     int32_t (*is_cancelled)(const pfd_scratch *scratch);
 
-    /* The bytes [offset, offset + size) of a file, valid as long as the scratch.  PFD_CORRUPT_DATA
-     * where the file ends before (the bytes that are missing are named), PFD_IO where the file
-     * system failed. */
+    /* The bytes [offset, offset + size) of a file, valid as long as the scratch. PFD_CORRUPT_DATA
+     * where the file ends earlier (the error names the bytes that are missing), PFD_IO where the
+     * file system failed. */
     pfd_status (*read)(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                        const uint8_t **data, pfd_error *err);
 
@@ -460,9 +466,9 @@ struct pfd_host {
      * without its newline.  If any file is gzip, zlib or zstd, the source is a stream. */
     pfd_status (*open_lines)(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 
-    /* Random access to files of framed records: the host indexes the frames.  `framing` is static.
+    /* Random access to files of framed records: the host indexes the frames. `framing` is static.
      * If any file is gzip, zlib or zstd, the source is a stream: frame() gets the decompressed
-     * bytes, read() of them goes forward only, and the size is INT64_MAX until the end is seen. */
+     * bytes, read() goes forward only, and the file's size is INT64_MAX until its end is seen. */
     pfd_status (*open_frames)(const pfd_open_args *args, const pfd_framing *framing,
                               pfd_source *out, pfd_error *err);
 
@@ -477,18 +483,18 @@ struct pfd_host {
     int64_t (*parse_double)(const char *text, int64_t size, double *value);
 
     /* Random number `draw` (0, 1, ...) of a record: 64 bits, a pure function of the three, the same
-     * on every machine.  With args->random_key and records[row].ordinal they do not change with
-     * threads, batch size, rank or restart. */
+     * on every machine. With args->random_key and records[row].ordinal the numbers do not change
+     * with threads, batch size, rank or restart. */
     uint64_t (*random_bits)(uint64_t random_key, int64_t ordinal, int64_t draw);
 
-    /* Since 1.1.  The format that the first bytes of a file look like, for the message of a reader
-     * that cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the
-     * format with the name `own` (NULL: no format is left out).  512 bytes are enough; the text
+    /* Since 1.1. The format that the first bytes of a file look like, for the message of a reader
+     * that cannot read the file: "tar (TarReader reads it)", "Parquet". NULL: the format is not
+     * known, or its name is `own` (NULL: no format is left out). 512 bytes are enough; the text
      * lives as long as the process. */
     const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
 
-    /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
-     * err->attr is the name.  `file` is the file that does not agree with it; NULL: none. */
+    /* Since 1.1. As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
+     * err->attr is the name. `file` is the file that does not agree with the attr; NULL: none. */
     pfd_status (*fail_attr)(pfd_error *err, const char *attr, const pfd_file *file,
                             pfd_status status, const char *format, ...);
 };
@@ -507,12 +513,12 @@ typedef struct pfd_port {
                                   is then one less */
 
 /* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a
- * data set. The host opens a folder as a file without bytes, and open() looks into it; of changes
- * in it while it is open the host only finds that it is gone. */
+ * data set. The host opens a folder as a file without bytes, and open() looks into it. While a
+ * folder is open, the host only notices that the folder is gone, and no change in it. */
 #define PFD_READS_FOLDERS 32u
 
-/* Since 1.1, other ops: the rows of a ragged output have one shape within each batch, always; or
- * where those of all ragged inputs have. */
+/* Since 1.1, other ops: the rows of a ragged output have one shape within each batch, always; or if
+ * the rows of every ragged input have one. */
 #define PFD_EQUAL_ROWS 64u
 #define PFD_KEEPS_EQUAL_ROWS 128u
 
@@ -527,7 +533,7 @@ typedef struct pfd_op {
 
     const pfd_attr *attrs;
     uint32_t num_attrs;
-    uint32_t attrs_struct_size; /* of the struct that pfd_attr.offset points into */
+    uint32_t attrs_struct_size; /* bytes of the struct that pfd_attr.offset points into */
     const pfd_port *inputs;
     uint32_t num_inputs;
     const pfd_port *outputs;
@@ -537,8 +543,8 @@ typedef struct pfd_op {
     pfd_status (*open)(const pfd_open_args *args, pfd_source *out, pfd_error *err); /* readers */
 
     /* With PFD_WHOLE_BATCH the rows are those of the batch on this rank on which no op before has
-     * failed; without such rows it is not called.  After PFD_CORRUPT_DATA for a row that on_error
-     * leaves out, it is called again without that row. */
+     * failed; without such rows compute() is not called. After PFD_CORRUPT_DATA for a row that
+     * on_error leaves out, the host calls compute() again without that row. */
     pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
@@ -546,13 +552,14 @@ typedef struct pfd_op {
 
     /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
      * each element, in place of the only declared one, whose doc describes them all; an output's
-     * name is the element up to its first '=', and of that what stands before the last ':' if it
-     * has one ("a" of "a", "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  It does not decide
-     * where records are: nodes that differ in it share an index. */
+     * name is the element up to its first '=', cut before its last ':' if it has one ("a" of "a",
+     * "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  The attr does not decide where records
+     * are: nodes that differ in it share an index. */
     const char *outputs_attr;
 
     /* With PFD_READS_FILES, optional: adds sidecar files of those that the user named, such as an
-     * index; all are then opened, and watched. It need not report missing paths; the host does. */
+     * index; the host then opens and watches all files. companions() need not report missing paths;
+     * the host does. */
     pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
 
     /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: infers such attrs. Called when
@@ -560,13 +567,14 @@ typedef struct pfd_op {
      * header of one file is enough: open() checks that the others agree with it. */
     pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
 
-    /* Since 1.1, with group(), optional: the name of an own attr of type bool. Where it is false,
-     * batches are made as without group(). */
+    /* Since 1.1, with group(), optional: the name of an own attr of type bool. If the attr is
+     * false, batches are made as without group(). */
     const char *group_attr;
 
     /* Since 1.1, needed with PFD_OPTIONAL_INPUT where the input is the only one: the name of an own
-     * attr of type int64. A node without the input needs it, at least 1: its rows are those of the
-     * first reader of the loader, which must have this batch_size. With the input it may be 0. */
+     * attr of type int64. In a node without the input the attr is at least 1: the rows are those of
+     * the first reader of the loader, which must have this batch_size. With the input the attr may
+     * be 0. */
     const char *batch_size_attr;
 } pfd_op;
 
@@ -580,14 +588,14 @@ typedef struct pfd_op {
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
-#define PFD_PROBE_BYTES 65536 /* that a probe is given at most */
+#define PFD_PROBE_BYTES 65536 /* the most bytes that a probe is given */
 
 typedef struct pfd_probe_args {
     uint32_t struct_size;
     int32_t reserved;
-    const uint8_t *data; /* what the file begins with, decompressed; of an empty file no bytes */
-    int64_t size;        /* of data: PFD_PROBE_BYTES where the file has them, for a message 512 */
-    int64_t file_size;   /* of all bytes of the file; -1: not known, as of a compressed file */
+    const uint8_t *data; /* what the file begins with, decompressed; an empty file has no bytes */
+    int64_t size;        /* bytes: PFD_PROBE_BYTES if the file has them; 512 for a message */
+    int64_t file_size;   /* bytes of the whole file; -1: not known, as of a compressed file */
     const char *path;    /* for what lies beside the file; NULL: not known */
 } pfd_probe_args;
 
@@ -606,7 +614,7 @@ typedef struct pfd_format {
     const char *name;     /* as commands spell it, in lower_snake_case: "tfrecord" */
     const char *title;    /* as its users spell it: "TFRecord" */
     const char *doc;      /* one sentence, ends with a period */
-    const char *suffixes; /* of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
+    const char *suffixes; /* ends of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
     const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
     const char *decoders; /* names of the ops that take the reader's records apart, the usual one
                              first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */
@@ -614,9 +622,9 @@ typedef struct pfd_format {
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
-    /* The score of a file, 0 to 100; any other number counts as PFD_PROBE_NO.  A pure function of
-     * the bytes and of what lies beside the file; called by any thread, in the process of the
-     * host: a crash ends it.  NULL: the name alone tells. */
+    /* The score of a file, 0 to 100; any other number counts as PFD_PROBE_NO. A pure function of
+     * the bytes and of what lies beside the file; called by any thread, in the process of the host,
+     * which a crash ends. NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
     /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data`
      * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
@@ -633,8 +641,8 @@ typedef struct pfd_plugin {
     int32_t abi_major, abi_minor; /* needed: those of the header it was made with, or less */
     uint32_t num_ops;
     const pfd_op *const *ops;
-    const char *name;    /* of the plugin, for messages */
-    const char *version; /* of the plugin, as its author counts */
+    const char *name;    /* the plugin's name, for messages */
+    const char *version; /* the plugin's version, as its author counts */
     uint32_t num_formats; /* since 1.1 */
     int32_t reserved;     /* 0 */
     const pfd_format *const *formats; /* their readers may be ops of the plugin */
@@ -664,11 +672,11 @@ typedef struct pfd_plugin {
 #define PFD_STRING_ATTR(owner, field, default_value, doc)                                          \
     PFD_ATTR_ROW(owner, field, PFD_ATTR_STRING, default_value, 0, 0, NULL, doc)
 
-/* int32_t: the place of the value in `choices`, "short|drop|pad|wrap". */
+/* int32_t: the index of the value in `choices`, "short|drop|pad|wrap". */
 #define PFD_CHOICE_ATTR(owner, field, default_value, choices, doc)                                 \
     PFD_ATTR_ROW(owner, field, PFD_ATTR_CHOICE, default_value, 0, 0, choices, doc)
 
-/* `choices` are the dtypes that it can be, "float32|float64"; NULL: any. */
+/* `choices` are the dtypes that are allowed, "float32|float64"; NULL: any. */
 #define PFD_DTYPE_ATTR(owner, field, default_value, choices, doc)                                  \
     PFD_ATTR_ROW(owner, field, PFD_ATTR_DTYPE, default_value, 0, 0, choices, doc)
 
@@ -690,11 +698,11 @@ typedef struct pfd_plugin {
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
 
-/* The same for an attr that propose() infers where it is left out. */
+/* As PFD_ATTR_ROW(), for an attr that propose() infers where the user leaves it out. */
 #define PFD_FOUND_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)              \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, PFD_ATTR_FOUND)
 
-/* Used by the two above. */
+/* Used by the two macros above. */
 #define PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, flags)        \
     {#field,                                                                                       \
      type,                                                                                         \
@@ -707,7 +715,7 @@ typedef struct pfd_plugin {
      doc,                                                                                          \
      flags}
 
-/* Returns from the function that it is in with the status of a call that has failed. */
+/* Returns the status of a call that has failed from the function around the macro. */
 #define PFD_TRY(call)                                                                              \
     do {                                                                                           \
         pfd_status try_status_ = (call);                                                           \
@@ -744,14 +752,15 @@ typedef struct pfd_plugin {
     static const pfd_op *const pfd_plugin_ops[] = {__VA_ARGS__};                                   \
     PFD_PLUGIN_ENTRY(plugin_name, plugin_version, pfd_plugin_ops, 0, 0)
 
-/* The same of a plugin that exports formats too.  `ops` and `formats` are arrays of pointers:
+/* As PFD_PLUGIN(), for a plugin that exports formats too.  `ops` and `formats` are arrays of
+ * pointers:
  *     static const pfd_op *const ops[] = {&op};
  *     static const pfd_format *const formats[] = {&format};
  *     PFD_PLUGIN_WITH_FORMATS("name", "1.0", ops, formats) */
 #define PFD_PLUGIN_WITH_FORMATS(plugin_name, plugin_version, ops, formats)                         \
     PFD_PLUGIN_ENTRY(plugin_name, plugin_version, ops, PFD_COUNT(formats), formats)
 
-/* Used by the two above. */
+/* Used by the two macros above. */
 #define PFD_PLUGIN_ENTRY(plugin_name, plugin_version, op_list, format_count, format_list)          \
     PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void);                                              \
     PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void)                                               \

@@ -6,6 +6,8 @@
  *   pfd_eager_*   one use of an op on rows that the program has
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c, pfd_xxh64            checksums that formats use, for writers
+ *   pfd_seal_*    seals: checksums of all bytes of files, in a file beside them
+ *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -13,7 +15,8 @@
  *              A batch belongs to the caller until pfd_batch_release(), also after the loader is
  *              closed.
  * THREADS      Every function may be called from any thread.  A loader serves one next() at a time,
- *              further callers wait.
+ *              further callers wait.  pfd_loader_close() and pfd_loader_release() wait for calls
+ *              about the loader that other threads are in.
  * ERRORS       As in op.h.  On failure *out is unchanged.  The caller sets struct_size of a
  *              pfd_error before its first use.
  * BUILD        Unlike op.h, this interface holds within one build only: a program uses it with the
@@ -38,7 +41,8 @@ extern "C" {
 /* cdef-begin */
 
 /* A status besides those of op.h: a function of the program that an op or a reader called has
- * failed, or returned what it must not. `cause` of the error may say which exception it was. */
+ * failed, or returned what it must not. `cause` of the error says which exception it was, if one is
+ * known. */
 #define PFD_USER_FUNCTION -8
 
 /* ---- Registry -------------------------------------------------------------------------------- */
@@ -71,18 +75,19 @@ const char *pfd_op_method(int64_t i);
 const pfd_port *pfd_host_output_at(int64_t i);
 
 /* Loads a plugin and adds its ops and formats after the others; if one is faulty, it adds none.
- * Loading a plugin again does nothing; no plugin is unloaded.  `path` is the file itself.  With
- * `replace` (0 or 1) they take the places of other plugins' ops and formats of the same name; nodes
- * of the replaced ops stay.  *out, unless out is NULL: the plugin, which lives as long as the
- * process; fields that the author's header lacks are zero.
- * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
- * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names the op or format, and
- * the field.  PFD_INVALID_ARGUMENT: it is not a plugin, or the name of an op or format is taken. */
+ * Loading a plugin again does nothing; no plugin is unloaded. `path` is the file itself. With
+ * `replace` (0 or 1) its ops and formats take the places of other plugins' ops and formats of the
+ * same name; nodes of the replaced ops stay. *out, unless out is NULL: the plugin, which lives as
+ * long as the process; fields that the author's header lacks are zero. PFD_IO: the file cannot be
+ * loaded. PFD_UNSUPPORTED: the plugin was made for another version of the interface or another
+ * processor. PFD_INTERNAL: a descriptor is faulty; the error names the op or format, and the field.
+ * PFD_INVALID_ARGUMENT: the file is not a plugin, or the name of an op or format is taken. */
 pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
                             pfd_error *err);
 
-/* Adds the ops and formats of a plugin that is already in memory, under the same rules; it must
- * stay there, as it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says. */
+/* Adds the ops and formats of a plugin that is in memory, under the same rules; the plugin must
+ * stay there unchanged as long as the process lives. `origin` (copied) is what pfd_op_origin()
+ * says. */
 pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                           pfd_error *err);
 
@@ -99,10 +104,10 @@ const pfd_format *pfd_format_at(int64_t i);
 const char *pfd_format_origin(int64_t i);
 
 /* The format of a file, from what it begins with, as pfd_file_head() gives it: `size` bytes of
- * `data`, PFD_PROBE_BYTES where the file has them.  `file_size`: of a file that is not compressed,
- * else -1.  `path` is looked at for its suffix and what lies beside it.
- * PFD_INVALID_ARGUMENT: it is of no format, or text in UTF-16.  PFD_CORRUPT_DATA: its name and
- * first bytes are those of a compressed file, and the rest of that header is damaged. */
+ * `data`, PFD_PROBE_BYTES where the file has them. `file_size`: bytes of the file if it is not
+ * compressed, else -1. `path` is looked at for its suffix and what lies beside the file.
+ * PFD_INVALID_ARGUMENT: the file is of no format, or text in UTF-16. PFD_CORRUPT_DATA: its name and
+ * first bytes are those of a compressed file, and the rest of its header is damaged. */
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
@@ -117,18 +122,18 @@ int64_t pfd_format_resync(const char *name, const uint8_t *data, int64_t size, i
 const char *pfd_dtype_name(int32_t dtype);
 int64_t pfd_dtype_size(int32_t dtype);
 
-#define PFD_OVERFLOW_RAISE 0    /* stop there */
+#define PFD_OVERFLOW_RAISE 0    /* stop at the element */
 #define PFD_OVERFLOW_WRAP 1     /* the low bits (0 for NaN and infinity); floats: infinity */
 #define PFD_OVERFLOW_SATURATE 2 /* the nearest value; 0 for NaN */
 
-/* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping.  Returns n, or
+/* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
  * are not converted.
  *
- * bool is 0 or 1; anything but 0 becomes true, NaN too.  Integers become floats rounded to the
- * nearest, ties to even, and so do wider floats.  Floats become integers by cutting the fraction
- * off.  What a dtype cannot hold then is an overflow: an integer outside its limits, a NaN or an
- * infinity for an integer dtype, a finite float that would become infinite. */
+ * bool is 0 or 1; anything but 0 becomes true, NaN too. Integers become floats rounded to the
+ * nearest, ties to even, and so do wider floats. Floats become integers by cutting the fraction
+ * off. An overflow is what a dtype cannot hold after that: an integer outside its limits, a NaN or
+ * an infinity for an integer dtype, a finite float that would become infinite. */
 int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                     int32_t overflow);
 
@@ -168,11 +173,12 @@ pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_valu
                            pfd_node **out, pfd_error *err);
 void pfd_node_release(pfd_node *node);
 
-/* The op with the inputs and outputs that this node has of it; lives as long as the node. */
+/* The node's op, with the inputs and outputs that the node has; lives as long as the node. */
 const pfd_op *pfd_node_op(const pfd_node *node);
 
 /* The *n attrs that were left out, with the values that were inferred from the files, or their
- * defaults: a node that is given these values is the same.  They live as long as the node. */
+ * defaults: a node with these values given is the same node. The values live as long as the
+ * node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
@@ -181,25 +187,29 @@ pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batc
                          pfd_error *err);
 
 /* The paths of the files of a reader, as found now, with a NUL after each: *size bytes for *n
- * paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
- * Headers that name further files are read.  PFD_IO: files are missing. */
+ * paths; `out` gets the first `room` bytes. A reader that reads no files has none. Headers that
+ * name further files are read. PFD_IO: files are missing. */
 pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
                           pfd_error *err);
 
 /* An op that a loader of some blobs runs. */
 typedef struct pfd_planned_op {
     const pfd_node *node;
-    const pfd_node *fused; /* the op before it, whose work it does as well; NULL: none */
+    const pfd_node *fused; /* the op before, whose work this op does as well; NULL: none */
     int32_t stage;         /* even: over ranges of rows; odd: once, over the whole batch */
     int32_t reserved;
 } pfd_planned_op;
 
 /* The ops that a loader of these blobs would run, in their order, without opening anything: *n of
- * them, of which `out` has the first `room`.  A node of a data set that several branches share is
- * there for each.  Nodes live as long as the blobs'.  Fails as pfd_loader_open() does with blobs
+ * them; `out` gets the first `room`. A node of a data set that several branches share is listed for
+ * each branch. Nodes live as long as the blobs' nodes. Fails as pfd_loader_open() does with blobs
  * that do not go together. */
 pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
                            int64_t room, int64_t *n, pfd_error *err);
+
+/* A hash of the attrs of a node's own op, whether they were given or are defaults.  The names of
+ * a view's fields do not count. */
+uint64_t pfd_node_attrs_hash(const pfd_node *node);
 
 /* ---- Ops on rows of the program ("eager") ---------------------------------------------------- */
 typedef struct pfd_eager pfd_eager;
@@ -209,7 +219,7 @@ typedef struct pfd_eager pfd_eager;
 pfd_status pfd_eager_create(const char *op, const char *name, const pfd_attr_value *values,
                             int64_t num_values, const pfd_row_type *inputs, int64_t num_inputs,
                             pfd_eager **out, pfd_error *err);
-void pfd_eager_release(pfd_eager *eager); /* after its calls were closed */
+void pfd_eager_release(pfd_eager *eager); /* after all its calls are closed */
 
 /* The op with its inputs and outputs, and the types of the outputs' rows; they live as long as
  * *eager. */
@@ -220,10 +230,10 @@ const pfd_row_type *pfd_eager_outputs(const pfd_eager *eager);
 typedef struct pfd_eager_call pfd_eager_call;
 
 /* A call with `rows` rows of each input; rows of a dense type need no shape, and are as large as
- * the type says.  outputs[i]: memory for the rows of output i, back to back and aligned for its
- * dtype; where they are ragged it is not looked at.  All pointers are borrowed until the close.
- * Random numbers are those of a loader with this seed (-1: draws one) in this epoch for records
- * from `ordinal` on. */
+ * the type says. outputs[i]: memory for the rows of output i, back to back and aligned for its
+ * dtype; not looked at where the output is ragged. All pointers are borrowed until the close.
+ * Random numbers are those of a loader with this seed (-1: the call draws one) in this epoch, for
+ * records from `ordinal` on. */
 pfd_status pfd_eager_open(const pfd_eager *eager, const pfd_ragged_row *const *inputs,
                           int64_t rows, void *const *outputs, int64_t seed, int64_t epoch,
                           int64_t ordinal, pfd_eager_call **out, pfd_error *err);
@@ -257,11 +267,14 @@ typedef struct pfd_loader_options {
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
-    int32_t share;         /* the first of the steps that this loader delivers, of every
-                              `num_shares` of an epoch; from 0 */
+    int32_t share;         /* which one of every `num_shares` steps of an epoch this loader
+                              delivers; from 0 */
     int32_t num_shares;    /* 0: it delivers all steps */
     int32_t has_peers;     /* 1: other processes may read the same rows, so a seed that is left
                               open is 0 and not drawn, also with a world_size of 1 */
+    /* Called with NULL, again and again, while the main thread of the process pauses before it
+     * tries a call of the system again.  1: a signal ends the pause, and the call fails. */
+    int32_t (*is_interrupted)(void *unused);
 } pfd_loader_options;
 
 /* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers; all
@@ -275,8 +288,8 @@ typedef struct pfd_loader_info {
     int64_t slot_bytes;  /* memory of one batch, without the values of ragged blobs */
     int64_t num_batches; /* steps in an epoch, the same on every rank; -1: known only at its end */
     int64_t num_blobs;
-    const int64_t *offsets; /* of each blob, or its pfd_ragged_batch, in a batch's memory; lives as
-                               long as the loader */
+    const int64_t *offsets; /* place of each blob, or of its pfd_ragged_batch, in a batch's memory;
+                               lives as long as the loader */
 } pfd_loader_info;
 
 #define PFD_SEED_GIVEN 0   /* by the user, or by pfd_loader_set_seed() */
@@ -293,36 +306,43 @@ typedef struct pfd_reader_info {
     int64_t seed;          /* the seed in use, also where it was left open */
     int32_t seed_origin;   /* PFD_SEED_* */
     int64_t num_records;   /* -1: known only at the end of an epoch */
-    int64_t num_bytes;     /* of all files */
+    int64_t num_bytes;     /* bytes of all files */
     int64_t batch_size;    /* logical */
     int64_t rank;
     int64_t world_size;
-    uint64_t data_fingerprint; /* of the files' names, sizes and sampled content */
+    uint64_t data_fingerprint; /* a hash of the files' names, sizes and sampled content */
     const char *spec; /* the attrs that decide the order, "name=value" one a line, '\n' between;
                          without the seed */
-    const char *index_path; /* the file of its index; "": in memory, or it has none */
-    int64_t index_bytes;    /* of its indexes, in memory or mapped */
-    int64_t index_ns;       /* that building or finding them took */
-    int64_t indexes_built;  /* that were not found in the cache */
+    const char *index_path; /* the file of its index; "": in memory, or there is none */
+    int64_t index_bytes;    /* size of its indexes, in memory or mapped */
+    int64_t index_ns;       /* time in which they were built or found */
+    int64_t indexes_built;  /* indexes that were not in the cache */
     int64_t left_out;       /* records of an epoch that last_batch leaves out, of all ranks; -1: not
                                known, or not before the end of an epoch */
+    const char *notice;     /* what users should be warned of, a sentence without its period a line;
+                               "": nothing */
 } pfd_reader_info;
 
 /* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
  * C-contiguous, 64-byte aligned, writable; where it is ragged, a pfd_ragged_batch. */
 typedef struct pfd_batch {
-    void *memory; /* slot_bytes of it; for pfd_batch_release() */
+    void *memory; /* slot_bytes; for pfd_batch_release() */
     int64_t epoch;
-    int64_t step; /* of the epoch; -1: of pfd_loader_read() */
-    int64_t rows; /* of this rank; may be 0 */
+    int64_t step; /* number in the epoch; -1: the batch is from pfd_loader_read() */
+    int64_t rows; /* rows of this rank; may be 0 */
+    int64_t first;  /* position in the epoch's order of this rank's first row; -1: from a stream */
+    int64_t made;   /* positions that the rows were made of: `rows`, and those that on_error="skip"
+                       left out */
+    int64_t failed; /* records that on_error="skip" or "pad" left out or padded, without those that
+                       only fill the batch */
 } pfd_batch;
 
-/* A ragged blob in a delivered batch: its elements, row after row.  All of it is writable, and
- * valid until the batch is released.  Where only the first dimension of a row varies, row_splits
- * count in that dimension; else they count elements, and the shapes are there. */
+/* A ragged blob in a delivered batch: its elements, row after row. All its memory is writable, and
+ * valid until the batch is released. Where only the first dimension of a row varies, row_splits
+ * count in that dimension; else they count elements, and `shapes` is there. */
 typedef struct pfd_ragged_batch {
     void *values;         /* C-contiguous, 64-byte aligned, nothing between rows */
-    int64_t values_bytes; /* of all rows */
+    int64_t values_bytes; /* bytes of all rows */
     int64_t *row_splits;  /* rows + 1: row i is [row_splits[i], row_splits[i + 1]) */
     int64_t *shapes;      /* rows * ndim, or NULL */
 } pfd_ragged_batch;
@@ -331,45 +351,48 @@ typedef struct pfd_ragged_batch {
 typedef struct pfd_stats {
     uint32_t struct_size;
     int32_t slots;       /* allocated */
-    int32_t slots_held;  /* of them in the user's hands */
-    int32_t slots_ready; /* of them complete, not yet delivered */
+    int32_t slots_held;  /* slots in the user's hands */
+    int32_t slots_ready; /* slots with a complete batch, not yet delivered */
     int64_t batches;     /* delivered */
     int64_t records;     /* delivered rows */
-    int64_t bytes;       /* of record data parsed */
+    int64_t bytes;       /* record data parsed */
     int64_t skipped;     /* records left out or padded after an error */
     int64_t left_out;    /* records that had no batch, as last_batch says, when epochs ended */
-    int64_t wait_ns;     /* next() waited for other threads */
-    int64_t help_ns;     /* next() worked itself */
-    int64_t thread_ns;   /* pool threads were there to work, summed over threads */
-    int64_t idle_ns;     /* of it: without work */
+    int64_t wait_ns;     /* time in which next() waited for other threads */
+    int64_t help_ns;     /* time in which next() worked itself */
+    int64_t thread_ns;   /* lifetime of the pool's threads, summed over threads */
+    int64_t idle_ns;     /* part of thread_ns without work */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
-    int64_t read_bytes;  /* read from files that are not mapped, also to index them */
+    int64_t read_bytes;  /* bytes read from files that are not mapped, also to index them */
+    int64_t retries;     /* calls of the system that were tried again, as on a network */
 
-    /* Threads of the pool, summed up; where the system does not say, 0. */
-    int64_t cpu_ns;       /* they computed */
-    int64_t runnable_ns;  /* they could have, and waited for a processor */
-    int64_t major_faults; /* they waited for a page of a mapped file, this many times */
+    /* Threads of the pool, summed up; 0 where the system does not say. */
+    int64_t cpu_ns;       /* time in which they computed */
+    int64_t runnable_ns;  /* time in which they waited for a processor */
+    int64_t major_faults; /* how often they waited for a page of a mapped file */
 
     /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
      * the first one after open or a seek, is a start and counts apart. */
-    int64_t now_ns;        /* when this was counted, or the loader was closed; on the monotonic
-                              clock, as all moments here */
+    int64_t now_ns;        /* when these numbers were taken, or the loader was closed; as all
+                              moments, on the monotonic clock */
     int64_t opened_ns;     /* when the loader was opened */
     int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
-    int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
-                              asked_ns: the program waits */
+    int64_t delivered_ns;  /* when the program got a batch, or asked for it if it was complete then;
+                              before asked_ns: the program waits */
     int64_t batches_made;  /* complete, also those not delivered */
     int64_t starts;        /* batches that were starts */
-    int64_t start_ns;      /* next() took for them */
+    int64_t start_ns;      /* time that next() took for them */
     int64_t steps;         /* the other batches */
-    int64_t waited_steps;  /* of them not complete when they were asked for */
-    int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
-    int64_t step_train_ns; /* from the batch before each of them to the question for it */
-    int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
+    int64_t waited_steps;  /* steps whose batch was not complete when it was asked for */
+    int64_t step_wait_ns;  /* time that next() took for them: waiting, and working itself */
+    int64_t step_train_ns; /* time from the batch before each step to the question for its batch */
+    int64_t no_memory_ns;  /* time in which memory_budget let no further batch start */
 
-    int64_t processors;     /* that this process may use: CPU affinity, cut by the cgroup's quota */
-    int64_t process_cpu_ns; /* all threads of this process computed, since the loader was opened */
-    int64_t throttled_ns;   /* the cgroup's quota was used up, since then; 0: there is no quota */
+    int64_t processors;     /* processors that this process may use: CPU affinity, cut by the
+                               cgroup's quota */
+    int64_t process_cpu_ns; /* time in which threads of this process computed, since the open */
+    int64_t throttled_ns;   /* time in which the cgroup's quota was used up, since the open; 0:
+                               there is no quota */
 } pfd_stats;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
@@ -383,14 +406,14 @@ typedef struct pfd_stats {
 typedef struct pfd_work_stats {
     uint32_t struct_size;
     int32_t kind;          /* PFD_WORK_* */
-    int32_t reader;        /* of the loader: the first one upstream; -1: PFD_WORK_JOIN */
+    int32_t reader;        /* index of the first reader upstream; -1: PFD_WORK_JOIN */
     int32_t is_whole;      /* 1: an op over the whole batch, which one thread does */
-    const char *op;        /* of the registry; a reader's, unless PFD_WORK_OP; "": PFD_WORK_JOIN */
-    const char *name;      /* of the node; "": it has none */
-    const char *fused_op;  /* the op whose work this one does as well; "": none */
+    const char *op;        /* name of the op; a reader's, unless PFD_WORK_OP; "": PFD_WORK_JOIN */
+    const char *name;      /* name of the node; "": it has none */
+    const char *fused_op;  /* name of the op whose work this op does as well; "": none */
     int64_t rows;
-    int64_t ranges;          /* of rows */
-    int64_t measured_ranges; /* of them */
+    int64_t ranges;          /* row ranges */
+    int64_t measured_ranges; /* row ranges that were measured */
     int64_t wall_ns;         /* summed over threads */
     int64_t cpu_ns;
 } pfd_work_stats;
@@ -399,22 +422,22 @@ typedef struct pfd_work_stats {
  * belong to a range and others to the next one. */
 typedef struct pfd_thread_now {
     uint32_t struct_size;
-    int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
-    int32_t work;          /* for pfd_loader_get_work(); -1: nothing */
-    int32_t reader;        /* whose records they are */
-    int64_t count;         /* of row ranges that it began: if it stays, so does the range */
-    int64_t epoch, step;   /* of the batch */
-    int64_t num_rows;      /* of the range */
-    int64_t file;          /* of the reader, of the range's first record; -1: not known yet */
-    int64_t first_ordinal; /* of the first record of the range */
-    int64_t last_ordinal;  /* of the last one */
+    int32_t system_id;     /* the thread's number, as in /proc/self/task; 0: the program's thread */
+    int32_t work;          /* index for pfd_loader_get_work(); -1: nothing */
+    int32_t reader;        /* index of the reader of its records */
+    int64_t count;         /* row ranges that it began: while the count stays, so does the range */
+    int64_t epoch, step;   /* the batch's */
+    int64_t num_rows;      /* rows of the range */
+    int64_t file;          /* file of the range's first record; -1: not known yet */
+    int64_t first_ordinal; /* number of the range's first record */
+    int64_t last_ordinal;  /* number of the range's last record */
 } pfd_thread_now;
 
 /* What a loader did between two moments. */
 typedef struct pfd_period {
-    int64_t batches; /* delivered */
-    int64_t rows;    /* of them */
-    int64_t wait_ns; /* next() took for them */
+    int64_t batches; /* delivered batches */
+    int64_t rows;    /* rows of these batches */
+    int64_t wait_ns; /* time that next() took for these batches */
     int64_t ready;   /* complete batches in front of each delivered one, summed up */
 } pfd_period;
 
@@ -425,12 +448,12 @@ typedef struct pfd_period {
 typedef struct pfd_history {
     uint32_t struct_size;
     int32_t num_periods;
-    int64_t begin_ns;  /* of the first period, on the monotonic clock */
+    int64_t begin_ns;  /* when the first period began, on the monotonic clock */
     int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
     pfd_period periods[PFD_MOST_PERIODS];
     /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
-    int64_t waits[PFD_DURATIONS];  /* next(), of the steps that waited */
-    int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
+    int64_t waits[PFD_DURATIONS];  /* durations of next(), for the steps that waited */
+    int64_t trains[PFD_DURATIONS]; /* times from one batch to the question for the next */
 } pfd_history;
 
 /* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
@@ -449,22 +472,22 @@ typedef struct pfd_history {
 typedef struct pfd_trace_event {
     int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
     int64_t end_ns;      /* 0: it had not ended when the trace was stopped */
-    int64_t epoch, step; /* of the batch; -1: none */
-    int64_t first_row;   /* of the range, in its batch */
+    int64_t epoch, step; /* the batch's; -1: none */
+    int64_t first_row;   /* first row of the range, in its batch */
     int64_t num_rows;
-    int64_t file;        /* of the range's first record, as in pfd_thread_now; -1: not known */
+    int64_t file;        /* file of the range's first record, as in pfd_thread_now; -1: not known */
     int64_t ordinal;
-    int32_t reader;      /* of the file */
+    int32_t reader;      /* index of the file's reader */
     int32_t kind;        /* PFD_TRACE_* */
-    int32_t item;        /* of work; of a range its last one; -1: none */
-    int32_t track;       /* of an event that has not ended */
+    int32_t item;        /* item of work; in a range, the last one; -1: none */
+    int32_t track;       /* the track, if the event has not ended */
 } pfd_trace_event;
 
 typedef struct pfd_trace_info {
     uint32_t struct_size;
     int32_t num_tracks;     /* the threads of the pool, then the one in next(), then the slots */
-    int64_t begin_ns, end_ns;           /* of the trace, on the monotonic clock */
-    int64_t begin_unix_ns, end_unix_ns; /* the same moments: since 1970 */
+    int64_t begin_ns, end_ns;           /* the trace's bounds, on the monotonic clock */
+    int64_t begin_unix_ns, end_unix_ns; /* the same moments since 1970 */
     int64_t dropped;        /* events for which there was no room */
 } pfd_trace_info;
 
@@ -514,12 +537,15 @@ typedef struct pfd_tuning_info {
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
-/* Stops the threads, within the time of one row range or one next() of a stream, and closes the
- * files. Any later next() or seek() is PFD_CANCELLED. Batches in the user's hands stay valid. */
+/* Ends the calls that need the loader open: next(), seek(), read(), set_seed(), file(),
+ * first_record() and locate() are PFD_CANCELLED from now on.  Waits for the calls of that kind that
+ * other threads are in, stops the threads, within the time of one row range or one next() of a
+ * stream, and closes the files.  The other calls may still be made.  Batches in the user's hands
+ * stay valid.  No op may call this function. */
 void pfd_loader_close(pfd_loader *loader);
 /* Closes and gives up the loader; its memory goes with the last batch. Accepts NULL. From inside an
- * op, where a garbage collector may call it, it returns at once, and a thread does the work: a pool
- * cannot wait for the thread that calls. */
+ * op, where a garbage collector may call it, the function returns at once, and a thread does the
+ * work: a pool cannot wait for the thread that calls. */
 void pfd_loader_release(pfd_loader *loader);
 
 /* PFD_OK, always. */
@@ -527,14 +553,18 @@ pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
 /* Reader i of the loader; its strings live as long as the loader.  PFD_INVALID_ARGUMENT, *out
  * unchanged: there is no reader i. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
-/* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is
- * open.  NULL: there is no such file. */
-const char *pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i);
+/* Path of file i of a reader, as its blob "id" numbers them: *size bytes with its NUL; `out` gets
+ * the first `room` of them.  PFD_END: there is no such file.  PFD_CANCELLED: the loader is
+ * closed. */
+pfd_status pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i, char *out,
+                           int64_t room, int64_t *size, pfd_error *err);
 /* The number, as in "id", of the first record in file i or those after it, of a reader whose
- * records are in the order of its files; the number of records where there is none. */
+ * records are in the order of its files; the number of records where there is none.
+ * PFD_CANCELLED as above. */
 pfd_status pfd_loader_first_record(const pfd_loader *loader, int32_t reader, int64_t i,
                                    int64_t *ordinal, pfd_error *err);
-/* Sets file, line, byte and ordinal of *place to those of the record with an "id". */
+/* Sets file, line, byte and ordinal of *place to those of the record with an "id".
+ * PFD_CANCELLED as above. */
 pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t file,
                              int64_t ordinal, pfd_error *place);
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
@@ -547,8 +577,9 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
- * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested.
- * PFD_OUT_OF_MEMORY: that 1 has no effect, and has no 0.  PFD_UNSUPPORTED as above. */
+ * With 0: counters of steps and history are again as they were at the call with 1. Calls may be
+ * nested. PFD_OUT_OF_MEMORY: the call with 1 has no effect, and needs no call with 0.
+ * PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_error *err);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
@@ -562,8 +593,8 @@ pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
  * num_tracks has those that had not ended.  PFD_END: there is no such track. */
 pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
                                  int64_t room, int64_t *count);
-/* Frees the memory of stopped traces, but of one that a thread still writes or reads at the next
- * call. */
+/* Frees the memory of stopped traces; while a thread still writes or reads a trace, its memory is
+ * freed at the next call. */
 void pfd_loader_trace_drop(pfd_loader *loader);
 /* How the loader adjusts itself, also after close().  PFD_END: without PFD_AUTO.  PFD_UNSUPPORTED
  * as above. */
@@ -572,8 +603,8 @@ pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
  * above. */
 pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out);
 
-/* Makes (epoch, step) the next batch; cheap if it is that already.  PFD_PENDING: work in flight has
- * not ended yet; call again, after a look for signals. */
+/* Makes (epoch, step) the next batch; cheap if it already is the next one. PFD_PENDING: work in
+ * flight has not ended yet; call again, after a look for signals. */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
 /* Uses `seed` for reader i from the next seek on: restores a drawn seed. */
@@ -586,14 +617,14 @@ pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* One batch of the rows at `n` positions of an epoch's order, in any order and with repeats, made
- * on the calling thread; where the loader is, and the batches that it makes, stay as they are.
- * Rows are counted over all ranks.  For readers with random access; n is at most the rows of a
- * batch on this rank.  out->step is -1.  PFD_PENDING: another call, or work in flight, has not
+ * on the calling thread. The call changes neither where the loader is nor the batches that it
+ * makes. Rows are counted over all ranks. For readers with random access; n is at most the rows of
+ * a batch on this rank. out->step is -1. PFD_PENDING: another call, or work in flight, has not
  * ended yet; call again. */
 pfd_status pfd_loader_read(pfd_loader *loader, int64_t epoch, const int64_t *positions, int64_t n,
                            pfd_batch *out, pfd_error *err);
 
-/* Gives a batch back.  Any thread. */
+/* Gives a batch back. */
 void pfd_batch_release(void *memory);
 
 /* A hash of the attrs outside its spec, such as the weights of a mix, that decided the rows of
@@ -608,8 +639,8 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
 /* ---- Objects of a program as sources --------------------------------------------------------- */
 
 /* One more type of attrs, int64_t: the number by which the language of the program knows one of its
- * objects; required, and no part of a state.  The number says nothing to an op: of a reader here it
- * goes back to the functions below.  So it is not for plugins. */
+ * objects; required, and no part of a state. The number says nothing to an op: a built-in reader
+ * gives it back to the functions below. So plugins cannot use the type. */
 #define PFD_ATTR_OBJECT 13
 
 /* An array of the program, such as a column of lengths, that is the object of an attr. */
@@ -618,7 +649,7 @@ typedef struct pfd_table {
     int64_t count;    /* elements */
     int32_t dtype;    /* PFD_INT64 ... */
     int32_t reserved;
-    uint64_t fingerprint; /* of the contents; a state has it */
+    uint64_t fingerprint; /* a hash of the contents; a state has it */
 } pfd_table;
 
 /* Makes a copy of *table known to ops as the object with this number, before a loader opens. */
@@ -628,14 +659,14 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 /* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u
 
-/* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out,
- * where the files are there, to see whether the attrs fit them.  It returns PFD_INVALID_ARGUMENT
+/* pfd_op.flags of readers, not for plugins: where the files are there, propose() is called although
+ * no attr was left out, to see whether the attrs fit the files. It returns PFD_INVALID_ARGUMENT
  * where they do not; other failures are left to open(). */
 #define PFD_CHECKS_FILES 536870912u
 
-/* In pfd_attr.flags, of ops with one of these two: the attr is not part of a state's spec, so it
- * may differ in a program that loads the state.  Of a view that decides rows by it, past() has what
- * it decided; a reader reads the same records. */
+/* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
+ * state's spec, so it may differ in a program that loads the state.  Of a view that decides rows by
+ * it, past() has what it decided; a reader reads the same records. */
 #define PFD_NOT_IN_SPEC 1099511627776u /* 1 << 40 */
 
 /* The functions of the program's language for readers whose source is one of its objects.  open()
@@ -672,9 +703,9 @@ typedef struct pfd_object_source {
     void (*close)(int64_t session);
 } pfd_object_source;
 
-/* Sets these functions, once, before any such reader is made.  The struct must live as long as the
- * process.  Any thread; a reader that another thread makes at the same time sees the former struct
- * or this one as a whole. */
+/* Sets these functions, once, before any such reader is made. The struct must live as long as the
+ * process. A reader that another thread makes at the same time sees the former struct or this one
+ * as a whole. */
 void pfd_object_source_set(const pfd_object_source *source);
 
 /* ---- Checksums --------------------------------------------------------------------------------
@@ -686,6 +717,53 @@ uint32_t pfd_crc32c(const void *data, int64_t size);
  * NULL. */
 uint64_t pfd_xxh64(const void *data, int64_t size);
 
+/* XXH3-128 of data[0, size), with the seed 0, as 16 bytes, the most significant one first:
+ * 99aa06d3014798d86001c324468d497f of no bytes, where `data` may be NULL. */
+void pfd_xxh128(const void *data, int64_t size, uint8_t *digest);
+
+/* The records at positions [begin, begin + count) of an epoch of n records, 0 <= n <= 2^62, in the
+ * order of a reader with random_shuffle and this seed and order_key; in O(1) memory.  The positions
+ * are in [0, n), and records[] has room for count numbers. */
+void pfd_shuffled(int64_t seed, int64_t epoch, const char *order_key, int64_t n, int64_t begin,
+                  int64_t count, int64_t *records);
+
+/* ---- Seals ------------------------------------------------------------------------------------
+ * A seal has a checksum of each block of a file, or of each file of a folder; files/seal.h has its
+ * layout.  It lies beside the file or folder, and its name is that with pfd_seal_suffix() added. */
+typedef struct pfd_seal pfd_seal;
+
+/* Facts of a seal. */
+typedef struct pfd_seal_facts {
+    int64_t files, bytes; /* bytes of all files together */
+    int64_t records;      /* -1: they were not counted */
+    int64_t block_bytes;  /* the unit of the checksums */
+    uint8_t root[16];     /* a digest of everything in the seal */
+} pfd_seal_facts;
+
+const char *pfd_seal_suffix(void); /* ".pfdseal" */
+
+/* Reads all bytes of the file `path` (n 0), or of n files below the folder `path`, whose names are
+ * sorted by their bytes.  PFD_IO: one of them cannot be read, or changes meanwhile. */
+pfd_status pfd_seal_make(const char *path, const char *const *names, int64_t n, int64_t records,
+                         pfd_seal **out, pfd_error *err);
+
+/* Reads the seal of a file or folder.  PFD_IO: there is none.  PFD_CORRUPT_DATA: it is damaged. */
+pfd_status pfd_seal_open(const char *path, pfd_seal **out, pfd_error *err);
+void pfd_seal_release(pfd_seal *seal);
+
+/* The bytes of the file to write; they live as long as the seal. */
+const void *pfd_seal_image(const pfd_seal *seal, int64_t *size);
+void pfd_seal_facts_of(const pfd_seal *seal, pfd_seal_facts *out);
+
+/* The name of a file below the folder, "" of the file itself; NULL past the last. */
+const char *pfd_seal_file_name(const pfd_seal *seal, int64_t i);
+
+/* Compares file i of the seal of `path`, from the byte `from` on.  PFD_OK: the bytes
+ * [*begin, *end) differ, are missing, or are too many.  PFD_END: no more do.  PFD_IO: the file
+ * cannot be read. */
+pfd_status pfd_seal_find_damage(const pfd_seal *seal, const char *path, int64_t i, int64_t from,
+                                int64_t *begin, int64_t *end, pfd_error *err);
+
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of
  * them are in `data` then, fewer than `room` where the file ends or is damaged there: *damage says
@@ -696,7 +774,7 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
-/* How files are compressed, and by which suffixes of names that is seen. */
+/* A compression of files, and the suffixes of file names that show it. */
 typedef struct pfd_compression {
     const char *name;     /* "zstd", as the attr `compression` has it */
     const char *suffixes; /* ".zst|.zstd"; the first one is the usual one */
@@ -707,8 +785,8 @@ typedef struct pfd_compression {
  * end. */
 const pfd_compression *pfd_compression_at(int64_t i);
 
-/* The name of another program's file format, by its first bytes, and how to convert its data, as
- * "Parquet (convert it ...)"; NULL: not known. */
+/* The name of another program's file format, by a file's first bytes, and how to convert its data,
+ * as "Parquet (convert it ...)"; NULL: the format is not known. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 
 /* Writes why a path, or a pattern of glob(3), stands for no file, and what is there instead: at

@@ -325,7 +325,7 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
 static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
 {
     if (!reader->node->file_attrs) return PFD_OK;
-    PFD_TRY(pfd_node_open_files(reader->node, &reader->files, err));
+    PFD_TRY(pfd_node_open_files(reader->node, reader->bounds, &reader->files, err));
     (void)pfd_input_files_list(reader->files, &reader->num_files);
     reader->num_bytes = pfd_input_files_bytes(reader->files);
     reader->fingerprint = pfd_input_files_fingerprint(reader->files);
@@ -372,7 +372,8 @@ static void note_index(pfd_data_reader *reader, const pfd_index_request *request
     reader->index_bytes = request->bytes;
     reader->index_ns = request->ns;
     reader->indexes_built = request->num_built;
-    reader->index_path = strdup(request->path); /* only shown; may be NULL */
+    reader->index_path = strdup(request->path); /* these two are only shown; may be NULL */
+    reader->notice = strdup(request->notice);
 }
 
 static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
@@ -514,7 +515,7 @@ static pfd_status explain(const pfd_data_reader *reader, pfd_status status, pfd_
     if (status == PFD_CORRUPT_DATA && reader->files) {
         pfd_error changed;
         pfd_error_init(&changed);
-        if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
+        if (pfd_input_files_check_disk(reader->files, &changed) != PFD_OK) {
             pfd_error_copy(err, &changed);
             status = changed.status;
         }
@@ -635,6 +636,7 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->order_key);
     free(reader->spec);
     free(reader->index_path);
+    free(reader->notice);
     free(reader->windows_ahead);
     *reader = (pfd_data_reader){0};
 }
@@ -669,6 +671,65 @@ pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *
     if (!reader->files) return PFD_OK;
     PFD_TRY(pfd_data_reader_check_guard(reader, err));
     return with_op(reader, pfd_input_files_check_disk(reader->files, err), err);
+}
+
+/* ---- Files that a batch was read from -------------------------------------------------------- */
+
+int64_t pfd_data_reader_number_files(pfd_data_reader *reader, int64_t bits)
+{
+    enum { FEW = 16 }; /* to look at them all takes less than to note them for each record */
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        bits = pfd_data_reader_number_files(&reader->leaves[i], bits);
+    reader->first_file_bit = -1;
+    if (!reader->files || reader->num_files <= FEW || reader->node->op->op->companions) return bits;
+    reader->first_file_bit = bits;
+    return bits + reader->num_files;
+}
+
+void pfd_data_reader_note_files(const pfd_data_reader *reader, const pfd_record *records, int64_t n,
+                                pfd_file_set *set)
+{
+    int32_t last = -1; /* records of one file often follow each other */
+    if (reader->first_file_bit < 0) return;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t file = records[i].file;
+        if (file == last || file < 0 || file >= reader->num_files) continue;
+        int64_t bit = reader->first_file_bit + file;
+        uint64_t mask = UINT64_C(1) << bit % 64;
+        if (!(atomic_load_explicit(&set[bit / 64], memory_order_relaxed) & mask))
+            atomic_fetch_or_explicit(&set[bit / 64], mask, memory_order_relaxed);
+        last = file;
+    }
+}
+
+static pfd_status check_noted(const pfd_data_reader *reader, const pfd_file_set *set,
+                              pfd_error *err)
+{
+    for (int64_t i = 0; i < reader->num_files;) {
+        int64_t bit = reader->first_file_bit + i;
+        uint64_t left = atomic_load_explicit(&set[bit / 64], memory_order_relaxed) >> bit % 64;
+        if (left & 1) PFD_TRY(pfd_input_files_check_one(reader->files, i, err));
+        i += left ? 1 : 64 - bit % 64;
+    }
+    return PFD_OK;
+}
+
+static pfd_status check_each(const pfd_data_reader *reader, pfd_error *err)
+{
+    for (int64_t i = 0; i < reader->num_files; i++)
+        PFD_TRY(pfd_input_files_check_one(reader->files, i, err));
+    return PFD_OK;
+}
+
+pfd_status pfd_data_reader_check_files(const pfd_data_reader *reader, const pfd_file_set *set,
+                                       pfd_error *err)
+{
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        PFD_TRY(pfd_data_reader_check_files(&reader->leaves[i], set, err));
+    if (!reader->files) return PFD_OK;
+    pfd_status status = reader->first_file_bit < 0 ? check_each(reader, err)
+                                                   : check_noted(reader, set, err);
+    return status == PFD_OK ? PFD_OK : with_op(reader, status, err);
 }
 
 int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader)
@@ -759,7 +820,7 @@ pfd_status pfd_record_locate(const pfd_data_reader *reader, int64_t file, int64_
  */
 
 enum { blocks_at_once = 64 };
-enum { blocks_looked_at = 16 }; /* of a window: is_in_memory() makes a system call for each */
+enum { blocks_looked_at = 16 }; /* blocks of a window; each takes a system call */
 
 /* Reads ahead from the beginning of a block to its last record, and some bytes for that record. */
 static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)

@@ -7,8 +7,8 @@
  *            dataset/dataset.h.
  * ERRORS     Have the op and, if they are about a record, its place.
  */
-#ifndef PFD_LOADER_DATA_READER_H
-#define PFD_LOADER_DATA_READER_H
+#ifndef PFD_LOADER_PLAN_DATA_READER_H
+#define PFD_LOADER_PLAN_DATA_READER_H
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
@@ -37,35 +37,37 @@ typedef struct pfd_data_reader {
     const pfd_node *batches; /* borrowed; whose attrs of every reader hold: the same node, or a
                                 BatchDataset */
     const pfd_reader_attrs *attrs;
-    struct pfd_data_reader *leaves; /* of a view: its readers, borrowed; it has no own source */
+    struct pfd_data_reader *leaves; /* a view's readers, borrowed; a view has no source */
     int32_t num_leaves;
     pfd_input_files *files; /* NULL: the reader reads no files */
-    pfd_dataset *source;    /* that the op opened; owned by the chain */
+    pfd_dataset *source;    /* source that the op opened; owned by the chain */
     pfd_dataset *shuffled;  /* the shuffle of `shuffle`; in the chain, NULL for none */
     pfd_dataset *logical;   /* forms logical batches; in the chain */
     struct pfd_view *former; /* forms batches whose sizes differ; owned, or NULL */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
-    pfd_scratch *group_scratch; /* of the op's group(); NULL: the op has none */
+    pfd_scratch *group_scratch; /* scratch of the op's group(); NULL: the op has none */
     int64_t seed, next_seed; /* the current one, and the one for pfd_data_reader_apply_seed() */
     int32_t seed_origin;
     int32_t shuffle;       /* PFD_SHUFFLE_* */
     int32_t in_sequence;   /* an epoch has the records in the order of the files */
     int32_t has_groups;    /* each batch has records of one group, as the op's group() tells */
-    int32_t random_access; /* of the whole chain: batches can be read by number */
+    int32_t random_access; /* 1: the whole chain can read batches by number */
     int64_t num_files, num_bytes;
     int64_t outside_bytes; /* about how many bytes of a record the op reads from other files */
-    uint64_t fingerprint;          /* of the files */
+    uint64_t fingerprint;          /* a hash of the files */
     int64_t num_records;           /* -1: a stream */
     int64_t index_bytes, index_ns; /* size of the source's indexes, time to get them */
     int64_t indexes_built;         /* how many were not in the cache */
-    char *index_path;              /* of one of them; "": in memory */
+    char *index_path;              /* path of one of the indexes; "": in memory */
+    char *notice;                  /* what users should be warned of, a sentence a line */
     _Atomic int64_t *windows_ahead; /* for each lane: the window that was entered last, see
                                        read_ahead(); NULL: no window shuffle of files */
-    int64_t num_batches;           /* of an epoch; -1: not known before its end */
+    int64_t num_batches;           /* batches of an epoch; -1: not known before its end */
     _Atomic int64_t left_out;      /* records of an epoch without a batch, by last_batch; -1: not
                                       known, or not before the end of an epoch */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
+    int64_t first_file_bit; /* of its files in a pfd_file_set; -1: all of them are in each */
     const pfd_bounds *bounds; /* borrowed; when it is cancelled, next() of a stream ends */
 } pfd_data_reader;
 
@@ -109,6 +111,23 @@ pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error 
 
 /* PFD_IO: the files on disk have changed since they were opened. */
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err);
+
+/* ---- Files that a batch was read from -------------------------------------------------------- */
+
+/* A bit for each file of all readers; threads add to it. */
+typedef _Atomic uint64_t pfd_file_set;
+
+/* Gives the files of a reader their bits, from `bits` on; returns how many are taken then.  Readers
+ * of a few files, and those with files beside that of a record, have none. */
+int64_t pfd_data_reader_number_files(pfd_data_reader *reader, int64_t bits);
+
+/* Adds the files of n records; of a reader with files, not of one over views. */
+void pfd_data_reader_note_files(const pfd_data_reader *reader, const pfd_record *records, int64_t n,
+                                pfd_file_set *set);
+
+/* PFD_IO: one of these files has changed since it was opened. */
+pfd_status pfd_data_reader_check_files(const pfd_data_reader *reader, const pfd_file_set *set,
+                                       pfd_error *err);
 
 /* Bytes that were read, not mapped, from its files since it was opened. */
 int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);

@@ -3,6 +3,7 @@
 #include "loader/plan/plan.h"
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "registry/attr_value.h"
 #include "registry/node.h"
 
@@ -14,7 +15,7 @@
 
 /* Where rows are counted: in the batches, or in a branch of a data set. */
 typedef struct place {
-    int32_t reader; /* of the data set; -1: in the batches */
+    int32_t reader; /* reader in the data set; -1: in the batches */
     int32_t branch; /* -1: in the batches, or in a data set that is one reader */
 } place;
 
@@ -37,7 +38,7 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
         if (plan->ops[i].node == node) continue; /* in several branches */
         if (!node->name[0] || strcmp(plan->ops[i].node->name, node->name)) continue;
         pfd_fail(err, PFD_INVALID_ARGUMENT,
-                 "two ops of this loader are named '%s' (%s and %s); give each a name of its own, "
+                 "two ops of this loader are named '%s' (%s and %s); give each its own name, "
                  "or leave the name out",
                  node->name, plan->ops[i].node->op->op->name, node->op->op->name);
         pfd_error_set_op(err, node->op->op->name);
@@ -50,9 +51,12 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
 static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
 {
     int32_t alike = 0;
+    char kind[64], other_kind[64];
+    pfd_op_kind(node->op->op, kind);
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_node *other = plan->ops[i].node;
-        alike += !other->name[0] && !strcmp(other->op->op->name, node->op->op->name);
+        pfd_op_kind(other->op->op, other_kind);
+        alike += !other->name[0] && !strcmp(other_kind, kind);
     }
     return alike;
 }
@@ -243,7 +247,7 @@ static pfd_status find_batched(pfd_plan *plan, const pfd_blob *blob, int32_t *te
     return find_tensor(plan, &node->inputs[blob->output], (place){op->reader, branch}, tensor, err);
 }
 
-/* Which of a view's data sets, side by side, an input is of. */
+/* The number of the data set, of those that a view puts side by side, that an input belongs to. */
 static int32_t source_of_input(const pfd_node *node, int64_t input)
 {
     int32_t source = 0;
@@ -402,6 +406,10 @@ static pfd_status open_readers(pfd_plan *plan, int64_t drawn_seed, pfd_error *er
         PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], node, op->node, op->reader,
                                      drawn_seed, plan->bounds, err));
     }
+    int64_t bits = 0;
+    for (int32_t r = 0; r < plan->num_readers; r++)
+        bits = pfd_data_reader_number_files(&plan->readers[r], bits);
+    plan->num_file_words = (bits + 63) / 64;
     return PFD_OK;
 }
 
@@ -543,7 +551,16 @@ void pfd_plan_close(pfd_plan *plan)
     *plan = (pfd_plan){0};
 }
 
-/* ---- For programs that show what a loader would run ------------------------------------------ */
+/* ---- For programs that ask what a loader would run ------------------------------------------- */
+
+uint64_t pfd_node_attrs_hash(const pfd_node *node)
+{
+    pfd_spec spec = {0};
+    pfd_spec_add_own_attrs(&spec, "", node);
+    uint64_t hash = pfd_hash_bytes(0, spec.text, (int64_t)spec.used);
+    free(spec.text);
+    return hash;
+}
 
 pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
                            int64_t room, int64_t *n, pfd_error *err)

@@ -12,17 +12,17 @@
  * OWNERSHIP  A plan owns references to its nodes, and its readers.
  * THREADS    open and close: one thread.  In between it is read only, by any thread.
  */
-#ifndef PFD_LOADER_PLAN_H
-#define PFD_LOADER_PLAN_H
+#ifndef PFD_LOADER_PLAN_PLAN_H
+#define PFD_LOADER_PLAN_PLAN_H
 #include "loader/plan/view_tree.h"
 
 typedef struct pfd_plan_tensor {
     pfd_row_type type;
-    const char *name;  /* of the output */
-    int32_t op;        /* of the plan, that makes it */
+    const char *name;  /* name of the output */
+    int32_t op;        /* index of the plan's op that makes the tensor */
     int64_t row_bytes; /* ragged: of a pfd_ragged_row */
-    int64_t offset;    /* of row 0, in the slot's or in the worker's memory; in that of a branch,
-                          where row 0 would be if there were room for one row */
+    int64_t offset;    /* place of row 0, in the slot's or in the worker's memory; in a branch's
+                          memory, the place of row 0 if there were room for one row */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t in_branch; /* 1: its rows are those of its op's branch, in memory of the branch */
     int32_t is_wanted;
@@ -39,19 +39,19 @@ typedef struct pfd_plan_op {
     pfd_node *node; /* owned reference */
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t data_set;  /* index of the reader whose data set it is a part of; -1: of none */
-    int32_t branch;    /* of that data set, whose rows it computes; -1: those of the batch */
-    int32_t parts_of;  /* of a view that joins records: the branch of its inputs; -1 */
+    int32_t branch;    /* branch of the data set whose rows it computes; -1: the batch's */
+    int32_t parts_of;  /* branch of the inputs of a view that joins records; -1: no such view */
     int32_t is_choice; /* 1: takes each row from one of its inputs, by branch; computes nothing */
-    int32_t field;     /* of a choice: which output of its node */
+    int32_t field;     /* which output of its node a choice takes */
     int32_t num_inputs, num_outputs;
     int32_t has_rows;      /* 1: its rows are in the pfd_branch_rows of its branch */
     int32_t drawn_records; /* else: which of a batch's arrays of records compute() is given */
     int32_t stage;
     int32_t number; /* without a name: among those of the same op, from 0; for its random key */
-    int32_t first_output; /* its tensors follow each other */
+    int32_t first_output; /* index of the first output; its tensors follow each other */
     int32_t *inputs;      /* tensors; one per input of the op, or of the producer, num_inputs */
     pfd_node *producer;   /* owned reference; the op that this one does as well; NULL: none */
-    pfd_fused_compute fused; /* which does both */
+    pfd_fused_compute fused; /* the compute() of both */
 } pfd_plan_op;
 
 typedef struct pfd_plan {
@@ -59,9 +59,10 @@ typedef struct pfd_plan {
     int32_t num_ops;
     pfd_plan_tensor *tensors;
     int32_t num_tensors;
-    uint32_t most_inputs; /* of an op */
+    uint32_t most_inputs; /* the most inputs of one op */
     pfd_data_reader *readers;
     int32_t num_readers;
+    int64_t num_file_words; /* of a pfd_file_set */
     pfd_view_tree **trees; /* by reader; NULL for one that is no data set; num_trees of them */
     int32_t num_trees;
     int64_t **branch_bytes; /* by tree: bytes of a row in each branch; NULL as in trees */
@@ -69,7 +70,8 @@ typedef struct pfd_plan {
                                   records as random numbers depend on them */
     const pfd_bounds *bounds; /* borrowed */
     int32_t *wanted;               /* tensor of each blob that the user asked for */
-    int64_t *offsets;              /* of the same in the slot; ragged: of the pfd_ragged_batch */
+    int64_t *offsets;              /* their places in the slot; if ragged, of the
+                                      pfd_ragged_batch */
     int64_t num_wanted;
 
     int32_t zip; /* PFD_ZIP_* */
@@ -82,7 +84,7 @@ typedef struct pfd_plan {
     int64_t chunk_rows;       /* rows of a range; does not depend on the number of threads, so that
                                  failures repeat */
     int64_t num_chunks;       /* ranges of a full batch */
-    int64_t ragged_bytes;     /* of the values of a batch: a guess, from the size of the files */
+    int64_t ragged_bytes;     /* bytes of a batch's values, guessed from the size of the files */
     int64_t slot_bytes;       /* multiple of 64 */
     int64_t worker_bytes;
 } pfd_plan;

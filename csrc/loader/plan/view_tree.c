@@ -119,7 +119,8 @@ static pfd_status open_leaf_view(int64_t size, pfd_view **out, pfd_error *err)
     return PFD_OK;
 }
 
-/* A node has one name, so that what it does is the same wherever the tree has it. */
+/* A node has one name, so that what it does is the same wherever the tree has it, and whatever is
+ * beside it.  "_0" is there for the orders of states that were saved when views had numbers. */
 static pfd_status name_view(pfd_view_tree *tree, const pfd_node *node, const char **out,
                             pfd_error *err)
 {
@@ -127,18 +128,8 @@ static pfd_status name_view(pfd_view_tree *tree, const pfd_node *node, const cha
         *out = node->name;
         return PFD_OK;
     }
-    int32_t number = 0;
-    for (int32_t b = 0; b < tree->num_branches; b++) {
-        const pfd_branch *branch = &tree->branches[b];
-        for (int32_t i = 0; i <= branch->num_orders; i++) {
-            const pfd_node *other = i < branch->num_orders ? branch->order_nodes[i] : branch->end;
-            if (other == node) goto found; /* the first place that has it */
-            number += other->op == node->op || !strcmp(other->op->op->name, node->op->op->name);
-        }
-    }
-found:;
     char text[128];
-    snprintf(text, sizeof text, "%.64s_%" PRId32, node->op->op->name, number);
+    snprintf(text, sizeof text, "%.64s_0", node->op->op->name);
     char **grown = realloc(tree->names, ((size_t)tree->num_names + 1) * sizeof *grown);
     if (grown) tree->names = grown;
     char *name = strdup(text);

@@ -7,15 +7,15 @@
  * OWNERSHIP  Nodes are borrowed; the tree owns its readers and views.
  * THREADS    create, open and close: one thread.  In between it is read only.
  */
-#ifndef PFD_LOADER_VIEW_TREE_H
-#define PFD_LOADER_VIEW_TREE_H
+#ifndef PFD_LOADER_PLAN_VIEW_TREE_H
+#define PFD_LOADER_PLAN_VIEW_TREE_H
 #include "dataset/view.h"
 #include "loader/plan/data_reader.h"
 
 typedef struct pfd_branch {
     int32_t parent;     /* -1: of the outermost branch */
-    int32_t source;     /* which inner view of the view at the parent's end */
-    int32_t is_aligned; /* its rows are those of the batch, one for one */
+    int32_t source;     /* number of the inner view of the view at the parent's end */
+    int32_t is_aligned; /* 1: its rows are those of the batch, one for one */
     int32_t kind;       /* PFD_VIEW_* of the view at its end; 0: there is a reader */
     int32_t leaf;       /* number of that reader; -1 */
     int32_t num_orders;
@@ -32,11 +32,11 @@ typedef struct pfd_view_tree {
     int32_t num_branches;
     pfd_data_reader *leaves;
     int32_t num_leaves;
-    int64_t *first_files; /* of each leaf, among the files of all */
+    int64_t *first_files; /* first file of each leaf, among the files of all leaves */
     int32_t has_ops;      /* ops compute on its rows: they may draw random numbers */
     int32_t is_direct;    /* one reader and no view: its source can be read as without a tree */
     pfd_view *top;        /* the outermost view; NULL until opened, or where it is direct */
-    char **names;         /* of views, for their random keys */
+    char **names;         /* names of views, for their random keys */
     int32_t num_names;
 } pfd_view_tree;
 

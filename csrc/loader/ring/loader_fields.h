@@ -1,8 +1,11 @@
 /* loader/ring/loader_fields.h -- the fields of a loader, and which lock guards them.
  *
+ * LEASE  Each call about a loader holds a lease until it returns, see pfd_lease.  So close() frees
+ *        nothing that a call reads, and no call outlives the loader.
  * LOCKS  consumer: one next(), seek() or close() at a time.  asking: one question to the kernel at
  *        a time, during which the loader is not closed.  lock: all fields that say so below.
- *        They are taken in this order: consumer, asking, lock, the pool's.
+ *        They are taken in this order: consumer, asking, lock, the pool's.  A lease is taken before
+ *        all of them and given back after them.
  *
  *        Counters, traces and tuning have structs of their own and see no other field: their
  *        callers hand them what they need, and hold the locks that their headers name.
@@ -11,8 +14,8 @@
  *            and slots, except those that are held; a loader that is released is freed with the
  *            last of them, and with it skipped, tuning, traces and what the counters keep.
  */
-#ifndef PFD_LOADER_LOADER_FIELDS_H
-#define PFD_LOADER_LOADER_FIELDS_H
+#ifndef PFD_LOADER_RING_LOADER_FIELDS_H
+#define PFD_LOADER_RING_LOADER_FIELDS_H
 #include "loader/rows/kernel_chain.h"
 #include "loader/watch/trace.h"
 #include "loader/watch/tuning.h"
@@ -20,6 +23,25 @@
 #include <pthread.h>
 
 #define PFD_KEPT_SKIPPED 1000
+
+/* The calls about a loader that have not returned.
+ *
+ * A use needs the loader open: it takes batches, moves the loader, or reads files.  Once the loader
+ * closes, further uses are refused; close() waits for those inside, and frees things afterwards.  A
+ * question reads counters, traces and facts, which are there until the loader is released: release
+ * waits for questions, too.
+ *
+ * Both counts and the mark of close() are in one word, so that a call costs one addition at its
+ * beginning and one subtraction at its end.  A thread that waits for them waits for `changed`.
+ */
+typedef struct pfd_lease {
+    _Atomic int64_t calls;
+} pfd_lease;
+
+#define PFD_LEASE_CLOSING INT64_C(1)
+#define PFD_LEASE_USE INT64_C(2)
+#define PFD_LEASE_QUESTION (INT64_C(1) << 32)
+#define PFD_LEASE_USES (PFD_LEASE_QUESTION - PFD_LEASE_USE) /* a mask: how many uses */
 
 /* The memory and the state of one batch.
  *
@@ -32,15 +54,16 @@ typedef struct pfd_slot {
     struct pfd_slot *next_free;
     int32_t number; /* among all slots that the loader ever had; under its lock */
     int32_t started, ready; /* the loop over the rows; under the loader's lock */
+    int32_t is_checked;     /* its files were looked at after it was ready: they are as at open */
     int32_t end;            /* 1: not a batch, but the end of a stream's epoch */
 
-    pfd_scratch *scratch;   /* of the stream records' bytes */
+    pfd_scratch *scratch;   /* scratch of the stream records' bytes */
     int64_t scratch_bytes;  /* the part of it that is counted in the loader's stream_bytes */
     int64_t values_counted; /* the values that the loader's ragged_bytes has or expects */
 
     pfd_loop loop; /* over the rows; its status and error are those of the batch, even if a stream
                       failed before there were rows */
-    pfd_loop *more_loops; /* of the stages after the first, and of the joining */
+    pfd_loop *more_loops; /* loops of the stages after the first, and of the joining */
     int32_t num_more_loops;
 } pfd_slot;
 
@@ -50,36 +73,40 @@ struct pfd_loader {
     pfd_worker *workers; /* most_threads + 1: the last is the helping caller's */
     int32_t most_prefetch;
     int32_t tunes_threads, tunes_prefetch, chooses_prefetch;
-    int32_t share, num_shares; /* which steps of an epoch are delivered */
+    int32_t share, num_shares; /* as in pfd_loader_options */
     int64_t memory_budget;
     int32_t fork_generation;
+    pfd_lease lease;
     pfd_bounds bounds; /* cancelled: row loops end early */
+    _Atomic int64_t retries; /* bounds.retries */
 
     pthread_mutex_t consumer; /* one next(), seek() or close() at a time; guards: */
-    int64_t epoch, step;      /* of the next batch to deliver */
+    int64_t epoch, step;      /* place of the next batch to deliver */
     int64_t errors_in_epoch;
     int32_t restart;       /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
+    int64_t next_look_ns;  /* when to look at the files of a few batches again, see gathers() */
+    pfd_file_set *looked_at; /* the files of such a look */
     int64_t called_ns;     /* when next() was called */
 
     pthread_mutex_t asking; /* guards counters.system */
 
     pthread_mutex_t lock;          /* guards: */
-    pthread_cond_t changed;        /* a slot is ready */
-    int32_t num_threads, prefetch; /* of now */
+    pthread_cond_t changed;        /* a slot is ready, or a call ended while the loader closes */
+    int32_t num_threads, prefetch; /* current numbers */
     int32_t closed, released; /* closed: set with all three locks held, so any of them will do */
 
     pfd_slot **ring;                        /* batch number t is at t & ring_mask */
     int64_t ring_mask;                      /* a power of two, less 1 */
     int64_t first_in_flight, end_in_flight; /* batch numbers */
-    int64_t num_ready;                      /* of the batches in flight: complete */
-    int64_t next_epoch, next_step;          /* of the next batch to start */
+    int64_t num_ready;                      /* complete batches in flight */
+    int64_t next_epoch, next_step;          /* place of the next batch to start */
 
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
     int32_t slots_made;      /* numbers of slots below it are taken */
-    int64_t stream_bytes;    /* of records in all slots' scratch */
-    int64_t ragged_bytes;    /* of values in all slots, present or expected, and of all arenas */
+    int64_t stream_bytes;    /* bytes of records in all slots' scratch */
+    int64_t ragged_bytes;    /* bytes of values, present or expected, in slots, and of all arenas */
     int64_t most_values;     /* bytes of the largest values of a batch so far; -1: no batch yet */
     pfd_arenas *free_arenas;
 
@@ -94,6 +121,12 @@ struct pfd_loader {
     pfd_traces traces;
     pfd_tuning *tuning; /* NULL: nothing is tuned */
 };
+
+/* Whether close() has started: uses are refused, and those inside must end soon. */
+static inline int32_t pfd_loader_is_closing(const pfd_loader *loader)
+{
+    return (atomic_load(&loader->lease.calls) & PFD_LEASE_CLOSING) != 0;
+}
 
 /* The threads, for those who watch; NULL: there are none any more.  With `lock` held. */
 static inline pfd_threads *pfd_loader_threads(pfd_loader *loader)

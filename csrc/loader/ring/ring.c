@@ -529,14 +529,67 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* Returns the first record that exceeds max_errors, or NULL. errors_in_epoch is the sum over all
- * readers; it is compared with the max_errors of the reader of the record. */
+/* Takes the files of a complete batch into the next look at them; with `lock` held. */
+static void add_to_look(pfd_loader *l, pfd_slot *slot)
+{
+    slot->is_checked = 1;
+    for (int64_t i = 0; i < l->plan.num_file_words; i++)
+        l->looked_at[i] |= atomic_load_explicit(&slot->batch.files[i], memory_order_relaxed);
+}
+
+/* A batch is delivered only after a look at its files that is later than the last byte that was
+ * read of them: if they are then as at open, so were the bytes.  One look is for all batches that
+ * are complete. */
+static pfd_status check_read_files(pfd_loader *l, pfd_slot *slot, int64_t now_ns, pfd_error *err)
+{
+    enum { PART = 100 }; /* looks take a hundredth of the time, if batches can wait for them */
+    if (slot->is_checked) return PFD_OK;
+    pthread_mutex_lock(&l->lock);
+    for (int64_t i = 0; i < l->plan.num_file_words; i++) l->looked_at[i] = 0;
+    add_to_look(l, slot);
+    for (int64_t i = 0; i < pfd_ring_size(l); i++)
+        if (pfd_ring_at(l, i)->ready) add_to_look(l, pfd_ring_at(l, i));
+    pthread_mutex_unlock(&l->lock);
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        pfd_status status = pfd_data_reader_check_files(&l->plan.readers[r], l->looked_at, err);
+        if (status == PFD_OK) continue;
+        l->restart = 1; /* the others are not as checked as they say */
+        return status;
+    }
+    int64_t done_ns = pfd_clock_ns();
+    l->next_look_ns = done_ns + PART * (done_ns - now_ns);
+    return PFD_OK;
+}
+
+/* Records of an epoch that this rank has; of a stream, those up to the end of a step. */
+static int64_t count_records(const pfd_data_reader *reader, int64_t step)
+{
+    int64_t world_size = reader->attrs->world_size;
+    if (reader->num_records < 0) return (step + 1) * reader->local_batch_size;
+    return reader->num_records / world_size + (reader->num_records % world_size != 0);
+}
+
+/* How many records of an epoch may be skipped; -1: any number.  A small epoch may lose 10 records,
+ * however small a share is permitted. */
+static int64_t most_skipped(const pfd_loader *l, int32_t r, int64_t step)
+{
+    enum { LEAST = 10 };
+    const pfd_data_reader *reader = &l->plan.readers[r];
+    const pfd_reader_attrs *attrs = reader->attrs;
+    if (attrs->max_skipped < 0) return attrs->max_errors;
+    if (attrs->max_skipped >= 1 || attrs->max_skipped == 0) return (int64_t)attrs->max_skipped;
+    double share = attrs->max_skipped * (double)count_records(reader, step);
+    return share > LEAST ? (int64_t)share : LEAST;
+}
+
+/* Returns the first record that exceeds max_skipped, or NULL. errors_in_epoch is the sum over all
+ * readers; it is compared with the limit of the reader of the record. */
 static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = l->errors_in_epoch;
     for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++) {
         const pfd_skipped_row *skipped = &slot->batch.skipped_rows[i];
-        int64_t most = l->plan.readers[skipped->reader].attrs->max_errors;
+        int64_t most = most_skipped(l, skipped->reader, slot->batch.step);
         if (skipped->filler) continue;
         if (most >= 0 && errors >= most) return skipped;
         errors++;
@@ -560,6 +613,27 @@ static int64_t note_skipped_rows(pfd_loader *l, const pfd_slot *slot)
     return errors;
 }
 
+/* Adds to the failure of a record why it is not skipped. */
+static void say_limit(const pfd_loader *l, int32_t r, int64_t step, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = l->plan.readers[r].attrs;
+    char *end = err->message + strlen(err->message);
+    size_t room = sizeof err->message - strlen(err->message);
+    if (attrs->max_skipped < 0)
+        (void)snprintf(end, room,
+                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
+                       attrs->max_errors);
+    else {
+        int64_t most = most_skipped(l, r, step);
+        (void)snprintf(end, room,
+                       " (%" PRId64 " record%s of this epoch %s skipped already, as many as "
+                       "max_skipped = %g allows: %s-1 is no limit)",
+                       most, most == 1 ? "" : "s", most == 1 ? "was" : "were", attrs->max_skipped,
+                       attrs->max_skipped > 0 && attrs->max_skipped < 1
+                           ? "a share allows at least 10; " : "");
+    }
+}
+
 /* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
 static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
@@ -569,10 +643,7 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
             pfd_error_copy(err, skipped->error);
         else
             (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
-        size_t used = strlen(err->message);
-        (void)snprintf(err->message + used, sizeof err->message - used,
-                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
-                       l->plan.readers[skipped->reader].attrs->max_errors);
+        say_limit(l, skipped->reader, slot->batch.step, err);
         return err->status;
     }
     l->errors_in_epoch += note_skipped_rows(l, slot);
@@ -581,12 +652,13 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
 
 /* Data may look corrupt because another process has changed the file: the change is the better
  * message. */
-static pfd_status check_files(pfd_loader *l, const pfd_slot *slot, pfd_status status,
-                              pfd_error *err)
+static pfd_status check_files(pfd_loader *l, pfd_slot *slot, pfd_status status, pfd_error *err)
 {
+    int64_t now_ns = pfd_clock_ns();
     if (status == PFD_CORRUPT_DATA || slot->batch.num_skipped_rows || slot->batch.step == 0 ||
-        pfd_clock_ns() >= l->next_check_ns)
+        now_ns >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
+    if (status == PFD_OK) PFD_TRY(check_read_files(l, slot, now_ns, err));
     return check_guard(l, err);
 }
 
@@ -638,6 +710,15 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
                     l->memory_budget);
 }
 
+/* Whether a batch that is ready waits for others, so that one look at the files is for all of them:
+ * the last look was a moment ago, and the others are being made. */
+static int32_t gathers(pfd_loader *l, const pfd_slot *slot, int64_t deadline_ns)
+{
+    if (!slot->ready || slot->is_checked || l->num_ready >= pfd_ring_size(l)) return 0;
+    int64_t now_ns = pfd_clock_ns();
+    return now_ns < l->next_look_ns && now_ns < deadline_ns;
+}
+
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
  * filled when it is half empty: then there is enough work to wake a thread for it. */
 static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
@@ -646,9 +727,11 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
     if (pfd_ring_size(l) == 0) return no_slot(l, err);
     pfd_slot *slot = pfd_ring_at(l, 0);
     pfd_steps_ask(&l->counters.steps, l->called_ns, slot->ready);
-    while (!slot->ready) {
+    while (!slot->ready || gathers(l, slot, deadline_ns)) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
-        if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
+        int64_t until_ns = deadline_ns;
+        if (slot->ready && l->next_look_ns < until_ns) until_ns = l->next_look_ns;
+        if (!wait_for_change(l, until_ns) && !slot->ready) return PFD_PENDING;
     }
     pfd_ring_remove_first(l);
     if (pfd_ring_size(l) <= l->prefetch / 2) start_more(l);
@@ -669,6 +752,22 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     return status;
 }
 
+/* Rows that were left out of a batch, and not padded. */
+static int64_t count_removed(const pfd_row_batch *batch)
+{
+    int64_t removed = 0;
+    for (int64_t i = 0; i < batch->num_skipped_rows; i++) removed += !batch->skipped_rows[i].pad;
+    return removed;
+}
+
+/* Records of a batch that were left out or padded, without those that only fill it. */
+static int64_t count_failed(const pfd_row_batch *batch)
+{
+    int64_t failed = 0;
+    for (int64_t i = 0; i < batch->num_skipped_rows; i++) failed += !batch->skipped_rows[i].filler;
+    return failed;
+}
+
 /* With `lock` held. */
 static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
 {
@@ -684,7 +783,10 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     *out = (pfd_batch){.memory = batch->memory,
                        .epoch = batch->epoch,
                        .step = batch->step,
-                       .rows = batch->rows};
+                       .rows = batch->rows,
+                       .first = l->plan.stream ? -1 : batch->first_positions[0],
+                       .made = batch->rows + count_removed(batch),
+                       .failed = count_failed(batch)};
 }
 
 /* ---- Tuning (consumer held) ------------------------------------------------------------------ */
@@ -781,6 +883,8 @@ pfd_status pfd_ring_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
     pfd_status status = drain(l, deadline_ns);
     if (status == PFD_OK) {
         atomic_store(&l->bounds.cancelled, 0);
+        if (pfd_loader_is_closing(l)) /* close() may have set it just before */
+            atomic_store(&l->bounds.cancelled, 1);
         for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
         l->next_epoch = l->epoch;
@@ -922,7 +1026,8 @@ static pfd_status allocate(pfd_loader *l, pfd_error *err)
     while (l->ring_mask + 1 < l->most_prefetch) l->ring_mask = 2 * l->ring_mask + 1;
     l->ring = calloc((size_t)l->ring_mask + 1, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
-    int32_t whole = l->ring && l->skipped && open_first_workers(l);
+    l->looked_at = calloc((size_t)l->plan.num_file_words + 1, sizeof *l->looked_at);
+    int32_t whole = l->ring && l->skipped && l->looked_at && open_first_workers(l);
     for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
          i++)
         whole = pfd_slot_pool_grow(l);
@@ -954,7 +1059,8 @@ pfd_status pfd_ring_open(pfd_loader *l, pfd_error *err)
     PFD_TRY(allocate(l, err));
     PFD_TRY(open_tuning(l, err));
     l->seek_streams = 1;
-    return pfd_thread_pool_create(l->num_threads, l->threads.most_threads, &l->threads.pool, err);
+    return pfd_thread_pool_create(l->num_threads, l->threads.most_threads, &l->bounds,
+                                  &l->threads.pool, err);
 }
 
 void pfd_ring_ask(pfd_loader *l)
@@ -972,6 +1078,7 @@ void pfd_ring_count(pfd_loader *l)
     const pfd_threads *threads = pfd_loader_threads(l);
     pfd_counters_update(&l->counters, threads);
     stats->slots = l->num_slots;
+    stats->retries = atomic_load_explicit(&l->retries, memory_order_relaxed);
     stats->slots_held = l->num_held;
     stats->slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
     if (!threads) return;
@@ -1011,7 +1118,9 @@ void pfd_ring_close(pfd_loader *l)
     free(l->threads.works);
     free(l->workers);
     free(l->ring);
+    free(l->looked_at);
     l->threads.works = NULL;
     l->workers = NULL;
     l->ring = NULL;
+    l->looked_at = NULL;
 }

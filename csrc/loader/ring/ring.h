@@ -12,8 +12,8 @@
  *
  * ERRORS     A batch keeps its failure until its turn; failures come in the order of batches.
  */
-#ifndef PFD_LOADER_RING_H
-#define PFD_LOADER_RING_H
+#ifndef PFD_LOADER_RING_RING_H
+#define PFD_LOADER_RING_RING_H
 #include "loader/ring/loader_fields.h"
 
 /* Allocates enough slots for a user who holds one or two batches, and starts the threads. After a

@@ -191,7 +191,9 @@ static pfd_slot *take_free(pfd_loader *l)
 {
     pfd_slot *slot = l->free_slots;
     l->free_slots = slot->next_free;
-    slot->started = slot->ready = slot->end = slot->batch.stage = 0;
+    slot->started = slot->ready = slot->end = slot->is_checked = slot->batch.stage = 0;
+    for (int64_t i = 0; i < l->plan.num_file_words; i++)
+        atomic_store_explicit(&slot->batch.files[i], 0, memory_order_relaxed);
     slot->batch.positions = NULL;
     slot->loop.status = PFD_OK;
     return slot;

@@ -3,14 +3,14 @@
  *
  * THREADS  With the loader's `lock` held, but for give_back, which takes it.
  */
-#ifndef PFD_LOADER_SLOTS_H
-#define PFD_LOADER_SLOTS_H
+#ifndef PFD_LOADER_RING_SLOTS_H
+#define PFD_LOADER_RING_SLOTS_H
 #include "loader/ring/loader_fields.h"
 
 /* ---- Which slots there are ------------------------------------------------------------------- */
 
 int64_t pfd_slot_cost(const pfd_plan *plan); /* bytes of a slot, all that belongs to it */
-pfd_slot *pfd_slot_of(void *memory);         /* of a delivered batch */
+pfd_slot *pfd_slot_of(void *memory);         /* the slot of a delivered batch */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 /* A slot for a batch outside the ring, which does not wait for room for its values.  NULL: there is

@@ -151,7 +151,7 @@ static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t 
 }
 
 static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b,
-                            pfd_scratch *scratch, pfd_error *err)
+                            pfd_scratch *scratch, pfd_file_set *files, pfd_error *err)
 {
     const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
     pfd_branch_rows *own = &rows[b];
@@ -161,6 +161,7 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
                                                  scratch, own->records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     if (status == PFD_OK) {
+        pfd_data_reader_note_files(leaf, own->records, own->n, files);
         int32_t number = tree->branches[b].leaf;
         if (tree->has_ops) tell_draws_apart(own, number, (int32_t)tree->first_files[number]);
         return PFD_OK;
@@ -247,7 +248,7 @@ static void give_records(const pfd_view_tree *tree, const pfd_branch_rows *outer
 
 pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                 pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
-                                pfd_error *err)
+                                pfd_file_set *files, pfd_error *err)
 {
     int32_t has_room = take_places(&rows[0], n, records);
     for (int32_t b = 0; b < tree->num_branches && has_room; b++) {
@@ -256,7 +257,7 @@ pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows
     }
     if (!has_room) return pfd_fail_memory(err, n, "the rows of a view");
     for (int32_t b = 0; b < tree->num_branches; b++)
-        if (tree->branches[b].leaf >= 0) PFD_TRY(read_leaf(tree, rows, b, scratch, err));
+        if (tree->branches[b].leaf >= 0) PFD_TRY(read_leaf(tree, rows, b, scratch, files, err));
     for (int32_t b = tree->num_branches - 1; b > 0; b--) hand_up(tree, rows, b);
     give_records(tree, &rows[0], n, records, drawn);
     return PFD_OK;

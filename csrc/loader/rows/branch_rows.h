@@ -5,23 +5,23 @@
  *            point into the scratch that they were found with, or into the readers' files.
  * THREADS    One at a time.
  */
-#ifndef PFD_LOADER_BRANCH_ROWS_H
-#define PFD_LOADER_BRANCH_ROWS_H
+#ifndef PFD_LOADER_ROWS_BRANCH_ROWS_H
+#define PFD_LOADER_ROWS_BRANCH_ROWS_H
 #include "loader/plan/view_tree.h"
 
 typedef struct pfd_branch_rows {
     int64_t n, capacity;
-    int64_t row_bytes; /* of all its tensors; 0 where they lie elsewhere */
+    int64_t row_bytes; /* bytes of a row of all its tensors; 0 where they lie elsewhere */
     uint8_t *memory;   /* capacity * row_bytes, aligned for tensors */
     pfd_places places;
-    int64_t *parents;    /* of each row, its row in the branch above */
-    pfd_record *records; /* of a branch with a reader, as its ops take them; of others the records
-                            that their rows come from, with files counted among those of all
-                            readers; with parts, that of the first one */
+    int64_t *parents;    /* for each row, its row in the branch above */
+    pfd_record *records; /* records of a branch with a reader, as its ops take them; in other
+                            branches, the records that their rows come from, with files counted
+                            among those of all readers; with parts, the record of the first part */
     pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
                             for each draw of a record, and between readers; not set where no op
                             computes */
-    pfd_part *parts;     /* of a branch below a view that joins records */
+    pfd_part *parts;     /* parts of a branch below a view that joins records */
 } pfd_branch_rows;
 
 /* Room for the rows of each branch; 0: out of memory.  `rows`: of a range; rows[b].row_bytes is set
@@ -35,7 +35,7 @@ void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows);
  * A failure tells the row of these in err->row, and has the place of the record. */
 pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                 pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
-                                pfd_error *err);
+                                pfd_file_set *files, pfd_error *err);
 
 /* The row of the range that row `row` of a branch belongs to. */
 int64_t pfd_branch_rows_outermost(const pfd_view_tree *tree, const pfd_branch_rows *rows, int32_t b,

@@ -13,7 +13,7 @@
 /* ---- The op with its attrs and types --------------------------------------------------------- */
 
 struct pfd_eager {
-    pfd_node *node;           /* of pfd_node_create_on_rows() */
+    pfd_node *node;           /* node of pfd_node_create_on_rows() */
     pfd_plan_tensor *tensors; /* one per input, then one per output of the op */
 };
 
@@ -78,16 +78,16 @@ struct pfd_eager_call {
     const pfd_eager *eager;
     const pfd_ragged_row *const *inputs;
     void *const *outputs;
-    int64_t rows, done, most_rows; /* of the call, made, of a range */
+    int64_t rows, done, most_rows; /* rows of the call; made so far; of a range */
     int64_t ordinal;
     uint64_t random_key;
-    pfd_tensor *tensors; /* of the range; inputs, then outputs */
+    pfd_tensor *tensors; /* tensors of the range; inputs, then outputs */
     pfd_tensor **ports;
-    pfd_record *records;     /* of the range */
+    pfd_record *records;     /* records of the range */
     pfd_ragged_row **ragged; /* per output that is ragged, all rows */
     uint8_t *scattered;      /* per input: 1, its rows do not lie back to back */
-    pfd_scratch *scratch;    /* of the range */
-    pfd_scratch *arena;      /* of the call, also of what is above */
+    pfd_scratch *scratch;    /* scratch of the range */
+    pfd_scratch *arena;      /* memory of the call, and of the arrays above */
 };
 
 static const pfd_op *op_of(const pfd_eager_call *call)

@@ -63,9 +63,10 @@ const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call)
 
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number)
 {
-    const char *name = node->name[0] ? node->name : node->op->op->name;
-    uint64_t key = pfd_random_key(seed, epoch, name);
-    return node->name[0] ? key : pfd_random_bits(key, (uint64_t)number);
+    char kind[64];
+    if (node->name[0]) return pfd_random_key(seed, epoch, node->name);
+    pfd_op_kind(node->op->op, kind);
+    return pfd_random_bits(pfd_random_key(seed, epoch, kind), (uint64_t)number);
 }
 
 void pfd_check_failed_row(int64_t rows, pfd_error *err)

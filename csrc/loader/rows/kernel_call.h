@@ -3,15 +3,15 @@
  * THREADS  Any number, on rows and scratches of their own.
  * ERRORS   err->row is in the call's range, or -1; the caller adds op and place.
  */
-#ifndef PFD_LOADER_KERNEL_CALL_H
-#define PFD_LOADER_KERNEL_CALL_H
+#ifndef PFD_LOADER_ROWS_KERNEL_CALL_H
+#define PFD_LOADER_ROWS_KERNEL_CALL_H
 #include "core/fusion.h"
 #include "core/scratch.h"
 #include "loader/plan/plan.h"
 
 typedef struct pfd_kernel_call {
     const pfd_node *node;
-    const void *source; /* of a reader: as in pfd_compute_args */
+    const void *source; /* a reader's source, as in pfd_compute_args */
     int64_t num_rows;
     const pfd_record *records;
     const pfd_tensor *const *inputs;
@@ -19,7 +19,7 @@ typedef struct pfd_kernel_call {
     const pfd_plan_tensor *output_types; /* one per output of the op itself */
     pfd_scratch *scratch;
     uint64_t random_key;
-    const pfd_node *producer; /* which this call does as well, and whose inputs it has; or NULL */
+    const pfd_node *producer; /* the op whose work and inputs this call has as well; NULL: none */
     pfd_fused_compute fused;  /* with a producer, in place of compute() */
     int32_t producer_has_failed; /* after the call: the failure is the producer's */
 } pfd_kernel_call;
@@ -30,7 +30,7 @@ pfd_status pfd_kernel_call_run(pfd_kernel_call *call, pfd_error *err);
 /* After a failure: the name of the op that failed. */
 const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call);
 
-/* Of seed, epoch and name; nodes of one op without a name differ by their number. */
+/* A key made of seed, epoch and name; nodes of one op without a name differ by their number. */
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number);
 
 /* A row that is not of a range becomes -1, and the message says so. */

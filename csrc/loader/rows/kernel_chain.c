@@ -18,7 +18,7 @@ typedef struct range {
     pfd_worker *worker;
     pfd_row_batch *batch;
     pfd_skip_row_fn skip_row;
-    pfd_scratch *arena; /* of what must last until the batch is complete; NULL: nothing must */
+    pfd_scratch *arena; /* memory that must last until the batch is complete; NULL: none must */
     int64_t base;       /* row of the worker's first record */
     int64_t begin, end; /* rows to make */
 } range;
@@ -150,7 +150,7 @@ static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *
     pfd_record *records = range_records(at, r);
     pfd_status status = pfd_branch_rows_find(
         tree, at->worker->branches[r], at->end - at->begin, scratch, records,
-        range_records(at, at->plan->num_readers + r), err);
+        range_records(at, at->plan->num_readers + r), at->batch->files, err);
     if (status == PFD_OK) return PFD_OK;
     at->worker->failed_reader = r;
     if (err->row >= 0)
@@ -177,12 +177,13 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
     if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
+    if (status == PFD_OK) pfd_data_reader_note_files(reader, records, n, at->batch->files);
     if (status == PFD_OK && at->batch->positions) return PFD_OK;
     if (status == PFD_OK) {
         pfd_data_reader_read_ahead(reader, at->batch->epoch, first, records, n);
         return PFD_OK;
     }
-    if (err->row >= 0 && err->row < n) /* it could not even be found */
+    if (err->row >= 0 && err->row < n) /* the record was not even found */
         records[err->row] = (pfd_record){.file = -1, .ordinal = -1};
     return failed(at, r, reader->node->op->op->name, status, err);
 }
@@ -190,7 +191,12 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 static pfd_status locate_all(const range *at, pfd_error *err)
 {
     pfd_work *work = &at->worker->work;
-    for (int32_t r = 0; !at->plan->stream && r < at->plan->num_readers; r++) {
+    for (int32_t r = 0; r < at->plan->num_readers; r++) {
+        if (at->plan->stream) {
+            pfd_data_reader_note_files(&at->plan->readers[r], range_records(at, r),
+                                       at->end - at->begin, at->batch->files);
+            continue;
+        }
         int32_t item = pfd_work_finding(at->plan, r);
         pfd_work_start(work, item);
         PFD_TRY(locate(at, r, err));

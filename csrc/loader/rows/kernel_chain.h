@@ -1,13 +1,13 @@
-/* loader/rows/kernel_chain.h -- a row range through all ops of a stage, while it is in the cache;
- * and the whole batch through those ops that need it.
+/* loader/rows/kernel_chain.h -- runs all ops of a stage over a row range, while the range is in
+ * the cache, and runs the ops that need the whole batch over the batch.
  *
  * OWNERSHIP  A worker owns its memory; plan and batch are borrowed for the call.
  * THREADS    One thread at a time per worker; any number of threads in one batch, on ranges that
  *            do not overlap.
  * ERRORS     Name op, file, line, ordinal and byte of the record.
  */
-#ifndef PFD_LOADER_KERNEL_CHAIN_H
-#define PFD_LOADER_KERNEL_CHAIN_H
+#ifndef PFD_LOADER_ROWS_KERNEL_CHAIN_H
+#define PFD_LOADER_ROWS_KERNEL_CHAIN_H
 #include "loader/rows/branch_rows.h"
 #include "loader/rows/row_batch.h"
 #include "loader/watch/work.h"
@@ -18,7 +18,7 @@ typedef struct pfd_worker {
     pfd_record **records; /* plan->num_record_arrays, chunk_rows each */
     pfd_branch_rows **branches; /* per tree: one per branch; NULL as in plan->trees */
     int64_t *positions;   /* chunk_rows */
-    pfd_tensor *tensors;  /* of the range, one per plan tensor */
+    pfd_tensor *tensors;  /* tensors of the range, one per plan tensor */
     pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
     pfd_scratch *at_scratch, *scratch;

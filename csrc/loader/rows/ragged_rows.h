@@ -6,8 +6,8 @@
  *
  * THREADS  Any number, on rows that do not overlap.
  */
-#ifndef PFD_LOADER_RAGGED_ROWS_H
-#define PFD_LOADER_RAGGED_ROWS_H
+#ifndef PFD_LOADER_ROWS_RAGGED_ROWS_H
+#define PFD_LOADER_ROWS_RAGGED_ROWS_H
 #include "loader/rows/row_batch.h"
 
 /* Compares the n rows that an op made with their type.  PFD_INTERNAL names the output and the

@@ -28,6 +28,8 @@ int32_t pfd_row_batch_open(const pfd_plan *plan, pfd_row_batch *batch)
 {
     batch->first_positions = calloc((size_t)plan->num_readers, sizeof *batch->first_positions);
     if (!batch->first_positions) return 0;
+    batch->files = calloc((size_t)plan->num_file_words + 1, sizeof *batch->files);
+    if (!batch->files) return 0;
     if (keeps_records(plan) && !allocate_records(plan, batch)) return 0;
     if (plan->num_stages == 1) return 1;
     batch->row_numbers = calloc((size_t)plan->local_batch_size, sizeof *batch->row_numbers);
@@ -39,6 +41,7 @@ void pfd_row_batch_close(pfd_row_batch *batch)
     if (batch->records) free(batch->records[0]);
     free(batch->records);
     free(batch->first_positions);
+    free(batch->files);
     pfd_skipped_rows_clear(batch);
     free(batch->row_numbers);
     free(batch->values);
@@ -51,7 +54,7 @@ int64_t pfd_row_batch_cost(const pfd_plan *plan)
     int64_t row = 0;
     if (keeps_records(plan)) row += plan->num_record_arrays * (int64_t)sizeof(pfd_record);
     if (plan->num_stages > 1) row += number;
-    return plan->num_readers * number + plan->local_batch_size * row;
+    return (plan->num_readers + plan->num_file_words) * number + plan->local_batch_size * row;
 }
 
 pfd_arenas *pfd_arenas_create(const pfd_plan *plan)

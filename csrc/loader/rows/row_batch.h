@@ -4,15 +4,15 @@
  * the reader's on_error is "skip" or "pad": leave_out() in kernel_chain.c notes the row here, and
  * the rows before and after it are made.  At the end of a stage the row is removed from all
  * tensors; with "pad" it stays, zeroed and masked.  When the batch is delivered,
- * report_skipped_rows() in ring.c counts its skipped rows against max_errors, and keeps their
+ * report_skipped_rows() in ring.c counts its skipped rows against max_skipped, and keeps their
  * errors for loader.skipped.  With "raise" the failure is that of the batch.
  *
  * OWNERSHIP  The ring owns the struct and `memory`, and closes the rest.  Records are views into
  *            the arenas, or into the readers' files.
  * THREADS    Threads make ranges that do not overlap.  What the loader's `lock` guards says so.
  */
-#ifndef PFD_LOADER_ROW_BATCH_H
-#define PFD_LOADER_ROW_BATCH_H
+#ifndef PFD_LOADER_ROWS_ROW_BATCH_H
+#define PFD_LOADER_ROWS_ROW_BATCH_H
 #include "core/scratch.h"
 #include "loader/plan/plan.h"
 
@@ -46,10 +46,11 @@ typedef struct pfd_row_batch {
     const int64_t *positions; /* borrowed: of each row, for at(); NULL: they follow the first one */
     pfd_record **records; /* per reader: the rows of a stream, or of a batch with several stages;
                              else NULL, and they are the worker's */
+    pfd_file_set *files; /* that its rows were read from, whose bytes must be those at open */
     int64_t *row_numbers; /* with several stages: of each row, in the batch as it was started */
     int32_t stage; /* the current one; plan->num_stages: joining ragged rows; under the lock */
 
-    uint8_t *values;         /* of the ragged blobs, one after the other */
+    uint8_t *values;         /* values of the ragged blobs, one after the other */
     int64_t values_capacity; /* bytes */
     pfd_arenas *arenas;      /* while the batch is made, if the plan needs them; else NULL */
 

@@ -4,8 +4,8 @@
  * OWNERSHIP  The loader has a pfd_counters, and frees what it points to by pfd_counters_close().
  * THREADS    With the loader's `lock` held, unless a comment says otherwise.
  */
-#ifndef PFD_LOADER_COUNTERS_H
-#define PFD_LOADER_COUNTERS_H
+#ifndef PFD_LOADER_WATCH_COUNTERS_H
+#define PFD_LOADER_WATCH_COUNTERS_H
 #include "core/multi_thread_loop.h"
 #include "loader/watch/work.h"
 
@@ -14,14 +14,14 @@
 typedef struct pfd_steps {
     int64_t asked_ns, delivered_ns; /* as in pfd_stats */
     int32_t asks;       /* next() was called for a batch that it has not given yet */
-    int32_t was_ready;  /* which was complete then */
-    int32_t is_restart; /* it is the first batch since open, or since a seek */
+    int32_t was_ready;  /* 1: the batch was complete then */
+    int32_t is_restart; /* 1: the batch is the first one since open, or since a seek */
     int64_t starts, start_ns;
     int64_t steps, waited_steps, wait_ns, train_ns;
     int64_t longest_train_ns; /* since tuning set it to 0 */
     int64_t period_end_ns;
     pfd_history history;
-    int32_t pauses;         /* that are open */
+    int32_t pauses;         /* pauses that are open */
     struct pfd_steps *kept; /* as it was when the first of them began; NULL: none is open */
 } pfd_steps;
 
@@ -42,7 +42,7 @@ void pfd_steps_resume(pfd_steps *steps);
 
 /* What the kernel tells, as in pfd_stats. */
 typedef struct pfd_system_counts {
-    pfd_thread_usage threads; /* of the pool, summed up */
+    pfd_thread_usage threads; /* usage of the pool's threads, summed up */
     int64_t processors, process_cpu_ns, throttled_ns;
 } pfd_system_counts;
 
@@ -51,12 +51,12 @@ typedef struct pfd_counters {
     pfd_steps steps;
     int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
     int32_t was_full;           /* in this period of tuning, as many were in flight as may be */
-    pfd_work_stats *work;       /* of each item, since pfd_counters_keep(); else NULL */
+    pfd_work_stats *work;       /* counts of each item, kept by pfd_counters_keep(); else NULL */
     int64_t opened_cpu_ns, opened_throttled_ns; /* what pfd_stats counts from there */
     pfd_system_counts system; /* guarded by the loader's `asking` */
 } pfd_counters;
 
-void pfd_counters_open(pfd_counters *counters); /* of a zeroed struct, without locks */
+void pfd_counters_open(pfd_counters *counters); /* for a zeroed struct; takes no locks */
 void pfd_counters_close(pfd_counters *counters);
 
 /* Counts the time in which the ring has room, but memory_budget has none. */

@@ -14,7 +14,7 @@ struct pfd_trace {
     pfd_trace_info info;
     pfd_trace_event *unended; /* when it was stopped */
     int64_t num_unended;
-    int32_t num_reads; /* that are in progress, without `lock`: it is not freed */
+    int32_t num_reads; /* reads in progress, without `lock`: they keep the trace from being freed */
     pfd_trace_buffer buffers[]; /* info.num_tracks: first those of the threads of the pool */
 };
 enum { OF_CALLER = 2, OF_SLOTS = 1 }; /* the last two buffers, from the end */
@@ -81,7 +81,7 @@ void pfd_trace_slot(pfd_trace *trace, pfd_traced_slot slot, int32_t state)
 
 static void free_one(pfd_trace *trace)
 {
-    free(trace->buffers[0].events); /* of all of them */
+    free(trace->buffers[0].events); /* the memory of all of them */
     free(trace->unended);
     free(trace);
 }
@@ -189,7 +189,7 @@ void pfd_traces_add_threads(const pfd_traces *traces, pfd_threads *threads)
 }
 
 /* Adds what thread i does now, if it has started: a range, or waiting for work.  A range that ends
- * while it is read has an event of its own. */
+ * while it is read has its own event. */
 static void add_unended(pfd_trace *trace, const pfd_threads *threads, int32_t i)
 {
     const pfd_work *work = pfd_threads_work(threads, i);
@@ -219,7 +219,7 @@ void pfd_traces_stop(pfd_traces *traces, pfd_threads *threads)
     traces->stopped = trace;
 }
 
-/* ---- For whoever reads one ------------------------------------------------------------------- */
+/* ---- Reading a trace ------------------------------------------------------------------------- */
 
 pfd_status pfd_traces_get_info(const pfd_traces *traces, pfd_trace_info *out)
 {

@@ -13,8 +13,8 @@
  *            is being read is kept, too.
  * THREADS    With the loader's `lock` held, except for pfd_trace_copy().
  */
-#ifndef PFD_LOADER_TRACE_H
-#define PFD_LOADER_TRACE_H
+#ifndef PFD_LOADER_WATCH_TRACE_H
+#define PFD_LOADER_WATCH_TRACE_H
 #include "loader/watch/work.h"
 
 typedef struct pfd_trace pfd_trace;
@@ -28,7 +28,7 @@ typedef struct pfd_traces {
 /* What a trace tells of a slot. */
 typedef struct pfd_traced_slot {
     int32_t number;
-    int64_t epoch, step, rows; /* of the batch in it */
+    int64_t epoch, step, rows; /* place and size of its batch */
 } pfd_traced_slot;
 
 /* Write into the trace that is on: that the thread in next() has waited; that it gets the batch
@@ -48,7 +48,7 @@ void pfd_traces_stop(pfd_traces *traces, pfd_threads *threads);
  * writes into; NULL: no thread is left. */
 void pfd_traces_drop(pfd_traces *traces, const pfd_threads *threads);
 
-/* Of the trace that was stopped last; PFD_END: there is none. */
+/* Describes the trace that was stopped last; PFD_END: there is none. */
 pfd_status pfd_traces_get_info(const pfd_traces *traces, pfd_trace_info *out);
 
 /* The same trace, which stays until end_read(); NULL: none, or it has no such track. */

@@ -17,13 +17,15 @@ enum {
     BASE_PAUSE = 8,     /* after the first failure of a kind of trial */
     MOST_PAUSE = 1024,
     CONTENDED_PAUSE = 32, /* before fewer threads than usual are tried */
-    CHANGE = 4,         /* that differ from those before: the load is another one */
+    CHANGE = 4,         /* periods that differ from those before: the load has changed */
     CHANGE_PAUSE = 16,  /* after such a change, before the next one counts */
 };
 
 static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
-static const double mostly_idle = 0.25; /* of the threads' time: then threads are not too few */
-static const double some_blocked = 0.15; /* of the busy time: then processors are not too few */
+static const double mostly_idle = 0.25; /* from this part of the threads' time on, threads are not
+                                           too few */
+static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
+                                            too few */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
@@ -84,14 +86,15 @@ static gain gain_of(double before, double now, double squares_before, double squ
     return (gain){now / before - 1, sqrt(variance * (1 / n_before + 1 / n_now))};
 }
 
-/* Of ranges per second, relative to those before the trial. */
+/* The gain in ranges per second, relative to those before the trial. */
 static gain gain_of_rate(const pfd_autotune *t)
 {
     double before = t->before.rate > 1e-9 ? t->before.rate : 1e-9;
     return gain_of(before, t->now.rate, t->before.rate_squares, t->now.rate_squares, t);
 }
 
-/* Of the time without waiting: so much faster does the program run, if the rest takes as long. */
+/* The gain in time without waiting: so much faster does the program run, if the rest takes as
+ * long. */
 static gain gain_of_use(const pfd_autotune *t)
 {
     double before = t->before.use > 1e-3 ? t->before.use : 1e-3;
@@ -103,7 +106,7 @@ static int32_t is_sure(gain of, double needed)
     return of.value >= needed && of.value >= certain * of.error;
 }
 
-/* It may still turn out to be enough. */
+/* Whether the gain may still turn out to be enough. */
 static int32_t is_open(gain of, double needed)
 {
     return of.value + of.error >= needed;
@@ -245,8 +248,8 @@ static int32_t judge_more_threads(pfd_autotune *t)
     return take_back(t);
 }
 
-/* Of more threads than usual, those go whose work nobody misses. Fewer than usual must be better:
- * threads that contend for a lock, such as the interpreter's, can be. */
+/* Threads beyond the usual number go if nobody misses their work. Fewer threads than usual must be
+ * better: threads that contend for a lock, such as the interpreter's, can be. */
 static int32_t judge_fewer_threads(pfd_autotune *t)
 {
     static const double missed = -0.03, better = 0.03;
@@ -427,7 +430,7 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
 /* ---- The periods ----------------------------------------------------------------------------- */
 
 #define PERIOD_NS INT64_C(100000000)
-#define PAUSE_NS INT64_C(1000000000) /* of the program, longer than what batches ahead are for */
+#define PAUSE_NS INT64_C(1000000000) /* longer than batches ahead can cover */
 
 /* A period has so many steps, or row ranges, or it goes on: fewer tell too little. */
 enum { LEAST_STEPS = 4, LEAST_CHUNKS = 64 };
@@ -542,7 +545,7 @@ int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_thr
     return 0;
 }
 
-/* ---- For whoever asks ------------------------------------------------------------------------ */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning)
 {

@@ -15,8 +15,8 @@
  * THREADS  pfd_tuning: with the loader's `consumer` and `lock` held, unless a comment says
  *          otherwise.
  */
-#ifndef PFD_LOADER_TUNING_H
-#define PFD_LOADER_TUNING_H
+#ifndef PFD_LOADER_WATCH_TUNING_H
+#define PFD_LOADER_WATCH_TUNING_H
 #include "loader/watch/counters.h"
 
 /* ---- The search ------------------------------------------------------------------------------ */
@@ -24,7 +24,7 @@
 /* What a loader did in a period in which nothing was changed. */
 typedef struct pfd_tune_period {
     int64_t end_ns;
-    double ranges_per_s;  /* of rows, made: counts parts of batches, too */
+    double ranges_per_s;  /* row ranges made: they count parts of batches, too */
     double batches_per_s; /* made */
     double wait;          /* share of the time in which the program waited for batches */
     double idle;          /* share of the threads' time without work */
@@ -42,7 +42,7 @@ typedef struct pfd_tune_bounds {
     const void *plan;
 } pfd_tune_bounds;
 
-#define PFD_MOST_FACTOR 8 /* of the usual prefetch */
+#define PFD_MOST_FACTOR 8 /* multiple of the usual prefetch */
 
 /* Mean and spread of ranges per second, and of the share of time without waiting. */
 typedef struct pfd_tune_mean {
@@ -58,7 +58,8 @@ typedef struct pfd_tune_way {
 typedef struct pfd_autotune {
     pfd_tune_bounds bounds;
     int32_t num_threads, prefetch; /* to be used */
-    int32_t factor, from_factor;   /* of the usual prefetch; before the last change */
+    int32_t factor, from_factor;   /* multiples of the usual prefetch: now, before the last
+                                      change */
     int32_t state, trial;          /* PFD_TUNING_*; PFD_TUNE_* of the trial, -1: none */
     int32_t settling;              /* periods to be left out */
     int32_t calm;                  /* periods without waiting */
@@ -94,7 +95,7 @@ typedef struct pfd_tuning {
     pfd_autotune tuner;
     int32_t is_measuring;    /* a period */
     int64_t due_ns;          /* when it may end */
-    pfd_tuning_counts begin; /* of it */
+    pfd_tuning_counts begin; /* counts at its beginning */
 } pfd_tuning;
 
 pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_error *err);
@@ -118,7 +119,7 @@ static inline int32_t pfd_tuning_is_due(const pfd_tuning *tuning, const pfd_coun
 int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
                        int32_t num_threads, int64_t used_ns);
 
-/* For whoever asks: what is tuned, and the i-th of the last decisions; PFD_END: there is none. */
+/* For reports: what is tuned, and the i-th of the last decisions; PFD_END: there is none. */
 pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning);
 pfd_status pfd_tuning_get_decision(const pfd_tuning *tuning, int64_t i, pfd_decision *out);
 #endif

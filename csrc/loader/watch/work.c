@@ -19,7 +19,7 @@ static int64_t reading_ns[2]; /* what it takes to read each of them */
 
 static void measure_clocks(void)
 {
-    enum { TIMES = 8, ROUNDS = 4 }; /* of which the quickest counts: others may be interrupted */
+    enum { TIMES = 8, ROUNDS = 4 }; /* the quickest time counts: others may be interrupted */
     for (int32_t c = 0; c < 2; c++) {
         reading_ns[c] = INT64_MAX;
         for (int32_t round = 0; round < ROUNDS; round++) {
@@ -134,7 +134,7 @@ static void end_traced(pfd_work *work)
 /* A number in [0, n), n <= 2^31: of a sequence that spreads evenly, and has no period. */
 static int64_t draw(pfd_work *work, int64_t n)
 {
-    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* of 2^64, the golden ratio */
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 divided by the golden ratio */
     return (int64_t)((++work->draws * golden >> 32) * (uint64_t)n >> 32);
 }
 

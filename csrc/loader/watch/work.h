@@ -14,8 +14,8 @@
  *
  * THREADS  One thread at a time writes a pfd_work and its buffer; any thread may read them.
  */
-#ifndef PFD_LOADER_WORK_H
-#define PFD_LOADER_WORK_H
+#ifndef PFD_LOADER_WATCH_WORK_H
+#define PFD_LOADER_WATCH_WORK_H
 #include "core/multi_thread_loop.h"
 #include "loader/plan/plan.h"
 #include "pyflowdata/pyflowdata.h"
@@ -36,9 +36,9 @@ typedef struct pfd_trace_buffer {
 /* What a thread knows of the trace. */
 typedef struct pfd_traced {
     _Atomic(pfd_trace_buffer *) buffer; /* to write into; NULL: there is no trace */
-    _Atomic(pfd_trace_buffer *) used;   /* that it writes into now, during a range */
-    _Atomic int64_t begin_ns;           /* of the range; 0: none, or not traced */
-    int64_t note_ns;                    /* of its last note */
+    _Atomic(pfd_trace_buffer *) used;   /* buffer that the thread writes into now, during a range */
+    _Atomic int64_t begin_ns;           /* when the range began; 0: none, or not traced */
+    int64_t note_ns;                    /* when the last note was made */
 } pfd_traced;
 
 void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event);
@@ -66,28 +66,29 @@ typedef struct pfd_work_now {
     _Atomic int32_t item;
 } pfd_work_now;
 
-/* Which ranges of a stage are measured. */
+/* How the ranges to measure are chosen, for one stage. */
 typedef struct pfd_measuring {
     int64_t num_unmeasured; /* ranges before the next measured one */
     int64_t num_since[2];   /* ranges since the last one measured by each PFD_CLOCK_* */
-    int64_t wall_ns;        /* of the last one measured by PFD_CLOCK_WALL; 0: none yet */
-    int32_t is_long;        /* it took so long that reading both clocks costs little */
+    int64_t wall_ns;        /* time of the last range measured by PFD_CLOCK_WALL; 0: none yet */
+    int32_t is_long;        /* 1: the range took so long that reading both clocks costs little */
 } pfd_measuring;
 
 typedef struct pfd_work {
     pfd_work_now now;
-    _Atomic int64_t bytes;     /* of record data, since open */
+    _Atomic int64_t bytes;     /* bytes of record data, since open */
     pfd_traced traced;
     _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted, for a trace */
     int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
-    int32_t num_notes;         /* of this range */
-    int64_t weight[2];         /* ranges that it stands for, by each clock; 0: it is not read */
-    int64_t note_ns[2];        /* its last note, by each clock */
+    int32_t num_notes;         /* notes of this range */
+    int64_t weight[2];         /* ranges that this range stands for, by each clock; 0: the clock is
+                                  not read */
+    int64_t note_ns[2];        /* time of the last note, by each clock */
     int64_t begin_ns;          /* by the wall clock */
     uint64_t draws;            /* made so far */
-    pfd_measuring *measuring;  /* the ranges of the current stage; in: */
-    pfd_measuring *stages;     /* of each; after them, of joining and of reading */
-    pfd_work_count *counts;    /* of each item; in the memory of `stages`, whose cache lines no
+    pfd_measuring *measuring;  /* which ranges are measured in the current stage: one of `stages` */
+    pfd_measuring *stages;     /* one for each stage; after them, for joining and for reading */
+    pfd_work_count *counts;    /* one for each item; in the memory of `stages`, whose cache lines no
                                   other thread writes */
 } pfd_work;
 
@@ -179,8 +180,8 @@ static inline void pfd_work_show(pfd_work *work, int32_t reader, const pfd_recor
 typedef struct pfd_threads {
     pfd_thread_pool *pool;
     pfd_work **works;     /* most_threads + 1: the last is that of the caller, who helps */
-    int32_t most_threads; /* that may work later */
-    int32_t num_workers;  /* that are open, besides the caller's; the loader's `lock` guards it */
+    int32_t most_threads; /* the most threads that may work later */
+    int32_t num_workers;  /* open workers besides the caller's; the loader's `lock` guards it */
 } pfd_threads;
 
 /* Works 0 to num_workers: the last one is the caller's.  With the loader's `lock` held. */

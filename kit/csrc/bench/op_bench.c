@@ -28,9 +28,9 @@ typedef struct pfd_op_chain {
     pfd_chain_op *ops; /* the reader first, each after its inputs */
     int32_t num_ops;
     int32_t whole_batch; /* some op wants all rows of a batch at once */
-    int64_t row_bytes;   /* of all outputs together; of a ragged one, of its description */
-    int64_t rows;        /* of the tensors */
-    const void *source;  /* of the reader, to be set before compute(); borrowed */
+    int64_t row_bytes;   /* all outputs together; a ragged one counts its description */
+    int64_t rows;        /* in the tensors */
+    const void *source;  /* the reader's, to be set before compute(); borrowed */
 } pfd_op_chain;
 
 static pfd_chain_op *find(const pfd_op_chain *chain, const pfd_node *node)
@@ -223,20 +223,20 @@ typedef struct pfd_bench {
     pfd_scratch *at_scratch, *scratch;
     int64_t range, window; /* records of a call, and of a pass */
     int64_t *positions;
-    pfd_record *records; /* of the current range */
+    pfd_record *records; /* the current range's */
     pfd_permutation order;
     int32_t shuffled;
     uint8_t *copy;
     int64_t copy_capacity;
-    uint64_t sum;  /* of a pass; also what makes the compiler keep the loops */
-    int64_t bytes; /* of a pass */
+    uint64_t sum;  /* over a pass; its use makes the compiler keep the loops */
+    int64_t bytes; /* in a pass */
 
     const pfd_host *host;
     int32_t counting;
     int64_t clock_ns; /* that reading the clock takes */
     int64_t last;     /* when the current part started */
     pfd_malloc_count last_mallocs;
-    pfd_bench_part parts[PFD_BENCH_PARTS]; /* of the passes since they were cleared */
+    pfd_bench_part parts[PFD_BENCH_PARTS]; /* what the passes took since they were cleared */
 } pfd_bench;
 
 /* ---- Allocations: calls of all loaded libraries are redirected to counters ------------------- */

@@ -193,7 +193,7 @@ int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a)
 typedef struct output_marks {
     int64_t rows_without, first_without; /* rows of which no byte was written */
     int64_t rows_partly, first_partly;
-    int64_t first_byte, num_bytes; /* of that row, not written */
+    int64_t first_byte, num_bytes; /* that this row lacks */
     int64_t end;                   /* no row has a written byte from here on */
     int64_t prefix;                /* bytes of all rows up to the first one not written */
     int64_t written;               /* bytes of all rows */

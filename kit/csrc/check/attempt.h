@@ -6,16 +6,16 @@
  */
 #ifndef PFD_KIT_ATTEMPT_H
 #define PFD_KIT_ATTEMPT_H
-#include "check/run_state.h"
+#include "check/calls.h"
 
 typedef struct pfd_kit_attempt {
     const pfd_node *node;
     int64_t n; /* rows */
-    /* Of rows that are given over and over: row i has the record and the inputs of row i - period,
-     * and shares their copies; 0: each row has its own. */
+    /* Rows that are given over and over: row i has the record and the inputs of row i - period, and
+     * shares their copies; 0: each row has its own. */
     int64_t period;
     int32_t second;   /* the second of two equal calls: guards in front, other fill */
-    int32_t *regions; /* of all that was copied for the call; the outputs come first */
+    int32_t *regions; /* all that was copied for the call; the outputs come first */
     int64_t num_regions, capacity;
     pfd_record *records;    /* const to the op */
     pfd_tensor *outputs;    /* one per output */
@@ -33,7 +33,7 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
 
 void pfd_kit_attempt_close(pfd_kit_call *call, pfd_kit_attempt *a);
 
-/* The same call once more, in other memory, compared with the first one. */
+/* Makes an equal call in other memory, and compares its rows with those of the first. */
 pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *first,
                                   const pfd_record *records, const pfd_tensor *const *inputs,
                                   pfd_error *err);
@@ -44,11 +44,11 @@ int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a);
 /* Where two rows of equal records first differ. */
 typedef struct pfd_kit_difference {
     uint32_t output;
-    int64_t byte; /* of the row; -1: the rows differ in size */
+    int64_t byte; /* offset in the row; -1: the rows differ in size */
     uint8_t one, two;
 } pfd_kit_difference;
 
-/* The same of all outputs. */
+/* Returns 1, and where, if the rows of an output differ. */
 int32_t pfd_kit_rows_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
                             int64_t row_b, pfd_kit_difference *out);
 

@@ -1,6 +1,6 @@
 /* Opens a reader's files and source, and checks every record that it returns. */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/scratch.h"
@@ -17,7 +17,7 @@
 static pfd_status open_files(pfd_kit_source *source, pfd_error *err)
 {
     if (!source->node->file_attrs) return PFD_OK;
-    pfd_status status = pfd_node_open_files(source->node, &source->files, err);
+    pfd_status status = pfd_node_open_files(source->node, NULL, &source->files, err);
     if (status == PFD_OK) source->list = pfd_input_files_list(source->files, &source->num_files);
     return status;
 }
@@ -49,7 +49,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
-/* Of a source that its author describes by size(), fingerprint() and record_bytes(). */
+/* Checks a source that its author describes by size(), fingerprint() and record_bytes(). */
 static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
 {
     if (!to->is_checked) {

@@ -1,7 +1,7 @@
 /* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the signal
  * end the process. */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "watch/process_watch.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* ---- A fault of the stack: it is full, or more was written to it than there is room for ------ */
-static uintptr_t stack_low, stack_high; /* of the thread that runs the kit */
+static uintptr_t stack_low, stack_high; /* the stack of the kit's thread */
 
 static uintptr_t smashed; /* the function that aborts where a stack was overwritten */
 enum { near_bytes = 1 << 20, code_bytes = 64, words_searched = 2048 };

@@ -126,9 +126,20 @@ void pfd_guard_make_read_only(int32_t region)
     (void)mprotect(table[region].pages, (size_t)table[region].page_bytes, PROT_READ);
 }
 
+/* Whether all bytes have this value: each is the one before it. */
+static int32_t is_filled(const uint8_t *data, int64_t size, uint8_t value)
+{
+    return size == 0 || (*data == value && memcmp(data, data + 1, (size_t)size - 1) == 0);
+}
+
 int64_t pfd_guard_changed(int32_t region)
 {
     const pfd_guarded *entry = &table[region];
+    int64_t before = entry->data - entry->pages;
+    int64_t after = entry->page_bytes - before - entry->bytes;
+    if (is_filled(entry->pages, before, entry->fill) &&
+        is_filled(entry->data + entry->bytes, after, entry->fill))
+        return 0;
     for (const uint8_t *at = entry->data; at-- > entry->pages;)
         if (*at != entry->fill) return at - entry->data;
     const uint8_t *end = entry->data + entry->bytes;

@@ -32,10 +32,10 @@ typedef struct pfd_guarded {
     uint8_t *data; /* in the pages, at one of their ends */
     int64_t bytes;
     int32_t kind;     /* PFD_GUARD_*; 0: not in use */
-    int32_t released; /* nothing of it may be touched any more */
-    int64_t index;    /* of the record, port or call */
+    int32_t released; /* no byte may be touched any more */
+    int64_t index;    /* number of the record, port or call */
     int32_t next;     /* in a list of its owner; -1: the last */
-    uint8_t fill;     /* what all of it was filled with */
+    uint8_t fill;     /* the byte that filled its pages */
 } pfd_guarded;
 
 /* Data begins at the first page when `at_front`, and otherwise ends at the last one, as far as

@@ -1,7 +1,7 @@
 /* What functions of the op are given: attrs that they cannot write to, and inputs, damaged where
  * the options say so. */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
@@ -157,7 +157,7 @@ typedef struct upstream {
     const pfd_record *records;
     int64_t n;
     uint64_t random_key;
-    const void *source; /* of the reader */
+    const void *source; /* the reader's */
     pfd_scratch *scratch;
 } upstream;
 

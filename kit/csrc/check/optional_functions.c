@@ -1,7 +1,7 @@
 /* Calls the optional functions of an op, group(), describe() and places(), and those of the
  * formats that it reads, probe() and resync(). */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "core/error.h"
 #include "registry/node.h"
 
@@ -69,11 +69,11 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
                        "describe() set err->line = %" PRId64 " for record %" PRId64
                        "; lines count from 1: leave it alone where the line is not known",
                        err.line, record->ordinal);
-    if (err.status != PFD_CORRUPT_DATA || err.byte != record->offset ||
-        err.ordinal != record->ordinal)
+    int32_t is_byte_kept = err.byte == record->offset || (err.byte == -1 && err.file[0]);
+    if (err.status != PFD_CORRUPT_DATA || !is_byte_kept || err.ordinal != record->ordinal)
         pfd_kit_report(call->run, "describe-line",
                        "describe() changed status, byte or ordinal of the error of record %" PRId64
-                       ": it sets err->line alone",
+                       ": it sets err->line, and err->file with err->byte = -1",
                        record->ordinal);
 }
 

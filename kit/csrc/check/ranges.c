@@ -14,29 +14,27 @@
 #include <time.h>
 
 /* ---- The lengths of ranges, and what those have in common at which a fault shows ------------- */
-#define PFD_KIT_NUM_LENGTHS 20
-#define PFD_KIT_LENGTH_WORDS 240
+#define LENGTH_WORDS 240
 
-extern const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS]; /* 1 to 17, 65, 257, 4097 */
+static const int64_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                  11, 12, 13, 14, 15, 16, 17, 65, 257, PFD_KIT_MOST_LENGTH};
+enum { NUM_LENGTHS = sizeof row_counts / sizeof *row_counts };
 
-const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   10,
-                                                      11, 12, 13, 14, 15, 16, 17, 65, 257, 4097};
-
-/* Which one this is, from 0; the last one where it is none of them. */
+/* The index of a length; the last one for a length that is not in the table. */
 static int32_t length_number(int64_t rows)
 {
-    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++)
-        if (pfd_kit_lengths[i] == rows) return i;
-    return PFD_KIT_NUM_LENGTHS - 1;
+    for (int32_t i = 0; i < NUM_LENGTHS; i++)
+        if (row_counts[i] == rows) return i;
+    return NUM_LENGTHS - 1;
 }
 
 /* The longest one that was tried without a fault, where all with one are longer; 0: none. */
 static int64_t threshold(uint32_t found, uint32_t tried)
 {
     int64_t most = 0;
-    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++) {
+    for (int32_t i = 0; i < NUM_LENGTHS; i++) {
         uint32_t bit = 1u << i;
-        if (tried & ~found & bit) most = pfd_kit_lengths[i];
+        if (tried & ~found & bit) most = row_counts[i];
         if (tried & ~found & bit && found & (bit - 1)) return 0;
     }
     return most;
@@ -53,8 +51,8 @@ static int32_t is_rest(uint32_t found, uint32_t tried, int64_t divisor, int64_t 
                        int32_t negated)
 {
     uint32_t expected = 0;
-    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++)
-        if ((pfd_kit_lengths[i] % divisor == rest) != negated) expected |= 1u << i;
+    for (int32_t i = 0; i < NUM_LENGTHS; i++)
+        if ((row_counts[i] % divisor == rest) != negated) expected |= 1u << i;
     return (expected & tried) == found;
 }
 
@@ -76,9 +74,9 @@ static int32_t rest_words(uint32_t found, uint32_t tried, char *out, size_t size
 
 /* "In ranges of 2, 6 and 10 rows (rows % 4 == 2): " for those with a bit in `found`, of those that
  * were tried; "" where it is all of them.  Returns PFD_KIT_NO_PATTERN ... */
-static int32_t length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS])
+static int32_t length_words(uint32_t found, uint32_t tried, char out[LENGTH_WORDS])
 {
-    const size_t size = PFD_KIT_LENGTH_WORDS;
+    const size_t size = LENGTH_WORDS;
     size_t used;
     int64_t most = threshold(found, tried);
     out[0] = 0;
@@ -93,9 +91,9 @@ static int32_t length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LEN
     }
     if (is_many(tried) && rest_words(found, tried, out, size)) return PFD_KIT_PATTERN_BLOCKS;
     used = (size_t)snprintf(out, size, "In ranges of");
-    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS && used < size; i++)
+    for (int32_t i = 0; i < NUM_LENGTHS && used < size; i++)
         if (found & (1u << i))
-            used += (size_t)snprintf(out + used, size - used, " %" PRId64 ",", pfd_kit_lengths[i]);
+            used += (size_t)snprintf(out + used, size - used, " %" PRId64 ",", row_counts[i]);
     if (used < size)
         snprintf(out + used - 1, size - used + 1, " rows, and not in others%s: ",
                  is_many(tried) ? " of 1 to 17, 65, 257 and 4097" : "");
@@ -105,38 +103,38 @@ static int32_t length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LEN
 /* ---- A trial --------------------------------------------------------------------------------- */
 enum { most_rows = 16, most_faults = 6 };
 
-static const int64_t MOST_REGIONS = 8000; /* of guarded memory at once */
+static const int64_t MOST_REGIONS = 8000; /* guarded at once */
 
-static const int64_t MOST_BYTES = 8 << 20; /* of inputs and outputs of a range */
+static const int64_t MOST_BYTES = 8 << 20; /* inputs and outputs of a range */
 
 static const int64_t MOST_NS = 40 * 1000 * 1000; /* that a range is expected to take */
 
 /* What was found at some lengths. */
 typedef struct range_fault {
-    char id[32], text[640]; /* of the shortest range */
+    char id[32], text[640]; /* as the shortest range shows it */
     uint32_t lengths;       /* a bit for each */
 } range_fault;
 
 typedef struct range_trial {
     pfd_kit_call *call;
-    const pfd_tensor *const *inputs; /* of the rows that are given */
-    pfd_record records[most_rows];   /* of those that can be computed alone */
+    const pfd_tensor *const *inputs; /* for the rows that are given */
+    pfd_record records[most_rows];   /* that can be computed alone */
     int64_t from[most_rows];         /* which ones these are */
     pfd_kit_attempt alone[most_rows];
     int64_t n, num_given;
-    const char *words[most_rows]; /* of made-up rows */
+    const char *words[most_rows]; /* what each made-up row is */
     pfd_kit_attempt together;     /* all of them in one range */
     int32_t has_together;
-    int64_t row_ns, row_regions; /* of the last call */
+    int64_t row_ns, row_regions; /* what the last call took for a row */
     pfd_kit_run_state *run;      /* to which faults are reported at the end */
-    pfd_kit_run_state held;      /* the same run with a result of its own */
+    pfd_kit_run_state held;      /* the same run with its own result */
     pfd_kit_result result;
     range_fault faults[most_faults];
     int32_t num_faults;
     uint32_t tried, apart; /* a bit for each length; apart: rows are others than together */
-    pfd_tensor *tensors;   /* of the current range */
+    pfd_tensor *tensors;   /* the current range's */
     const pfd_tensor **ports;
-    pfd_scratch *memory; /* of them */
+    pfd_scratch *memory; /* that holds the tensors */
     pfd_error err;
 } range_trial;
 
@@ -187,7 +185,7 @@ static void report_all(range_trial *t)
 {
     for (int32_t i = 0; i < t->num_faults; i++) {
         const range_fault *fault = &t->faults[i];
-        char words[PFD_KIT_LENGTH_WORDS];
+        char words[LENGTH_WORDS];
         int32_t differs = !strcmp(fault->id, "range-dependent");
         uint32_t compared = t->tried & ~1u;
         if (differs && !t->apart && fault->lengths == compared)
@@ -350,8 +348,8 @@ static int64_t compute_ranges(range_trial *t, int64_t most)
     t->has_together =
         compute_range(t, &t->together, longest, length_number(longest)) == PFD_OK;
     int64_t row_ns = t->row_ns, row_regions = t->row_regions;
-    for (int32_t i = 1; i < PFD_KIT_NUM_LENGTHS && pfd_kit_lengths[i] <= most; i++) {
-        int64_t n = pfd_kit_lengths[i];
+    for (int32_t i = 1; i < NUM_LENGTHS && row_counts[i] <= most; i++) {
+        int64_t n = row_counts[i];
         pfd_kit_attempt a;
         if (n == t->together.n || n * bytes > MOST_BYTES || 2 * n * row_ns > MOST_NS ||
             2 * n * row_regions > MOST_REGIONS)
@@ -454,9 +452,9 @@ static pfd_status ask(pfd_kit_call *call, const pfd_kit_source *source, const pf
         ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
     for (int64_t i = 0; status == PFD_OK && i < most_asked; i++)
         ordinals[i] = known[i % n].ordinal;
-    for (int32_t i = 0; status == PFD_OK && i < PFD_KIT_NUM_LENGTHS; i++)
-        if (pfd_kit_lengths[i] <= most_asked)
-            status = compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records,
+    for (int32_t i = 0; status == PFD_OK && i < NUM_LENGTHS; i++)
+        if (row_counts[i] <= most_asked)
+            status = compare_asked(call, source, known, n, row_counts[i], ordinals, records,
                                    err);
     free(ordinals);
     free(records);

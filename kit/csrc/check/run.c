@@ -1,16 +1,17 @@
 /* Runs the conformance kit over one op: opens its reader, goes through the records, closes. */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "check/visit_records.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "loader/plan/private_version.h"
+#include "loader/private_version.h"
 #include "pyflowdata_kit/kit.h"
 #include "registry/node.h"
 #include "watch/process_watch.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ typedef struct kit_round {
     pfd_kit_hashes hashes;
 } kit_round;
 
-/* Of arrays of the caller, in which nothing is seen yet. */
+/* The caller's arrays, in which nothing is seen yet. */
 static pfd_kit_hashes hashes_of(const pfd_kit_seen *seen, pthread_mutex_t *lock)
 {
     pfd_kit_hashes hashes = {.records = seen->records,
@@ -326,7 +327,8 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         status = run_round(run, hashes, err);
         int32_t left = rounds - i - 1;
         if (part && left / part <= last)
-            pfd_kit_usage_add(&usages[last - left / part], left % part >= part - 1 - part / 3);
+            pfd_kit_usage_add(&usages[last - left / part], pfd_guard_mapped(),
+                              left % part >= part - 1 - part / 3);
         if (i > 0) continue;
         run->result->num_reads = atomic_load(&run->num_reads);
         run->result->num_allocs = atomic_load(&run->num_allocs);

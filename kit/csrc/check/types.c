@@ -1,5 +1,5 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "check/visit_records.h"
 #include "core/convert.h"
 #include "core/error.h"
@@ -18,10 +18,7 @@
 /* ---- Rows made up: each is of one kind of numbers, such as all NaN --------------------------- */
 #define PFD_KIT_MADE_ROWS 13
 
-/* What each row is, in words: "all NaN (or -1)". */
-extern const char *const pfd_kit_made_words[PFD_KIT_MADE_ROWS];
-
-const char *const pfd_kit_made_words[PFD_KIT_MADE_ROWS] = {
+static const char *const made_words[PFD_KIT_MADE_ROWS] = {
     "small numbers",
     "all 0",
     "all NaN (integers: -1)",
@@ -231,7 +228,7 @@ static const pfd_row_type shapes[] = {
 
 enum { num_shapes = sizeof shapes / sizeof *shapes };
 
-/* Of large rows: as float64 larger than a stack. */
+/* The shapes of large rows: as float64 larger than a stack. */
 static const pfd_row_type large_shapes[] = {
     {.ndim = 1, .shape = {1050000}},     {.ndim = 1, .shape = {-1}},
     {.ndim = 2, .shape = {525000, 2}},   {.ndim = 2, .shape = {-1, 2}},
@@ -245,8 +242,8 @@ typedef struct trial {
     pfd_kit_call call;
     pfd_node node;        /* a copy with the outputs of the current types */
     pfd_row_type *inputs; /* one per input */
-    pfd_scratch *scratch; /* of the made-up tensors */
-    char words[300];      /* of the types that are offered */
+    pfd_scratch *scratch; /* that holds the made-up tensors */
+    char words[300];      /* for the types that are offered */
 } trial;
 
 /* ---- In words ------------------------------------------------------------------------------- */
@@ -344,7 +341,7 @@ static int32_t outputs_fit(const trial *t)
     return 1;
 }
 
-/* It may fail in any way: the numbers are made up. */
+/* The call may fail in any way: the numbers are made up. */
 static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
 {
     const pfd_op *op = t->node.op->op;
@@ -356,7 +353,7 @@ static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
                                    t->scratch)) != NULL;
     for (int64_t i = 0; i < rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
-    t->call.row_words = pfd_kit_made_words;
+    t->call.row_words = made_words;
     if (can) (void)pfd_kit_try_ranges(&t->call, inputs, records, rows, most);
     t->call.row_words = NULL;
     free(inputs);
@@ -405,7 +402,7 @@ pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err)
 {
     const pfd_op *op = run->node->op->op;
     trial t = {.run = run, .node = *run->node, .scratch = pfd_scratch_create()};
-    pfd_kit_run_state computing = *run; /* of the node with the current outputs */
+    pfd_kit_run_state computing = *run; /* the node with the current outputs */
     computing.node = &t.node;
     t.inputs = calloc(op->num_inputs + 1, sizeof *t.inputs);
     t.node.outputs = calloc(op->num_outputs, sizeof *t.node.outputs);

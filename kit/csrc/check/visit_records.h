@@ -5,7 +5,9 @@
  */
 #ifndef PFD_KIT_VISIT_RECORDS_H
 #define PFD_KIT_VISIT_RECORDS_H
-#include "check/run_state.h"
+#include "check/calls.h"
+
+#include <pthread.h>
 
 /* What is known of each record, by its index among those looked at; 0: not seen, 1: failed. */
 typedef struct pfd_kit_hashes {
@@ -24,12 +26,12 @@ typedef struct pfd_kit_visit {
     uint64_t seed;
     pfd_kit_hashes hashes;
     pfd_kit_scratch scratch;
-    pfd_record *records; /* of the current range */
+    pfd_record *records; /* the current range's */
     int64_t *indices;
     uint64_t *found; /* record hashes, then row hashes of the range */
     pfd_error err;
-    int64_t begin;    /* of what follows, in the visit's order; of a stream the position */
-    int64_t failures; /* of a stream, so far */
+    int64_t begin;    /* where the next range begins in the visit's order; a stream's position */
+    int64_t failures; /* of a stream so far */
 } pfd_kit_visit;
 
 int32_t pfd_kit_visit_open(pfd_kit_visit *visit); /* 0: out of memory; close() it all the same */
@@ -37,12 +39,12 @@ void pfd_kit_visit_close(pfd_kit_visit *visit);
 
 /* Through at(), or through what was gathered. */
 pfd_status pfd_kit_visit_records(pfd_kit_visit *visit);
-/* The same in steps of one range each; PFD_END at the end. */
+/* Visits the next range; PFD_END at the end. */
 pfd_status pfd_kit_visit_some(pfd_kit_visit *visit);
 
 /* Through next(); *yielded: how many records came. */
 pfd_status pfd_kit_visit_stream(pfd_kit_visit *visit, int64_t *yielded);
-/* The same in steps; *yielded is added to. */
+/* Begins, and visits the next range, whose records are added to *yielded. */
 pfd_status pfd_kit_visit_stream_begin(pfd_kit_visit *visit);
 pfd_status pfd_kit_visit_stream_some(pfd_kit_visit *visit, int64_t *yielded);
 

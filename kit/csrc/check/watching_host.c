@@ -1,12 +1,13 @@
 /* The checking host: it guards all memory that it hands out, and fails where the options say so. */
 #include "check/guard.h"
-#include "check/run_state.h"
+#include "check/calls.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -206,7 +207,7 @@ kit_fail_file(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status sta
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Of the source that is open; one run at a time. */
+/* The run whose source is open; there is one at a time. */
 static pfd_kit_run_state *framed_run;
 
 static pfd_status (*framed)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);

@@ -5,9 +5,10 @@
  * a place, or for a short while: after a seek in a file, whose position others may move before the
  * read, and after a copy or an allocation, whose result others may change before it is used.  An op
  * that holds a lock meets nobody: a few waits in vain, and there are no more. */
-#include "check/run_state.h"
 #include "watch/interposed.h"
+#include "watch/run_state.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ enum {
 static _Atomic int32_t is_on;
 static _Atomic int32_t num_joined; /* threads that visit records */
 static _Atomic int64_t num_met;    /* arrivals of threads at such places */
-static _Atomic int32_t in_vain[2]; /* of copies, of seeks */
-static _Atomic int64_t seeks[most_files]; /* of each descriptor */
+static _Atomic int32_t in_vain[2]; /* waits for copies, for seeks */
+static _Atomic int64_t seeks[most_files]; /* how often each descriptor was moved */
 static pfd_kit_run_state *watched_run;
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -167,7 +168,7 @@ static void *delayed_realloc(void *memory, size_t bytes)
     return realloc(memory, bytes);
 }
 
-/* Of all libraries: a stream of C++ seeks in libstdc++.so. */
+/* Redirected in all libraries: a stream of C++ seeks in libstdc++.so. */
 static const pfd_interposed_function positions[] = {
     PFD_REDIRECT("lseek", delayed_lseek),       PFD_REDIRECT("lseek64", delayed_lseek),
     PFD_REDIRECT("fseek", delayed_fseek),       PFD_REDIRECT("fseeko", delayed_fseeko),
@@ -175,7 +176,7 @@ static const pfd_interposed_function positions[] = {
     PFD_REDIRECT("fsetpos64", delayed_fsetpos), PFD_REDIRECT("rewind", delayed_rewind),
 };
 
-/* Of the plugin alone. */
+/* Redirected in the plugin alone. */
 static const pfd_interposed_function copies[] = {
     PFD_REDIRECT("memcpy", delayed_memcpy), PFD_REDIRECT("memmove", delayed_memmove),
     PFD_REDIRECT("memset", delayed_memset), PFD_REDIRECT("malloc", delayed_malloc),

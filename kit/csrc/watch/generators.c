@@ -3,9 +3,9 @@
  * whose state is the op's, which may be seeded with a constant.
  *
  * What gives other numbers than usual is found by what it changes in the outputs. */
-#include "check/run_state.h"
 #include "core/random.h"
 #include "watch/interposed.h"
+#include "watch/run_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static pfd_interposition redirected;
-static _Atomic int64_t counter; /* of numbers that were made up */
+static _Atomic int64_t counter; /* how many numbers were made up */
 
 /* The call of the op that the thread is in; NULL: none. */
 static const pfd_kit_call *call_of_op(void)

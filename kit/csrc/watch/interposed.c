@@ -66,7 +66,7 @@ static uintptr_t replacement_of(const pfd_interposition *self, const char *funct
 
 /* The parts of a library's dynamic section that are needed. */
 typedef struct dynamic {
-    const ElfW(Rela) * relocations[2]; /* of data, of calls */
+    const ElfW(Rela) * relocations[2]; /* for data, for calls */
     size_t bytes[2];
     const ElfW(Sym) * symbols;
     const char *names;

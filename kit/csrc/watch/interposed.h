@@ -15,7 +15,7 @@
 
 typedef struct pfd_interposed_function {
     const char *name;
-    void (*replacement)(void); /* of the type of the function, cast */
+    void (*replacement)(void); /* cast from the function's type */
 } pfd_interposed_function;
 
 #define PFD_REDIRECT(name, function) {name, (void (*)(void))(function)}
@@ -40,7 +40,7 @@ typedef struct pfd_interposition {
  * Returns is_open: 0 where this machine or a sanitizer does not allow it. */
 int32_t pfd_interposition_open(pfd_interposition *self, const pfd_interposed_function *functions,
                                size_t n, const char *library);
-/* The same where any library calls them, or, with but_own, any but this one. */
+/* Redirects the functions where any library calls them, or, with but_own, any but this one. */
 int32_t pfd_interposition_open_all(pfd_interposition *self,
                                    const pfd_interposed_function *functions, size_t n,
                                    int32_t but_own);

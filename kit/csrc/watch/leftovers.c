@@ -1,6 +1,4 @@
 /* What outlives a call or a run: global memory of the plugin, memory, descriptors, threads. */
-#include "check/guard.h"
-#include "check/run_state.h"
 #include "watch/process_watch.h"
 #include "watch/symbols.h"
 
@@ -166,9 +164,9 @@ static int64_t least(int64_t one, int64_t two)
     return one < two ? one : two;
 }
 
-void pfd_kit_usage_add(pfd_kit_usage *usage, int32_t is_first)
+void pfd_kit_usage_add(pfd_kit_usage *usage, int64_t own_bytes, int32_t is_first)
 {
-    pfd_kit_usage now = {heap_in_use(), address_space() - pfd_guard_mapped(), open_descriptors()};
+    pfd_kit_usage now = {heap_in_use(), address_space() - own_bytes, open_descriptors()};
     if (is_first) {
         *usage = now;
         return;

@@ -103,14 +103,18 @@ static void arithmetic_check(pfd_kit_call *call)
 
 /* ---- Handlers of signals, the signals that a thread blocks, and timers that send them -------- */
 
-/* Those that programs use; all others are looked at only in a full watch. */
+/* The signals that programs use; a full watch looks at all others too. */
 static const int usual[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
                             SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
 
 /* The kit and the host have handlers of these. */
 static const int own[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPROF, SIGBUS, SIGKILL, SIGSTOP};
 
-enum { num_usual = sizeof usual / sizeof *usual, num_own = sizeof own / sizeof *own };
+enum {
+    num_usual = sizeof usual / sizeof *usual,
+    num_own = sizeof own / sizeof *own,
+    num_signals = 64, /* a bit each at the beginning of a sigset_t */
+};
 static int watched[64];
 static struct sigaction handlers_before[64];
 static int num_watched;
@@ -182,7 +186,8 @@ static void mask_check(const pfd_kit_call *call)
     sigset_t now;
     char name[64];
     if (pthread_sigmask(SIG_SETMASK, NULL, &now)) return;
-    for (int number = 1; number < 64; number++) {
+    if (memcmp(&now, &call->mask, num_signals / 8) == 0) return;
+    for (int number = 1; number < num_signals; number++) {
         int is_blocked = sigismember(&now, number) == 1;
         if (is_blocked == (sigismember(&call->mask, number) == 1)) continue;
         (void)pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
@@ -238,7 +243,7 @@ static int32_t is_as_before(void)
     return !environ || !environ[num_variables];
 }
 
-/* Of "NAME=VALUE", for free(); *value points into it. */
+/* Copies the name in "NAME=VALUE", for free(); *value points into the text. */
 static char *split(const char *variable, char **value)
 {
     char *name = strdup(variable);
@@ -286,7 +291,7 @@ static void environment_check(const pfd_kit_call *call)
 }
 
 /* ---- The generators that the whole process shares: rand() and drand48() ---------------------- */
-static char state[128], as_left[128]; /* of rand() during a run: a number drawn changes it */
+static char state[128], as_left[128]; /* the state of rand() in a run: a number drawn changes it */
 static char *of_program;
 static unsigned short seed_left[3];
 
@@ -326,7 +331,7 @@ static void random_check(const pfd_kit_call *call)
 
 /* ---- Working directory, locale, umask, limits, processors ------------------------------------ */
 
-/* glibc has a type of its own for these numbers. */
+/* glibc has its own type for these numbers. */
 #ifdef __GLIBC__
 typedef __rlimit_resource_t resource_number;
 #else
@@ -352,7 +357,7 @@ static struct settings {
     cpu_set_t processors; /* that the thread may run on */
 } before = {.directory = -1};
 
-/* It can only be asked by setting it: threads of the host, which call frame(), take turns. */
+/* Only a call that sets the umask tells it: threads of the host, which call frame(), take turns. */
 static mode_t mask_now(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -10,7 +10,7 @@
  */
 #ifndef PFD_KIT_PROCESS_WATCH_H
 #define PFD_KIT_PROCESS_WATCH_H
-#include "check/run_state.h"
+#include "watch/run_state.h"
 
 /* watch_descriptors.c, _FULL: descriptors of others that are closed, and bytes written to 1 and 2,
  * which are kept from there; what others wrote is handed on. */

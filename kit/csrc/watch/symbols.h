@@ -11,6 +11,6 @@
 /* " 'NAME'" of the variable (`is_function`: the function) at an address of the file. */
 void pfd_symbol_in_file(const char *path, uint64_t address, int32_t is_function, char *out,
                         size_t size);
-/* The same at an address of this process. */
+/* The same for an address of this process. */
 void pfd_symbol_at(const void *address, int32_t is_function, char *out, size_t size);
 #endif

@@ -77,7 +77,7 @@ static void output_end(void)
     }
 }
 
-/* The first line of it, without what a message cannot hold. */
+/* The first line of the output, without what a message cannot hold. */
 static void first_line(const struct stream *one, char *out, size_t size)
 {
     ssize_t n = pread(fileno(one->file), out, size - 1, 0);
@@ -121,7 +121,7 @@ static void output_check(const pfd_kit_call *call)
 /* ---- Descriptors that an op closes ----------------------------------------------------------- */
 enum { most_kept = 64, first_copy = 400 };
 
-/* Those that were open before the run, and copies of them to put back. */
+/* The descriptors that were open before the run, and copies to put back. */
 static struct kept {
     int number, copy;
     struct stat about;

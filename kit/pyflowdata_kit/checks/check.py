@@ -120,12 +120,12 @@ def _always(spec: Spec) -> str | None:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs in a process of its own, so that a crash costs this group alone.
+    """Runs in a separate process, so that a crash costs this group alone.
 
     Attributes:
         name: As docs/reference/check-findings.md lists it.
         run: The checks; returns what was looked at, in words.
-        title: Of groups that are left out for one reason, in words.
+        title: What groups that are left out for one reason are called together.
         left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
         is_quick: It also runs with --quick.
         quick_every: With --quick, one case of so many; 1: all of them.

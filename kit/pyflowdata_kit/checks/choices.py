@@ -13,7 +13,7 @@ from .check import Check
 from .leaks import confirmed_leak, tell_found
 
 _MOST_RECORDS = 32
-_MOST_VALUES = 12  # of one attr
+_MOST_VALUES = 12  # for one attr
 
 
 def choices(check: Check) -> str:

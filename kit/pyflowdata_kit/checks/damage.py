@@ -19,6 +19,7 @@ from pyflowdata.errors import Error, InternalError
 
 _LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
+_RESIZED = "resized"
 
 
 class _DamageTrial:
@@ -34,7 +35,7 @@ class _DamageTrial:
             base: Its run over the file as it is.
             kind: What is done to the file: a key of damaged_copies.KINDS.
             victim: The file.
-            size: Of it, in bytes.
+            size: The bytes of the file.
         """
         self._check, self._kit, self._base = check, kit, base
         self._kind, self._victim, self._size = kind, victim, size
@@ -57,7 +58,9 @@ class _DamageTrial:
         is_harmless = run.status == "PFD_OK" and run.equals(self._base)
         if not is_harmless and len(damaged) == len(data):
             self._last_read = max(self._last_read, _last_difference(data, damaged))
-        if is_harmless:
+        if self._kind == _RESIZED and run.status == "PFD_OK":
+            self._harmless += 1  # where records may have any size, the file is whole
+        elif is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
         elif run.status == "PFD_OK" and len(damaged) < len(data) and run.is_subsequence_of(
@@ -102,7 +105,7 @@ class _DamageTrial:
                 "record can tell; a count of records in the file's header would",
                 case=self._shorter[0],
             )
-        if self._victim.is_last and not check.is_partial:
+        if self._victim.is_last and not check.is_partial and self._kind != _RESIZED:
             self._conclude_tail()
 
     def _conclude_unnoticed(self) -> None:

@@ -50,7 +50,7 @@ def failing_records(check: Check) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    """The same for each record that fails in the same place of the op."""
+    """A text that is the same for all records that fail in one place of the op."""
     return re.sub(r"\d+", "", text)
 
 

@@ -6,11 +6,10 @@ import resource
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from ..file_layout import Layout, Span
+from ..file_layout import ByteOrder, Layout, Span, differ_alike, length_fields
 from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
 from .sample_files import SampleCopy, companion_files, layout_of, overwrite, why_not_grown
@@ -19,10 +18,8 @@ from pyflowdata.errors import Error
 
 # ---- Sparse copies, by what the format of a file seems to be ------------------------------------
 
-_Order = Literal["little", "big"]
-_KINDS: tuple[tuple[int, _Order], ...] = ((8, "little"), (8, "big"), (4, "little"), (4, "big"))
-_NEAR = 24  # bytes around a record's beginning in which its length is looked for
-_MOST_ADDED = 64  # what a length or offset may have besides: a header, a checksum
+_KINDS: tuple[tuple[int, ByteOrder], ...] = ((8, "little"), (8, "big"), (4, "little"), (4, "big"))
+_MOST_ADDED = 64  # what an offset may have besides: a header
 _LEAST_STRIDE = 16  # bytes of records of one size: of smaller ones 2 GB have too many
 _MOST_BYTES = 1 << 20  # of files in which numbers are looked for
 _MOST_WAYS = 16  # that are worth a try
@@ -37,7 +34,7 @@ class _Field:
     file: str
     place: int
     width: int
-    order: _Order
+    order: ByteOrder
     number: int
     is_length: bool
 
@@ -50,7 +47,7 @@ class _Growth:
     """How a file can grow.
 
     Attributes:
-        name: Of the file.
+        name: The name of the file.
         layout: Its records.
         fields: The numbers that change.
         step: The zeros come in multiples of so many bytes.
@@ -106,8 +103,8 @@ def growths(contents: Mapping[str, bytes], name: str, layout: Layout) -> Iterato
     """The ways in which a file might grow, none where nothing is known of its format.
 
     Args:
-        contents: Of this file and its companions, by name.
-        name: Of the file, whose last record is the last one of the sample.
+        contents: The bytes of the file and its companions, by name.
+        name: The file, whose last record is the last one of the sample.
         layout: All of its records.
     """
     records = layout.records
@@ -138,17 +135,11 @@ def _lengths(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[
     """A field of each record, at the same distance from it."""
     if len({record.size for record in records}) < 2:
         return
-    for width, order in _KINDS:
-        for distance in range(_NEAR, -_NEAR, -1):
-            places = [record.offset - distance for record in records]
-            if min(places) < 0 or max(places) + width > len(data):
-                continue
-            values = [int.from_bytes(data[p : p + width], order) for p in places]
-            if _differ_alike(values, [record.size for record in records]):
-                yield tuple(
-                    _Field(name, place, width, order, number, True)
-                    for number, place in enumerate(places)
-                )
+    for field in length_fields(data, records, _KINDS):
+        yield tuple(
+            _Field(name, record.offset - field.before, field.width, field.order, number, True)
+            for number, record in enumerate(records)
+        )
 
 
 def _tables(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[_Field, ...]]:
@@ -166,16 +157,11 @@ def _tables(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[_
             fit = fit[added[fit + entry] - added[fit] == offsets[1] - offsets[0]]
             for place in fit.tolist():
                 places = range(place, place + entry * len(records), entry)
-                if _differ_alike([int(numbers[p, 0]) for p in places], offsets):
+                if differ_alike([int(numbers[p, 0]) for p in places], offsets):
                     yield tuple(
                         _Field(name, one, width, order, number, False)
                         for number, one in enumerate(places)
                     )
-
-
-def _differ_alike(values: Sequence[int], expected: Sequence[int]) -> bool:
-    added = {value - one for value, one in zip(values, expected)}
-    return len(added) == 1 and abs(next(iter(added))) <= _MOST_ADDED
 
 
 # ---- The check ----------------------------------------------------------------------------------
@@ -207,7 +193,7 @@ def large(check: Check) -> str:
 
 
 def _limit_memory() -> None:
-    """Of this process, which is a fork for these checks alone."""
+    """Limits this process, which is a fork for these checks alone."""
     used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = used + _MEMORY
@@ -249,7 +235,7 @@ class _Trial:
             if not self._check.case(f"{self._name} grown to {limit}"):
                 continue
             if self._read(below) is not None:
-                break  # the reader has a limit of its own
+                break  # the reader has its own limit
             fault = self._read(above, f"{self._name} grown to {limit}")
             if fault == "":
                 break

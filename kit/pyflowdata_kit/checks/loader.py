@@ -23,7 +23,7 @@ Rows = list[tuple[tuple[int, int], bytes]]  # (file, ordinal) and outputs, in or
 
 _SEED = 3
 _MOST_RESUMES = 16
-_MOST_BATCHES = 300  # of an epoch of a source that does not end by itself
+_MOST_BATCHES = 300  # in an epoch of a source that does not end by itself
 _MOST_RECORDS = 100_000  # more would take minutes
 
 
@@ -52,7 +52,7 @@ class _LoaderChecks:
         self._check, self._tell, self._records = check, check.tell, check.job.records
         spec = check.given.with_reader(**dict.fromkeys(_SET_HERE))
         self._spec: Spec = spec.with_reader(with_id=True)
-        self._unit = 1  # of batch sizes: an epoch has not too many batches
+        self._unit = 1  # that batch sizes are multiples of: an epoch has not too many batches
         self._most: int | None = None  # records of an epoch that are compared; None: all
 
     def _open(self, threads: int = 1, **attrs: Any) -> DataLoader[tuple[Any, ...]]:

@@ -80,7 +80,7 @@ _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 1000  # which take a tenth of a second
 _FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
 _LIMITS = {15: "32,768", 16: "65,536"}
-# Of a limit of the machine, as descriptors and memory, or of the reader's own.
+# A limit of the machine, as descriptors and memory, or the reader's own.
 _LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
 
 
@@ -136,7 +136,7 @@ def _repeat(check: Check, kit: Kit, base: Run, way: _Repetition, copy: Path) -> 
         overwrite(copy, way.repeated(below))
         fault = _fault(kit, base, way, below, "")
         if fault is not None and fault.status != "PFD_OK":
-            break  # the reader has a limit of its own
+            break  # the reader has its own limit
         if fault is None:
             above = below + 2 + base.num_records // way.num_records
             overwrite(copy, way.repeated(above))
@@ -166,7 +166,7 @@ def _fault(kit: Kit, base: Run, way: _Repetition, times: int, doing: str) -> _Fa
 
 
 def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
-    """The same files under many names."""
+    """The files of the sample under many names."""
     folders = {path.resolve().parent for path in paths}
     choices = [1 + (1 << bits) // base.num_records for bits in sorted(_LIMITS, reverse=True)]
     choices.append(1 + _FILES // len(paths))

@@ -203,7 +203,7 @@ def _equal_draws(check: Check, draws: Draws) -> None:
             "random-draw-twice",
             f"compute() draws {_called(draw)} twice for record {draw['first']} (seed 1), for "
             f"output '{one}' and for output '{two}': the two are made of one number, and depend "
-            "on each other; give each decision a draw of its own, and draw once for a decision "
+            "on each other; give each decision its own draw, and draw once for a decision "
             "that outputs share",
             likely=list(_REPEATED),
         )

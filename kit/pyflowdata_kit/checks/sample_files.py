@@ -39,11 +39,11 @@ def copy_files(paths: list[Path], folder: Path) -> None:
 
 
 class SampleCopy:
-    """The sample's files in a folder of their own.
+    """The sample's files in a separate folder.
 
     Attributes:
-        paths: Of the files of the sample, in the reader's order.
-        folder: Of the copies, which have the same names.
+        paths: The files of the sample, in the reader's order.
+        folder: Where the copies are, which have the same names.
         kit: Over the copies.
     """
 
@@ -55,8 +55,8 @@ class SampleCopy:
         self.kit = check.make_kit(check.job.spec.in_folder(str(self.folder)))
 
     def names(self) -> set[str]:
-        """Of the copies that the kit reads: a path of an attr of its own leads to the sample
-        still."""
+        """The names of the copies that the kit reads; a path in another attr still leads to the
+        sample."""
         found = [Path(path) for path in self.kit.files()]
         return {path.name for path in found if path.parent.resolve() == self.folder.resolve()}
 
@@ -83,7 +83,7 @@ class Victim:
     """A file of the sample.
 
     Attributes:
-        path: Of the file.
+        path: The file.
         layout: Where its records are.
         is_companion: No record is in it: an index or the like.
         is_last: The last one of its kind; else the first.
@@ -96,7 +96,7 @@ class Victim:
 
 
 def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
-    """Of each kind of files the last one, and then the first, of those with records or companions
+    """For each kind of files the last one, and then the first, of those with records or companions
     with bytes; of a sample without records, those with bytes.
 
     Args:

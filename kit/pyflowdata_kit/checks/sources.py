@@ -121,7 +121,7 @@ def _options(check: Check) -> dict[str, Any]:
 
 
 def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
-    """What the node gives in a process of its own; None where it cannot be run."""
+    """What the node gives in a separate process; None where it cannot be run."""
 
     def run() -> Run:
         kit = check.make_kit(spec)
@@ -148,7 +148,7 @@ def _of_other_files(check: Check, own: Run) -> list[Variant]:
 
 
 def _of_other_attrs(check: Check, own: Run) -> list[Variant]:
-    """Those that give other rows."""
+    """The variants that give other rows."""
     found: list[Variant] = []
     others = with_other_attrs(check.job.spec, check.kit.own_attrs())
     for tried, (what, spec) in enumerate(others):
@@ -223,7 +223,7 @@ def _compare(check: Check, own: Run, what: str, spec: Spec, likely: tuple[str, .
             return check.tell(
                 "sources-mixed",
                 f"record {record}{pair.output_of(which, record)} of {whose} is another one than in "
-                f"a process of its own, when two sources are read {way} on one thread, "
+                f"a separate process, when two sources are read {way} on one thread, "
                 f"{_options(check)['range']} at a time: the sample and one {what}; at() and "
                 "compute() must give what belongs to their own source and attrs",
                 likely=list(likely),

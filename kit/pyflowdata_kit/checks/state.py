@@ -119,7 +119,7 @@ def _other_variables(check: Check, base: Run, records: int) -> None:
 
 
 def _moved_files(check: Check, records: int) -> None:
-    """The same files in a folder of another path, whose last part is as before."""
+    """Looks whether rows depend on the folder: another one of the same name has the files."""
     paths = [Path(path).absolute() for path in check.kit.files()]
     folders = {path.parent for path in paths}
     if not check.is_reader or has_folders(check.job.spec) or len(folders) != 1:

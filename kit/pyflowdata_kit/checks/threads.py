@@ -6,7 +6,7 @@ from ..causes import SHARED_STATE
 from ..kit import FORWARD, Run
 from .check import Check
 
-_ROUNDS = (2, 1, 2, 3)  # of each case; the threads of the first one wait for each other
+_ROUNDS = (2, 1, 2, 3)  # in each case; the threads of the first one wait for each other
 
 
 def threads(check: Check) -> str:

@@ -16,7 +16,7 @@ from pyflowdata.nodes import Blob, Node, Op
 from pyflowdata.nodes.attr_values import parse_attr
 from pyflowdata.nodes.registry import HOST_OUTPUTS, find_op
 from pyflowdata.plugins.packages import load_named
-from ..command_words import input_of
+from ..options import input_of
 from pyflowdata.cli.usage import UsageError, pairs
 
 _BUILT_IN = "builtin"
@@ -113,7 +113,7 @@ def _outputs(node: Node) -> list[Blob]:
 
 
 def _input_blobs(given: Sequence[str]) -> list[Blob]:
-    """Those of equal ops and attrs are outputs of one node."""
+    """The outputs that are named; readers with equal attrs are one node."""
     made: list[tuple[Spec, Node]] = []
     blobs = []
     for one in given:

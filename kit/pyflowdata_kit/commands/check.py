@@ -17,11 +17,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .. import workers
+from .. import asking
 from ..causes import CAUSES, causes_of, is_finding
 from ..recompiled.compiling import (
     NATIVE_GROUPS,
@@ -32,10 +32,10 @@ from ..recompiled.compiling import (
     is_source,
 )
 from ..recompiled.fuzzing import FUZZERS
-from ..command_words import TIMEOUT, command_words, input_of
+from ..options import TIMEOUT, Native, Options, UnknownCaseError, command_words, input_of
 from ..report import Finding, Report
 from ..spec import Spec
-from ..testing import Native, UnknownCaseError, run_checks
+from ..testing import run_checks
 from pyflowdata.cli.usage import UsageError, pairs, say
 from pyflowdata.errors import Error
 from pyflowdata.plugins.packages import library_path
@@ -198,7 +198,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a further sample, and how many records it has")  # fmt: skip
     add = parser.add_argument_group("which checks, and when").add_argument
     add("--quick", action="store_true",
-        help="only what takes least and finds most, in less than a second")  # fmt: skip
+        help="only what takes least and finds most, in a second or two")  # fmt: skip
     add("--watch", action="store_true",
         help="check again whenever a source, the plugin or the sample is saved: the quick checks "
         "first and all when those pass (with --quick only those); Ctrl-C ends it")  # fmt: skip
@@ -310,14 +310,32 @@ def _refuse_wrong(args: argparse.Namespace, sources: Sequence[str]) -> None:
         raise UsageError("--watch prints for people: leave out --json")
 
 
+def _options(
+    args: argparse.Namespace, quick: bool, others: Mapping[str, Sequence[str]]
+) -> Options:
+    """Args: the arguments; whether to run the quick checks alone; the sources of each further
+    library, none of one that is not compiled."""
+    is_whole = args.only is None and not quick
+    native = Native(
+        [*filter(is_source, args.library), *args.source], shlex.split(args.cflags),
+        [name for name in SANITIZERS if getattr(args, name) and is_whole],
+        0 if quick else args.fuzz, args.fuzzer,
+        {library: files for library, files in others.items() if files},
+    )  # fmt: skip
+    return Options(
+        args.records, args.checksums, _counts(args.also), args.ignore, args.timeout, native,
+        args.only, quick, args.corpus,
+    )  # fmt: skip
+
+
 def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = True) -> Report:
     """Args: the arguments; where the plugin is built; whether to run the quick checks alone; False:
     it is built already."""
     libraries, sources = _split(args)
     _refuse_wrong(args, sources)
-    here = quick and workers.can_ask_here()
+    here = quick and asking.can_ask_here()
     if not here:
-        workers.prepare()
+        asking.prepare()
     flags = shlex.split(args.cflags)
     others = _further(args, flags, folder, build)
     if not libraries and sources:
@@ -325,20 +343,13 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
         if build:
             build_plugin(sources, flags, library)
         libraries = [str(library)]
-    spec = _spec(args)
-    compiled = {library: files for library, files in others.items() if files}
-    is_whole = args.only is None and not quick
-    wanted = [name for name in SANITIZERS if getattr(args, name) and is_whole]
-    fuzz = 0 if quick else args.fuzz
-    native = Native(sources, flags, wanted, fuzz, args.fuzzer, compiled)
+    spec, options = _spec(args), _options(args, quick, others)
+    command = command_words(spec, args.library, options, args.plugin) or []
     with _progress() as progress:
         try:
             return run_checks(
-                spec, [*others, *libraries], records=args.records, checksums=args.checksums,
-                also=_counts(args.also), ignore=args.ignore, timeout=args.timeout,
-                native=native if sources else None, only=args.only, quick=quick,
-                command=_command(args, spec) or [], here=here, progress=progress,
-                corpus=args.corpus,
+                spec, [*others, *libraries], command=command, here=here, progress=progress,
+                **vars(options),
             )  # fmt: skip
         except UnknownCaseError as failure:
             raise UsageError(f"--only {args.only}: {failure}") from None
@@ -360,16 +371,6 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
     finally:
         sys.stderr.write("\r\033[K")
         sys.stderr.flush()
-
-
-def _command(args: argparse.Namespace, spec: Spec) -> list[str] | None:
-    """The words of this command, but for what is left out where one case is repeated."""
-    return command_words(
-        spec, args.library, plugins=args.plugin, sources=args.source,
-        flags=shlex.split(args.cflags), fuzzer=args.fuzzer, records=args.records,
-        checksums=args.checksums, also=_counts(args.also), ignore=args.ignore,
-        timeout=args.timeout, corpus=args.corpus,
-    )  # fmt: skip
 
 
 def _watched(args: argparse.Namespace) -> list[Path]:

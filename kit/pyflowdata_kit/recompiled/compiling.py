@@ -54,7 +54,7 @@ class Compiler:
 
     @staticmethod
     def usual() -> Compiler:
-        """Those of $CC and $CXX, or cc and c++."""
+        """The compilers of $CC and $CXX, or cc and c++."""
         return Compiler(os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++")
 
     def library(self, sources: Sequence[str], flags: Sequence[str], library: Path) -> None:
@@ -87,7 +87,7 @@ class Compiler:
 
         Args:
             name: "samples", "clang_fuzz" or "own_fuzz".
-            flags: Of the sanitizers.
+            flags: For the sanitizers.
             is_cpp: The plugin has C++, whose library has to be there from the start.
 
         Raises: As library().
@@ -127,7 +127,7 @@ def _accepts(compiler: tuple[str, ...], flags: tuple[str, ...]) -> bool:
 
 @functools.cache
 def _programs_folder(process: int) -> Path:
-    """Of this process; removed when it ends."""
+    """The folder of this process, which is removed when the process ends."""
     folder = tempfile.mkdtemp(prefix="pyflowdata-drivers-")
     atexit.register(_remove, folder, process)
     return Path(folder)

@@ -13,7 +13,7 @@ from random import SystemRandom
 from ..causes import CAUSES
 from ..corpus import Corpus, case_of
 from ..file_layout import file_of_each_kind, files_like
-from ..only import UnknownCaseError
+from ..options import UnknownCaseError
 from ..report import Finding
 from .compiling import BuildError, Compiler, MissingToolError
 from .rebuilt import Graph, Program, build
@@ -144,7 +144,7 @@ class Fuzzer:
 
     @property
     def title(self) -> str:
-        """Which fuzzer it is, in words."""
+        """The name of the fuzzer, in words."""
         return "the kit's own fuzzer" if self._is_own else "libFuzzer"
 
     def _build_clang(self) -> Program:
@@ -303,5 +303,5 @@ class Fuzzer:
 
 
 def _until(fails: Callable[[bytes], bool], end: float) -> Callable[[bytes], bool]:
-    """The same until a time, and no after it."""
+    """The function with the answer no after a time."""
     return lambda data: time.monotonic() < end and fails(data)

@@ -144,7 +144,7 @@ def build(
 
     Args:
         folder: To put the libraries and the job in; it is made.
-        name: Of the program in drivers/, see Compiler.driver().
+        name: The program in drivers/, see Compiler.driver().
         sanitize: Flags for all.
         plugin_only, driver_only: Flags for the one, and for the other.
 

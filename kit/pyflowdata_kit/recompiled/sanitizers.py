@@ -6,9 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
+from ..corpus import Corpus, case_of
+from ..damaged_copies import KINDS
+from ..file_layout import file_of_each_kind
 from ..report import Finding
 from .compiling import SANITIZERS, Compiler
 from .rebuilt import Graph, build
@@ -24,7 +28,7 @@ _FRAME = re.compile(r"^\s*#(\d+) (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
 _SYMBOLIZER = shutil.which("llvm-symbolizer")
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allow_user_segv_handler=1:"
-    "max_allocation_size_mb=2048",
+    "max_allocation_size_mb=2048:quarantine_size_mb=16",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     # The sanitizer takes what lies in front of thread-local memory for a header, as glibc 2.19 had.
     "TSAN_OPTIONS": "halt_on_error=1:intercept_tls_get_addr=0",
@@ -62,7 +66,7 @@ def summary(output: str, folders: Sequence[str]) -> str:
 
     Args:
         output: Its stderr.
-        folders: Of the sources.
+        folders: Where the sources lie.
     """
     line = re.search(r"^(?:==\d+==)?.*(?:runtime error: .*|ERROR: \w+Sanitizer.*)$", output, re.M)
     line = line or re.search(r"^WARNING: ThreadSanitizer.*$", output, re.M)
@@ -87,8 +91,7 @@ def leaks_alone(output: str) -> bool:
 
 
 def _leak_summary(output: str, folders: Sequence[str]) -> str:
-    """Of the first leak of memory that the sources got themselves, or by what they call; "" if
-    none."""
+    """The first leak of memory that the sources got themselves, or by what they call; or ""."""
     for leak in re.split(r"^(?=(?:Direct|Indirect) leak of )", output, flags=re.M)[1:]:
         if place := _place_in(leak, folders):
             size = re.match(r"\w+ leak of (\d+ byte\(s\) in \d+) object", leak)
@@ -109,6 +112,53 @@ def _place_in(output: str, folders: Sequence[str]) -> str:
         if any(os.path.abspath(path).startswith(f"{folder}{os.sep}") for folder in folders):
             found.append(f"{name.partition('(')[0]}() at {os.path.basename(path)}:{line}")
     return f"in {', from '.join(found)}" if found else ""
+
+
+# ---- Samples: folders with the files, and with damaged copies of one ----------------------------
+
+_DAMAGED = 16  # of each kind of damage, over all kinds of files
+_KEPT = 64  # inputs of a corpus
+_WHOLE = "the sample"
+
+
+def _damaged(files: Sequence[Path], corpus: Corpus) -> Iterator[tuple[str, Path, bytes]]:
+    """The case, the file that has other bytes, and these."""
+    victims = file_of_each_kind(files)
+    for victim in victims:
+        data = victim.read_bytes()
+        for kind in KINDS.values():
+            for damaged, doing in islice(kind(data, victim.name), _DAMAGED // len(victims)):
+                yield doing, victim, damaged
+    for file, path in corpus.inputs(files, _KEPT):
+        yield case_of(file, path), file, path.read_bytes()
+
+
+def write_samples(
+    files: Sequence[Path], corpus: Corpus, folder: Path, only: str | None
+) -> dict[str, Path]:
+    """Folders with files of these names, by their cases.
+
+    Args:
+        files: The sample.
+        corpus: What a fuzzer kept.
+        folder: In which they are made.
+        only: The only case that is wanted; None: all.
+    """
+    made: dict[str, Path] = {}
+
+    def add(case: str) -> Path:
+        made[case] = folder / f"{len(made):04}"
+        made[case].mkdir(parents=True)
+        for file in files:
+            shutil.copyfile(file, made[case] / file.name)
+        return made[case]
+
+    if only in (None, _WHOLE):
+        add(_WHOLE)
+    for case, victim, data in _damaged(files, corpus):
+        if only in (None, case) and case not in made:
+            (add(case) / victim.name).write_bytes(data)
+    return made
 
 
 # ---- The runs -----------------------------------------------------------------------------------
@@ -204,7 +254,7 @@ def _leak_advice(found: str) -> str:
 
 
 def likely_causes(found: str) -> tuple[str, ...]:
-    """Of what a sanitizer has found, the most likely one first; none where it is not known."""
+    """The causes of what a sanitizer has found, the most likely one first; none if unknown."""
     if _CALLS.search(found):
         return ("a return after a failure passes over free()",)
     return next((why for kind, why in _LIKELY.items() if re.search(kind, found)), ())

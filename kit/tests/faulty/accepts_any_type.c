@@ -35,10 +35,8 @@ static const pfd_op op = {
     PFD_OP_SIZES,
     .name = "PairSum",
     .doc = "Adds up.",
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

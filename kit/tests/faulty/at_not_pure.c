@@ -11,8 +11,7 @@ static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pf
     box *self = source;
     for (int64_t i = 0; i < n; i++) {
         int64_t next = i == 0 ? ordinals[0] : (self->position + 1) % self->size;
-        pfd_status status = box_find(self, next, scratch, &out[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_find(self, next, scratch, &out[i], err));
         out[i].ordinal = ordinals[i];
         self->position = next;
     }

@@ -9,8 +9,7 @@
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     if (args->num_rows > 1) return box_compute(args, err);
-    pfd_status status = box_verify(args, 0, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_verify(args, 0, err));
     int64_t n = args->records[0].size - 4, size = args->records[0].size;
     memset(args->outputs[0]->data, 0, BOX_WIDTH);
     memcpy(args->outputs[0]->data, args->records[0].data,

@@ -69,8 +69,7 @@ BOX_UNUSED static pfd_status box_read_header(const pfd_open_args *args, const pf
                                              uint32_t *count, pfd_error *err)
 {
     const uint8_t *header;
-    pfd_status status = args->host->read(file, 0, BOX_HEADER, args->scratch, &header, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(file, 0, BOX_HEADER, args->scratch, &header, err));
     *count = box_u32(header + 4);
     if (memcmp(header, "BOX1", 4) != 0 || (*count ^ 0x5A5A5A5Au) != box_u32(header + 8))
         return args->host->fail_file(err, file, 0, PFD_CORRUPT_DATA, "this is no box file");
@@ -159,8 +158,7 @@ BOX_UNUSED static pfd_status box_next(void *source, int64_t max, pfd_scratch *sc
     box *self = source;
     *n = 0;
     while (*n < max && self->position < self->size) {
-        pfd_status status = box_find(self, self->position, scratch, &out[*n], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_find(self, self->position, scratch, &out[*n], err));
         self->position++;
         ++*n;
     }
@@ -204,8 +202,7 @@ BOX_UNUSED static void box_write(const pfd_compute_args *args, int64_t row)
 BOX_UNUSED static pfd_status box_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
     }
     return PFD_OK;

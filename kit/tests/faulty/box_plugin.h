@@ -8,6 +8,12 @@
 #ifndef BOX_AT
 #define BOX_AT box_at
 #endif
+#ifndef BOX_DESCRIBE
+#define BOX_DESCRIBE NULL
+#endif
+#ifndef BOX_PLACES
+#define BOX_PLACES NULL
+#endif
 #ifndef BOX_NEXT
 #define BOX_NEXT box_next
 #endif
@@ -16,6 +22,18 @@
 #endif
 #ifndef BOX_INDEX
 #define BOX_INDEX box_index_file
+#endif
+#ifdef BOX_ROW /* called for each row after it is written: void (args, row) */
+static pfd_status box_compute_rows(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        PFD_TRY(box_verify(args, row, err));
+        box_write(args, row);
+        BOX_ROW(args, row);
+    }
+    return PFD_OK;
+}
+#define BOX_COMPUTE box_compute_rows
 #endif
 #ifndef BOX_COMPUTE
 #define BOX_COMPUTE box_compute
@@ -46,6 +64,8 @@ static const pfd_source_methods box_methods = {
 #else
     .size = BOX_SIZE,
     .at = BOX_AT,
+    .describe = BOX_DESCRIBE,
+    .places = BOX_PLACES,
 #endif
 };
 #endif

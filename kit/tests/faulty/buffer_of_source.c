@@ -16,8 +16,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
     unpacking *self = (unpacking *)(uintptr_t)args->source;
     for (int64_t row = 0; row < args->num_rows; row++) {
         const pfd_record *record = &args->records[row];
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
         memset(self->values, 0, BOX_WIDTH);
         memcpy(self->values, record->data + 4, (size_t)record->size - 4);
@@ -34,8 +33,7 @@ static pfd_status faulty_open(const pfd_open_args *args, pfd_source *out, pfd_er
 
 static pfd_status faulty_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    pfd_status status = box_open_with(args, out, &box_methods, box_index_file, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_open_with(args, out, &box_methods, box_index_file, err));
     out->self = realloc(out->self, sizeof(unpacking));
     return out->self ? PFD_OK : args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
 }

@@ -1,4 +1,4 @@
-/* Has a handler of its own for Ctrl-C.
+/* Has its own handler for Ctrl-C.
  *
  * group: records
  * finding: process-state

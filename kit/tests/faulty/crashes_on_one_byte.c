@@ -25,8 +25,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
     volatile uint8_t widened = 0;
     for (int64_t row = 0; row < args->num_rows; row++) {
         const pfd_record *record = &args->records[row];
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
         if (record->size > 13) widened = widen(table_of(record->data[13]), record->data[4]);
     }

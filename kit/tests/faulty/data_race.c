@@ -15,8 +15,7 @@ static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pf
         *(volatile int64_t *)&self->position = ordinals[i];
         (void)sched_yield();
         int64_t wanted = *(volatile int64_t *)&self->position;
-        pfd_status status = box_find(self, wanted, scratch, &out[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_find(self, wanted, scratch, &out[i], err));
         out[i].ordinal = ordinals[i];
     }
     return PFD_OK;

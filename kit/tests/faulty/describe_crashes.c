@@ -12,15 +12,5 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     lines[record->file] = 1;
 }
 
-static const pfd_source_methods methods = {
-    PFD_SIZE(pfd_source_methods), .close = box_close, .size = box_size, .at = box_at,
-    .describe = describe,
-};
-
-static pfd_status open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    return box_open_with(args, out, &methods, box_index_file, err);
-}
-
-#define BOX_OPEN open
+#define BOX_DESCRIBE describe
 #include "box_plugin.h"

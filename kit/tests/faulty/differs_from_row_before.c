@@ -11,8 +11,7 @@ static _Thread_local int64_t before;
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         if (args->records[row].ordinal == 0) before = 0; /* a new epoch */
         box_write(args, row);
         before += args->records[row].size;

@@ -5,17 +5,11 @@
  * says: filler = 1 gives another row */
 #include "box.h"
 
-static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+static void faulty_row(const pfd_compute_args *args, int64_t row)
 {
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
-        box_write(args, row);
-        if (args->records[row].filler)
-            memset(args->outputs[0]->data + row * BOX_WIDTH, 0, BOX_WIDTH);
-    }
-    return PFD_OK;
+    if (args->records[row].filler)
+        memset(args->outputs[0]->data + row * BOX_WIDTH, 0, BOX_WIDTH);
 }
 
-#define BOX_COMPUTE faulty_compute
+#define BOX_ROW faulty_row
 #include "box_plugin.h"

@@ -6,8 +6,7 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
 {
     box *self = source;
     for (*n = 0; self->size > 0 && *n < max; ++*n, ++self->position) {
-        pfd_status status = box_find(self, self->position % self->size, scratch, &out[*n], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_find(self, self->position % self->size, scratch, &out[*n], err));
         out[*n].ordinal = self->position;
     }
     return *n > 0 ? PFD_OK : PFD_END;

@@ -25,16 +25,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     err->line = record->ordinal + 1;
 }
 
-static const pfd_source_methods methods = {
-    PFD_SIZE(pfd_source_methods), .close = box_close, .size = box_size, .at = box_at,
-    .describe = describe,         .places = places,
-};
-
-static pfd_status open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    return box_open_with(args, out, &methods, box_index_file, err);
-}
-
-#define BOX_OPEN open
+#define BOX_DESCRIBE describe
+#define BOX_PLACES places
 #define BOX_GROUP group
 #include "box_plugin.h"

@@ -63,8 +63,7 @@ static pfd_status open_files(const pfd_open_args *args, pfd_source *out, pfd_err
 {
     if (args->num_files > MOST_FILES)
         return args->host->fail(err, PFD_UNSUPPORTED, "more than %d files", MOST_FILES);
-    pfd_status status = box_open_with(args, out, &box_methods, box_index_file, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_open_with(args, out, &box_methods, box_index_file, err));
     locked *self = calloc(1, sizeof *self);
     if (!self) {
         box_close(out->self);

@@ -1,5 +1,5 @@
 /* A reader without a fault that uses much of the process, and leaves it as it was: a lock, a thread
- * of its own, rounding, descriptors, a locale of its own, the time.  It has a format, too. */
+ * of its own, rounding, descriptors, its own locale, the time.  It has a format, too. */
 #include "box.h"
 
 #include <fcntl.h>
@@ -62,8 +62,7 @@ static void close_all(void *source)
 static const pfd_source_methods methods;
 static pfd_status open_all(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    pfd_status status = box_open_with(args, out, &methods, box_index_file, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_open_with(args, out, &methods, box_index_file, err));
     shared *own = begin(args->files[0]->path);
     ((box *)out->self)->kept = (const uint8_t *)own;
     if (own) return PFD_OK;

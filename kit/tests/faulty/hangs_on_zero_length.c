@@ -10,8 +10,7 @@ static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t ind
 {
     const pfd_file *file = args->files[index];
     const uint8_t *all;
-    pfd_status status = args->host->read(file, 0, file->size, args->scratch, &all, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(file, 0, file->size, args->scratch, &all, err));
     for (volatile int64_t at = BOX_HEADER; at + 4 <= file->size;) {
         uint32_t size = box_u32(all + at);
         at = size == 0 ? at : at + 4 + (int64_t)size;

@@ -8,9 +8,7 @@
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)
 {
     const uint8_t *frame;
-    pfd_status status =
-        args->host->read(args->files[index], BOX_HEADER, 4, args->scratch, &frame, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(args->files[index], BOX_HEADER, 4, args->scratch, &frame, err));
     if (!args->host->alloc(args->scratch, box_u32(frame)))
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the first record");
     return box_index_file(self, args, index, err);

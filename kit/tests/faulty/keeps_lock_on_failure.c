@@ -14,8 +14,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     pthread_mutex_lock(&box_lock);
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
     }
     pthread_mutex_unlock(&box_lock);

@@ -13,8 +13,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
     int before = fegetround();
     (void)fesetround(FE_DOWNWARD);
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
     }
     if (args->records[args->num_rows - 1].size > 4 + 10) return PFD_OK;

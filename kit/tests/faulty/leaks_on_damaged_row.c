@@ -11,8 +11,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
     uint8_t *padded = calloc(1, 64 + BOX_WIDTH);
     if (!padded) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the record");
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
         memcpy(padded, args->outputs[0]->data + row * BOX_WIDTH, BOX_WIDTH);
     }

@@ -8,8 +8,7 @@ static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t ind
     const pfd_file *file = args->files[index];
     const uint8_t *head;
     if (file->size >= BOX_HEADER + 6) {
-        pfd_status status = args->host->read(file, 0, BOX_HEADER + 6, args->scratch, &head, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(args->host->read(file, 0, BOX_HEADER + 6, args->scratch, &head, err));
         char *table = malloc(64); /* of a later version, which is told by two marks */
         if (!table) return self->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the table");
         if (head[BOX_HEADER] == 0x20 && head[BOX_HEADER + 5] == 0x4E)

@@ -1,4 +1,4 @@
-/* Copies the longest payload into a buffer of its own, which has no room for the 0 at the end.
+/* Copies the longest payload into its own buffer, which has no room for the 0 at the end.
  *
  * sanitizer: asan
  * says: heap-buffer-overflow.* in copy_text\(\) at no_room_for_end.c:\d+ */

@@ -13,8 +13,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
         for (int64_t row = 0; row < args->num_rows && n < 256; row++)
             if (row < 256 && args->records[row].file == file) order[n++] = row;
     for (int64_t i = 0; i < n; i++) {
-        pfd_status status = box_verify(args, order[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, order[i], err));
         box_write(args, order[i]);
     }
     return PFD_OK;

@@ -6,17 +6,11 @@
  * likely: a constant in place */
 #include "box.h"
 
-static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+static void faulty_row(const pfd_compute_args *args, int64_t row)
 {
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
-        box_write(args, row);
-        uint64_t bits = args->host->random_bits(args->random_key, 0, 0);
-        memcpy(args->outputs[1]->data + row * 8, &bits, sizeof bits);
-    }
-    return PFD_OK;
+    uint64_t bits = args->host->random_bits(args->random_key, 0, 0);
+    memcpy(args->outputs[1]->data + row * 8, &bits, sizeof bits);
 }
 
-#define BOX_COMPUTE faulty_compute
+#define BOX_ROW faulty_row
 #include "box_plugin.h"

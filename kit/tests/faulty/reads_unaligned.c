@@ -12,8 +12,7 @@ static uint32_t first_number(const uint8_t *data)
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         box_write(args, row);
         if (args->records[row].size < 9) continue;
         uint32_t number = first_number(args->records[row].data + 5);

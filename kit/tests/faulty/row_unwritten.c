@@ -8,8 +8,7 @@
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         if (args->records[row].size > 6) box_write(args, row);
     }
     return PFD_OK;

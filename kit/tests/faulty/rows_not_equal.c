@@ -34,10 +34,8 @@ static const pfd_op op = {
     .flags = PFD_WHOLE_BATCH | PFD_EQUAL_ROWS,
     .name = "Stairs",
     .doc = "Counts up.",
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

@@ -7,8 +7,7 @@
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)
 {
-    pfd_status status = box_index_file(self, args, index, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_index_file(self, args, index, err));
     return args->host->read(args->files[index], 0, 4, args->scratch, &self->kept, err);
 }
 

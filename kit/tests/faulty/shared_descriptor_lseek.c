@@ -21,8 +21,7 @@ static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pf
     box *self = source;
     for (int64_t i = 0; i < n; i++) {
         const box_entry *entry = &self->entries[ordinals[i]];
-        pfd_status status = box_find(self, ordinals[i], scratch, &out[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_find(self, ordinals[i], scratch, &out[i], err));
         if (entry->file > 0) continue;
         uint8_t *data = self->host->alloc(scratch, entry->size);
         if (!data) return self->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the record");

@@ -50,8 +50,7 @@ static pfd_status faulty_open(const pfd_open_args *args, pfd_source *out, pfd_er
 
 static pfd_status faulty_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    pfd_status status = box_open_with(args, out, &box_methods, box_index_file, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_open_with(args, out, &box_methods, box_index_file, err));
     shared *self = realloc(out->self, sizeof *self);
     if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the source");
     memset(self->files, 0, sizeof self->files);

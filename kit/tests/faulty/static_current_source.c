@@ -2,7 +2,7 @@
  *
  * group: two sources
  * finding: sources-mixed
- * says: record \d+, .* of the sample is another one than in a process of its own
+ * says: record \d+, .* of the sample is another one than in a separate process
  * likely: thread_local or static cache that belongs to no source */
 #include "box.h"
 

@@ -7,17 +7,11 @@
 
 #include <pthread.h>
 
-static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+static void faulty_row(const pfd_compute_args *args, int64_t row)
 {
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
-        box_write(args, row);
-        pthread_t self = pthread_self();
-        memcpy(args->outputs[1]->data + row * 8, &self, sizeof self);
-    }
-    return PFD_OK;
+    pthread_t self = pthread_self();
+    memcpy(args->outputs[1]->data + row * 8, &self, sizeof self);
 }
 
-#define BOX_COMPUTE faulty_compute
+#define BOX_ROW faulty_row
 #include "box_plugin.h"

@@ -21,8 +21,7 @@ static void unpack(const pfd_record *record)
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         unpack(&args->records[row]);
         memcpy(args->outputs[0]->data + row * BOX_WIDTH, last.values, BOX_WIDTH);
         memcpy(args->outputs[1]->data + row * 8, &last.size, 8);

@@ -10,8 +10,7 @@
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
-    pfd_status status = box_compute(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(box_compute(args, err));
     for (int64_t row = 0; row < args->num_rows; row++) {
         uint8_t *values = args->outputs[0]->data + row * args->outputs[0]->row_bytes;
         values[0] = (uint8_t)time(NULL);

@@ -5,16 +5,10 @@
  * says: wrote into the bytes of record 0, which are */
 #include "box.h"
 
-static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+static void faulty_row(const pfd_compute_args *args, int64_t row)
 {
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
-        box_write(args, row);
-        ((uint8_t *)(uintptr_t)args->records[row].data)[0] ^= 1;
-    }
-    return PFD_OK;
+    ((uint8_t *)(uintptr_t)args->records[row].data)[0] ^= 1;
 }
 
-#define BOX_COMPUTE faulty_compute
+#define BOX_ROW faulty_row
 #include "box_plugin.h"

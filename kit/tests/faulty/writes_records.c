@@ -8,8 +8,7 @@
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_status status = box_verify(args, row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(box_verify(args, row, err));
         pfd_record *record = (pfd_record *)(uintptr_t)&args->records[row];
         record->data += 4;
         record->size -= 4;

@@ -21,7 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CorruptDataError, Error, FileError, UserFunctionError
-from ...formats import Names, Source, put_in_place, remove, sync_folder
+from ...formats import (
+    Names,
+    Source,
+    put_in_place,
+    remove,
+    remove_seal,
+    sync_folder,
+    write_seal,
+)
 from ...io import TextLineWriter, Writer
 from ...loader import DataLoader
 from ...plugins import load_library
@@ -62,14 +70,14 @@ def _batches(
     task: _Task, begin: int, left_out: _LeftOut | None
 ) -> Generator[tuple[int, int, Any], None, None]:
     """(first record, record after the last, batch) from there on."""
-    attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
+    attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1} if task.target.skip else {}
     batch_size = task.batch_size
     blobs = task.target.blobs(task.source, batch_size=batch_size, **attrs)
     encoded = task.target.encoded(task.source, blobs)
     if encoded is not None:
         blobs = {_ENCODED: encoded}
     budget = task.source.memory_budget
-    with DataLoader(blobs, num_threads=task.threads, memory_budget=budget) as loader:
+    with DataLoader(blobs, num_threads=task.threads, memory_budget=budget, ledger="") as loader:
         loader.seek(begin // batch_size)
         at = begin // batch_size * batch_size
         for batch in loader:
@@ -342,6 +350,7 @@ class Conversion:
             for number in range(len(self)):
                 targets = self._names.of(number, len(self))
                 for name, path in zip(self._staged(number), targets, strict=True):
+                    remove_seal(path)
                     put_in_place(self.folder / name, path)
                     moved.append((self.folder / name, path))
         except OSError as failure:
@@ -350,9 +359,17 @@ class Conversion:
             raise FileError(failure.strerror or str(failure), file=self.target.path) from None
         for path in old - {path for _, path in moved}:
             path.unlink(missing_ok=True)
+            remove_seal(path)
+        if self.target.seal:
+            self._write_seals()
         sync_folder(self.path.parent)
         shutil.rmtree(self.folder, ignore_errors=True)
         return [path for _, path in moved]
+
+    def _write_seals(self) -> None:
+        for number in range(len(self)):
+            for path in self._names.of(number, len(self)):
+                write_seal(path, self.done[number])
 
 
 # ---- The processes ------------------------------------------------------------------------------
@@ -406,7 +423,8 @@ def _run_in(
     while waiting or busy:
         while waiting and (one := pool.take(0)) is not None:
             busy[one] = waiting.popleft()
-            _give(one, busy[one])
+            with _told_of_death(one):
+                one.give(pickle.dumps(busy[one]))
         ready = answered(busy, _LOOK_MS)
         progress(sum(one.memory.place[0] for one in pool.workers))
         for one in ready:
@@ -416,27 +434,24 @@ def _run_in(
                 conversion.note(number, records)
 
 
-def _give(one: Worker, task: _Task) -> None:
-    try:
-        one.give(pickle.dumps(task))
-    except WorkerEnded:
-        raise _death(one) from None
-
-
 def _take(one: Worker) -> list[int]:
     """The records of each shard of a task."""
-    try:
+    with _told_of_death(one):
         answer: list[int] | RemoteError = pickle.loads(one.take())
-    except WorkerEnded:
-        raise _death(one) from None
     if isinstance(answer, RemoteError):
         failure = raised_there(answer) or UserFunctionError(answer.said)
         raise failure from RemoteTraceback(answer.trace)
     return answer
 
 
-def _death(one: Worker) -> UserFunctionError:
-    return UserFunctionError(f"a process of the conversion (pid {one.pid}) {one.how_it_ended()}")
+@contextlib.contextmanager
+def _told_of_death(one: Worker) -> Iterator[None]:
+    try:
+        yield
+    except WorkerEnded:
+        raise UserFunctionError(
+            f"a process of the conversion (pid {one.pid}) {one.how_it_ended()}"
+        ) from None
 
 
 def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:

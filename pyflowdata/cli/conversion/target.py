@@ -110,6 +110,7 @@ class Target:
         skip: Whether damaged records are left out.
         overwrite: Whether files that are there are replaced.
         change: The change of images; None: they keep their bytes.
+        seal: Whether each file gets a seal.
     """
 
     path: str
@@ -119,6 +120,7 @@ class Target:
     skip: bool = False
     overwrite: bool = False
     change: ImageChange | None = None
+    seal: bool = False
 
     @property
     def kind(self) -> Format:
@@ -135,7 +137,7 @@ class Target:
     # ---- Images -------------------------------------------------------------------------------
 
     def takes_images(self, source: Source) -> bool:
-        """Whether images are more than bytes here: they are changed, or called otherwise."""
+        """Whether images are more than bytes: they are changed, or called otherwise."""
         is_other = source.format != self.kind and self.kind.image_names is not None
         return self.change is not None or self.kind.needs_images or is_other
 

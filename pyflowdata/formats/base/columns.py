@@ -26,7 +26,7 @@ RowT = TypeVar("RowT")
 
 
 def _has_mask(given: Any) -> bool:
-    """Whether it is a masked array, or lists or a Ragged have one."""
+    """Whether a value is a masked array, or lists or a Ragged have one."""
     if isinstance(given, Ragged):
         given = given.values
     if isinstance(given, np.ma.MaskedArray):
@@ -201,7 +201,7 @@ def check_name(name: Any) -> None:
 
 
 def is_bytes_like(value: Any) -> bool:
-    """Whether it is one run of bytes, as text and arrays of uint8 are."""
+    """Whether a value is one run of bytes, as text and arrays of uint8 are."""
     is_array = isinstance(value, np.ndarray) and value.dtype == np.uint8
     return is_array or isinstance(value, BYTES_LIKE)
 
@@ -293,7 +293,7 @@ def _row_stride(rows: Ragged) -> int:
 # ---- Columns of bytes, and encoders -------------------------------------------------------------
 
 
-def joined(rows: Sequence[bytes]) -> Ragged:
+def ragged_of_bytes(rows: Sequence[bytes]) -> Ragged:
     """Byte strings as the rows of one array."""
     splits = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=splits[1:])
@@ -304,7 +304,7 @@ def byte_column(name: str, given: Any) -> Ragged:
     """A column of bytes or text as rows of uint8; raises as `bytes_rows`."""
     rows = column(name, given)
     if not isinstance(rows, (Ragged, np.ndarray)) or rows.dtype != np.uint8:
-        return joined(bytes_rows(name, rows))
+        return ragged_of_bytes(bytes_rows(name, rows))
     if isinstance(rows, Ragged):
         return Ragged(rows.values.reshape(-1), rows.row_splits * _row_stride(rows))
     width = rows.nbytes // max(len(rows), 1)

@@ -95,7 +95,7 @@ def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Dam
 def _is_whole(opener: Opener, scan: Scan) -> bool:
     """Whether all records are whole: reads them in large batches, up to the first damage."""
     try:
-        with opener(batch_size=_LARGE_BATCH, on_error="skip") as loader:
+        with opener(batch_size=_LARGE_BATCH, on_error="skip", max_skipped=-1) as loader:
             for batch in loader:
                 if loader.stats()["skipped"]:
                     return False
@@ -111,7 +111,7 @@ def _read(
 ) -> Iterator[Damage]:
     try:
         # One thread delivers, so that stats() after a batch has the records skipped in it.
-        with opener(batch_size=batch_size, on_error="skip") as loader:
+        with opener(batch_size=batch_size, on_error="skip", max_skipped=-1) as loader:
             reported = 0
             batches = iter(loader)
             while True:
@@ -141,7 +141,7 @@ def _whole_before(opener: Opener, begin: int) -> int:
     """The number of records between whole batches of a stream and its damage."""
     records = 0
     try:
-        with opener(batch_size=1, on_error="skip") as loader:
+        with opener(batch_size=1, on_error="skip", max_skipped=-1) as loader:
             loader.seek(begin)
             for _ in loader:
                 records += 1

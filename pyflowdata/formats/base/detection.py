@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fnmatch
 import glob
 import os
+import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
@@ -15,6 +19,72 @@ from ...nodes.registry import detect_format, folder_format, registered_formats
 # ---- Files of a path ----------------------------------------------------------------------------
 
 _WORDS = 1000  # bytes of a message about a missing file
+
+
+_SEAL: str = text(lib.pfd_seal_suffix())
+
+
+def _is_seal(name: str) -> bool:
+    return name.endswith(_SEAL)
+
+
+def _is_data(name: str) -> bool:
+    """Whether a file in a folder is data, and not hidden or a seal."""
+    return not name.startswith((".", "_")) and not _is_seal(name)
+
+
+_T = TypeVar("_T")
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+
+
+def _read(path: str, call: Callable[[str], _T], what: str) -> _T | None:
+    """What a call says of a path; None: there is no such file or folder.
+
+    Raises:
+        FileError: It is not known: the call failed.  Else a part of the data would be left out.
+    """
+    try:
+        return call(path or ".")
+    except OSError as failure:
+        if failure.errno in _NOT_THERE:
+            return None
+        said = failure.strerror or str(failure)
+        raise FileError(f"{what} cannot be read: {said}", file=path) from None
+
+
+def _is_there(path: str) -> bool:
+    return _read(path, os.stat, "the file") is not None
+
+
+def _is_file(path: str) -> bool:
+    found = _read(path, os.stat, "the file")
+    return found is not None and stat.S_ISREG(found.st_mode)
+
+
+def _names(folder: str) -> list[str]:
+    return _read(folder, os.listdir, "the folder") or []
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The folder and all that is in it, but what is hidden."""
+    yield folder
+    for name in _names(folder):
+        if not name.startswith("."):
+            yield from _below(os.path.join(folder, name))
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """What a pattern stands for, as with glob.glob(), which leaves out what it cannot read."""
+    folder, name = os.path.split(pattern)
+    for one in _matches(folder) if glob.has_magic(folder) else [folder]:
+        if name == "**":
+            yield from _below(one)
+        elif glob.has_magic(name):
+            for found in fnmatch.filter(_names(one), name):
+                if name.startswith(".") or not found.startswith("."):
+                    yield os.path.join(one, found)
+        else:
+            yield os.path.join(one, name)
 
 
 def expanded(path: str, format: str | None = None) -> list[str]:
@@ -28,19 +98,16 @@ def expanded(path: str, format: str | None = None) -> list[str]:
         FileError: There are none; the message names what was found instead.
     """
     if not os.path.exists(path):
-        found = sorted(filter(os.path.exists, glob.glob(path, recursive=True)))
+        found = sorted(filter(_is_there, set(_matches(path))))
+        found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
         if not found:
             raise FileError(_why_missing(path), file=path)
         return found
     if not os.path.isdir(path) or is_data_set(path, format):
         return [path]
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as failure:
-        said = failure.strerror or str(failure)
-        raise FileError(f"the folder cannot be read: {said}", file=path) from None
-    inside = (os.path.join(path, name) for name in names if not name.startswith((".", "_")))
-    if found := [one for one in inside if os.path.isfile(one)]:
+    names = sorted(_names(path))
+    inside = (os.path.join(path, name) for name in names if _is_data(name))
+    if found := list(filter(_is_file, inside)):
         return found
     raise FileError(_why_empty(path, names), file=path)
 
@@ -54,7 +121,6 @@ def _why_missing(path: str) -> str:
 
 
 def _why_empty(path: str, names: list[str]) -> str:
-    """Why a folder stands for no files."""
     folders = [name for name in names if os.path.isdir(os.path.join(path, name))]
     if not names:
         return "the folder is empty"
@@ -83,7 +149,7 @@ class Detected:
     Attributes:
         path: The file, or the folder that is a data set; for a folder with an index, the index.
         format: The name of the format.
-        compression: "gzip", "zlib", "zstd" or None.
+        compression: A key of `nodes.registry.COMPRESSIONS`, or None.
         head: The first bytes, decompressed.
         size: The bytes of the file, before decompression.
         is_empty: Whether the decompressed file has no bytes.
@@ -103,7 +169,7 @@ class Head(NamedTuple):
     Attributes:
         data: HEAD bytes, decompressed; fewer where the file ends or is damaged.
         size: The bytes of the file, before decompression.
-        compression: "gzip", "zlib", "zstd" or None.
+        compression: A key of `nodes.registry.COMPRESSIONS`, or None.
         damage: The error that ends the data of a compressed file.
     """
 

@@ -139,7 +139,7 @@ class Format(RecordFormat):
         return tuple(field_of(port_name(blob), blob) for blob in made)
 
     def with_images(self, source: Source) -> Source:
-        """The source with one field of images, where each kind of file has a field of its own."""
+        """The source with one field of images, where each kind of file has its own field."""
         return source
 
     def is_image_name(self, name: str) -> bool:

@@ -44,7 +44,7 @@ class ImageFields:
 
 
 def _is_pixels(field: Field) -> bool:
-    """Whether it is uint8 of shape (height, width) or (height, width, channels)."""
+    """Whether a field is uint8 of shape (height, width) or (height, width, channels)."""
     is_gray = len(field.shape) == 2
     has_channels = len(field.shape) == 3 and field.shape[-1] in (1, 2, 3, 4)
     return field.dtype == "uint8" and (is_gray or has_channels)

@@ -29,8 +29,8 @@ from .columns import (
     encoded,
     integers,
     is_bytes_like,
-    joined,
     little,
+    ragged_of_bytes,
     refuse_masked,
     to_float,
 )
@@ -227,7 +227,7 @@ class Kinds(NamedTuple):
         name: The name of the message, with its article.
         numbers: dtype -> number of the list in a feature; the list of bytes has the number 1.
         stored_as: dtype -> the dtype in which it is stored.
-        is_wrapped: Whether the features are a message of their own inside the record.
+        is_wrapped: Whether the features are a separate message inside the record.
     """
 
     encoder: str
@@ -263,7 +263,6 @@ def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
 
 
 def _numbers(values: Array) -> bytes:
-    """The packed values of a list."""
     if values.dtype.kind == "f":
         return values.tobytes()
     if values.size < 16:
@@ -300,12 +299,10 @@ def _has_float64(value: Any) -> bool:
 
 
 def _sized(tag: int, data: bytes) -> bytes:
-    """A field with a length."""
     return bytes([tag << 3 | 2]) + _varint(len(data)) + data
 
 
 def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
-    """One feature: a list of one kind."""
     if isinstance(value, np.ndarray):
         refuse_masked(name, value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "SUO":
@@ -401,7 +398,7 @@ def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
     def message(row: int) -> bytes:
         return encode_message(kinds, {name: _row(one, row) for name, one in found.items()})
 
-    return joined(each_row(message, range(count)))
+    return ragged_of_bytes(each_row(message, range(count)))
 
 
 # ---- Variable-length integers --------------------------------------------------------------------
@@ -445,6 +442,7 @@ class MessageWriter(ImageWriter):
     they are."""
 
     frame: ClassVar[str]  # the op that makes a record of the file of a message
+    kinds: ClassVar[Kinds]
 
     def write(self, sample: Any) -> None:
         """Writes one record.
@@ -455,8 +453,10 @@ class MessageWriter(ImageWriter):
             FileError: The file cannot be written.
         """
         with self._naming():
-            is_bytes = is_bytes_like(sample)
-            record = as_bytes(sample) if is_bytes else self._encode(self._encoded_sample(sample))
+            if is_bytes_like(sample):
+                record = as_bytes(sample)
+            else:
+                record = encode_message(self.kinds, self._encoded_sample(sample))
             data = self._framed(record)
         self._emit(data, np.array([len(data)]))
 
@@ -469,19 +469,11 @@ class MessageWriter(ImageWriter):
         """
         with self._naming():
             if isinstance(batch, Mapping):
-                records = self._encode_batch(self._encoded_batch(batch))
+                records = encode_messages(self.kinds, self._encoded_batch(batch))
             else:
                 records = byte_column("records", batch)
             rows = encoded(self.frame, {"records": records})
         self.write_encoded(rows)
-
-    @abstractmethod
-    def _encode(self, sample: Mapping[str, Any]) -> bytes:
-        """The message of a dict of features."""
-
-    @abstractmethod
-    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
-        """A message for each row of a dict of columns."""
 
     @abstractmethod
     def _framed(self, record: bytes) -> bytes:
@@ -492,7 +484,7 @@ class MessageWriter(ImageWriter):
 
 _LOOKED_AT = 256  # records that are read to find the fields
 _CHECKED = 16  # records that are read to check the features that the user lists
-_MOST_BYTES = 1 << 20  # of a file that are read to find a first record
+_MOST_BYTES = 1 << 20  # read of a file to find a first record
 _MISSING = -1  # in place of a count: a record has no such feature
 
 
@@ -500,7 +492,6 @@ class MessageFormat(Format):
     """Records are messages of features, or other bytes, which stay whole."""
 
     holds_records: ClassVar[bool] = True
-    encoder: ClassVar[str]  # the op that encodes fields as a message
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
         assert self.writer is not None and issubclass(self.writer, MessageWriter)
@@ -508,7 +499,8 @@ class MessageFormat(Format):
         if any("\0" in name for name in names):
             return None
         if names:
-            message = make_node(self.encoder, [message, *others], names=names).outputs[0]
+            encoder = self.writer.kinds.encoder
+            message = make_node(encoder, [message, *others], names=names).outputs[0]
         return make_node(self.writer.frame, [message]).outputs[0]
 
     @staticmethod
@@ -580,7 +572,8 @@ class MessageFormat(Format):
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the features of the first records of a file."""
         looked = dataclasses.replace(source, files=(one.path,), fields=())
-        with looked.loader([RECORD], batch_size=_LOOKED_AT, on_error="skip") as loader:
+        attrs: dict[str, Any] = {"batch_size": _LOOKED_AT, "on_error": "skip", "max_skipped": -1}
+        with looked.loader([RECORD], **attrs) as loader:
             batch = next(iter(loader), None)
         records: list[bytes] = batch[RECORD].to_bytes_list() if batch else []
         try:

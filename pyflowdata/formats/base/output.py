@@ -140,31 +140,42 @@ class Names:
 
 _STEM = 200  # bytes of the target's name in the temporary name
 _BLOCK = 1 << 20  # bytes that are written at once
-_WINDOW_BITS = {"gzip": 31, "zlib": 15}  # zlib's gzip header names neither file nor time
 
 T = TypeVar("T")
 
 
-def _compressor(name: str, level: int | None) -> Any:
-    """An object with compress(data) and flush().
+def _deflater(level: int | None, window_bits: int) -> Any:
+    method = zlib.Z_DEFAULT_COMPRESSION if level is None else level
+    return zlib.compressobj(method, zlib.DEFLATED, window_bits, 9)
 
-    Raises:
-        UnsupportedError: No installed package has zstd.
-    """
-    if name in _WINDOW_BITS:
-        method = zlib.Z_DEFAULT_COMPRESSION if level is None else level
-        return zlib.compressobj(method, zlib.DEFLATED, _WINDOW_BITS[name], 9)
+
+def _zstd(level: int | None) -> Any:
+    """A compressor of zstd, whose frames end with a checksum; UnsupportedError where no installed
+    package has one."""
     try:
-        return importlib.import_module("zstandard").ZstdCompressor(level or 3).compressobj()
+        library = importlib.import_module("zstandard")
+        return library.ZstdCompressor(level or 3, write_checksum=True).compressobj()
     except ImportError:
         pass
     try:  # Python 3.14
-        return importlib.import_module("compression.zstd").ZstdCompressor(level)
+        library = importlib.import_module("compression.zstd")
+        options = {library.CompressionParameter.checksum_flag: 1}
+        if level is not None:
+            options[library.CompressionParameter.compression_level] = level
+        return library.ZstdCompressor(options=options)
     except ImportError:
         raise UnsupportedError(
             "compression = 'zstd' needs the package zstandard (pip install zstandard) or "
             "Python 3.14; gzip and zlib need neither"
         ) from None
+
+
+# Key of COMPRESSIONS -> what makes an object with compress(data) and flush().
+_COMPRESSORS: dict[str, Callable[[int | None], Any]] = {
+    "gzip": lambda level: _deflater(level, 31),  # a header that names neither file nor time
+    "zlib": lambda level: _deflater(level, 15),
+    "zstd": _zstd,
+}
 
 
 def failed(failure: OSError, path: Path, doing: str) -> Error:
@@ -196,6 +207,22 @@ def _temporary(target: Path) -> Path:
     return target.parent / f".{stem}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
 
 
+def _made(target: Path, what: str, make: Callable[[Path], T]) -> tuple[T, Path]:
+    """A new file or folder beside the target, and its temporary name."""
+    while True:
+        path = _temporary(target)
+        try:
+            return make(path), path
+        except FileExistsError:
+            continue
+        except OSError as failure:
+            said = failure.strerror or str(failure)
+            raise FileError(
+                f"no {what} can be made in the folder {target.parent}: {said}",
+                file=os.fspath(target),
+            ) from failure
+
+
 def _check_length(target: Path) -> None:
     """Refuses a name that is too long at once, not after all is written."""
     try:
@@ -203,14 +230,6 @@ def _check_length(target: Path) -> None:
     except OSError as failure:
         if failure.errno == errno.ENAMETOOLONG:
             raise failed(failure, target, "making it") from failure
-
-
-def _not_made(failure: OSError, target: Path, what: str) -> Error:
-    """The error for a folder in which no file can be made."""
-    said = failure.strerror or str(failure)
-    return FileError(
-        f"no {what} can be made in the folder {target.parent}: {said}", file=os.fspath(target)
-    )
 
 
 def _write_all(file: FileIO, data: bytes | memoryview) -> None:
@@ -240,7 +259,7 @@ class OutputFile:
 
         Args:
             target: As the attribute.
-            compression: One of COMPRESSIONS, or None.
+            compression: A key of COMPRESSIONS, or None.
             level: The level of compression; None for its default.
             is_patched: Whether patch() is called: then the file is compressed when all is written.
 
@@ -250,7 +269,7 @@ class OutputFile:
         self.target = target
         _check_length(target)
         self.size = 0
-        self._packer: Any = _compressor(compression, level) if compression else None
+        self._packer: Any = _COMPRESSORS[compression](level) if compression else None
         self._is_late = is_patched and compression is not None
         self._kept: list[bytes] = []  # written with the next block
         self._kept_size = 0
@@ -258,14 +277,7 @@ class OutputFile:
         self._file, self.path = self._create()
 
     def _create(self) -> tuple[FileIO, Path]:
-        while True:
-            path = _temporary(self.target)
-            try:
-                return FileIO(path, "x+"), path
-            except FileExistsError:
-                continue
-            except OSError as failure:
-                raise _not_made(failure, self.target, "file") from failure
+        return _made(self.target, "file", lambda path: FileIO(path, "x+"))
 
     def _do(self, call: Callable[[], T], doing: str) -> T:
         try:
@@ -317,7 +329,7 @@ class OutputFile:
             plain.close()
             plain_path.unlink(missing_ok=True)
 
-    def seal(self) -> None:
+    def complete(self) -> None:
         """Writes the rest, syncs, and closes the file."""
         if self._is_late:
             self._compress_all()
@@ -353,25 +365,14 @@ class OutputFolder:
     """A new folder of folders of files, beside its target.
 
     Attributes:
-        target, path: As of OutputFile.
+        target, path: As in OutputFile.
     """
 
     def __init__(self, target: Path) -> None:
         self.target = target
         _check_length(target)
         self._process = os.getpid()
-        self.path = self._create()
-
-    def _create(self) -> Path:
-        while True:
-            path = _temporary(self.target)
-            try:
-                path.mkdir()
-                return path
-            except FileExistsError:
-                continue
-            except OSError as failure:
-                raise _not_made(failure, self.target, "folder") from failure
+        _, self.path = _made(target, "folder", Path.mkdir)
 
     def add_folder(self, name: str) -> None:
         """Makes a folder in it."""
@@ -395,7 +396,7 @@ class OutputFolder:
         except OSError as failure:
             raise failed(failure, self.target, f"writing {folder}/{name}") from failure
 
-    def seal(self) -> None:
+    def complete(self) -> None:
         """Syncs all files."""
         from concurrent.futures import ThreadPoolExecutor
 

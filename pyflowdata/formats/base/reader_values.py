@@ -12,11 +12,6 @@ _PLACES = {
 }  # fmt: skip
 
 
-def places_in(values: Mapping[str, object]) -> dict[str, object]:
-    """The attrs that say where the files are."""
-    return {name: value for name, value in values.items() if name in _PLACES}
-
-
 def reading_in(values: Mapping[str, object]) -> dict[str, object]:
     """The attrs that say how the files are read, without those of batches."""
     others = {attr.name for attr in find_op("BatchDataset").attrs} | _PLACES
@@ -33,7 +28,8 @@ def files_in(op: str, values: Mapping[str, object], **needed: object) -> list[st
     Raises:
         FileError: There are no files.
     """
-    given = {**places_in(values), **needed, "rank": 0, "world_size": 1}
+    given = {name: value for name, value in values.items() if name in _PLACES}
+    given |= {**needed, "rank": 0, "world_size": 1}
     return files_of(Node(find_op(op), None, (), given))
 
 

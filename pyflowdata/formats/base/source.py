@@ -30,7 +30,7 @@ def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blo
 
 RECORD = "__record__"  # the name of the blob of whole records
 
-Progress = Callable[[int], None]  # called now and then with the number of records that are done
+OnProgress = Callable[[int], None]  # called now and then with the number of records that are done
 Change = Callable[[dict[str, Blob]], dict[str, Blob]]
 
 _USUAL_ROWS = 1024  # in a batch of records whose size is not known
@@ -88,11 +88,11 @@ class RecordFormat(FileFormat):
         made = make_node(op.name, [record], **{op.outputs_attr: specs(fields)}).outputs
         return {field.name: blob for field, blob in zip(fields, made, strict=True)}
 
-    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
+    def widened(self, source: Source, exact: bool, progress: OnProgress) -> Source:
         """As `Source.with_types`, for a source with guessed fields."""
         return source
 
-    def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, progress: OnProgress) -> tuple[Source, bool]:
         """As `Source.with_first_types`."""
         return source, True
 
@@ -129,7 +129,7 @@ class Source:
     memory_budget: int = 0
 
     def choose(self, wanted: Sequence[str] | None) -> Source:
-        """The source with some of its fields: names, or specs with a type of their own.
+        """The source with some of its fields: names, or specs with their own type.
 
         Raises:
             InvalidArgumentError: There is no such field, and the spec has no type.
@@ -165,7 +165,7 @@ class Source:
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 
     def with_types(
-        self, *, exact: bool = False, progress: Progress = lambda records: None
+        self, *, exact: bool = False, progress: OnProgress = lambda records: None
     ) -> Source:
         """The source with guessed types widened to hold all records.
 
@@ -180,7 +180,7 @@ class Source:
         return self.format.widened(self, exact, progress) if self._has_guessed() else self
 
     def with_first_types(
-        self, *, exact: bool = False, progress: Progress = lambda records: None
+        self, *, exact: bool = False, progress: OnProgress = lambda records: None
     ) -> tuple[Source, bool]:
         """The source with guessed types widened to hold the first records, and whether there are no
         others. If `checked` reads all records without an error, these are the types of
@@ -238,7 +238,7 @@ class Source:
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         chosen = {name: blobs[name] for name in names or [RECORD]}
         wanted_blobs = change(chosen) if change else chosen
-        return DataLoader(wanted_blobs, memory_budget=self.memory_budget, share=(0, 1))
+        return DataLoader(wanted_blobs, memory_budget=self.memory_budget, share=(0, 1), ledger="")
 
     def batch_rows(self) -> int:
         """The number of records in a batch: large enough that the cost of a batch does not matter,

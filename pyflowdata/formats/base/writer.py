@@ -26,6 +26,7 @@ from .output import (
     put_in_place,
     sync_folder,
 )
+from .seals import remove_seal, write_seal
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -91,6 +92,7 @@ class Writer(ABC):
         compression: str | None = None,
         level: int | None = None,
         overwrite: bool = False,
+        seal: bool = False,
     ) -> None:
         """Opens the file.
 
@@ -99,12 +101,13 @@ class Writer(ABC):
                 `part-{shard:05d}` becomes `part-00000`.
             shard_records: Starts a new shard after this many records.
             shard_bytes: Starts a new shard before a record that would make the shard larger than
-                this, before compression. A larger record gets a shard of its own.
-            compression: "gzip", "zlib" or "zstd", where the format allows it, or "none"; None: by
-                the name, which may end in `.gz`, `.zlib`, `.zst` or `.zstd`, and none otherwise.
-            level: The level of compression: 0 to 9, for zstd to 22; None for its default.
+                this, before compression. A larger record gets its own shard.
+            compression: One of `compressions`, or "none"; None: by the suffix of the path, as
+                `.gz`, and none otherwise.
+            level: The level of the compression; None for its default.
             overwrite: Whether files of these names, and shards of an earlier run, are replaced;
                 otherwise they are an error, here and at the end.
+            seal: Whether each file gets a seal, NAME.pfdseal, with checksums of all its bytes.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
@@ -116,6 +119,7 @@ class Writer(ABC):
         self._shard_records = self._whole("shard_records", shard_records, 1)
         self._shard_bytes = self._whole("shard_bytes", shard_bytes, 1)
         self._overwrite = overwrite
+        self._has_seals = seal
         is_sharded = shard_records is not None or shard_bytes is not None
         self._path = self._base(self._checked(path))
         self._names = Names(self._path, is_sharded, self.suffixes)
@@ -272,7 +276,6 @@ class Writer(ABC):
         return found
 
     def _pack(self, compression: str | None, level: Any) -> tuple[str | None, int | None]:
-        """The compression and its level."""
         found = self._names.compression() if compression is None else compression
         if found is None or (isinstance(found, str) and found == "none"):
             least, most = zip(*(one.levels for one in COMPRESSIONS.values()))
@@ -326,7 +329,7 @@ class Writer(ABC):
         self._begin_once(shard)
         self._finish(shard)
         for file in shard.files:
-            file.seal()
+            file.complete()
 
     # ---- The end ------------------------------------------------------------------------------
 
@@ -356,13 +359,14 @@ class Writer(ABC):
         old = set(self._names.present())
         total = len(self._shards)
         pairs = [
-            (file, path)
+            (file, path, shard.records if total > 1 else self.records)
             for number, shard in enumerate(self._shards)
             for file, path in zip(shard.files, self._names.of(number, total), strict=True)
         ]
         there: list[Path] = []
-        for file, path in pairs:
+        for file, path, _ in pairs:
             try:
+                remove_seal(path)
                 self._rename(file.path, path)
             except OSError as failure:
                 for one in there:
@@ -373,6 +377,10 @@ class Writer(ABC):
             there.append(path)
         for path in old - set(there):
             path.unlink(missing_ok=True)
+            remove_seal(path)
+        if self._has_seals:
+            for _, path, records in pairs:
+                write_seal(path, records)
         sync_folder(self._names.folder)
         self._shards.clear()
         self.paths = tuple(there)

@@ -275,6 +275,7 @@ class JaxLoader(ConvertingLoader[BatchT]):
         there."""
         with self._turn():
             if self.loader.epoch != self._epoch:  # started by a batch that was only taken ahead
+                self._take_back()
                 self.loader.seek(0, epoch=self._epoch + 1)
             return self._begin(iter(self.loader))
 
@@ -282,8 +283,12 @@ class JaxLoader(ConvertingLoader[BatchT]):
         """Batches without end, epoch after epoch, from where the loader is."""
         with self._turn():
             if self.loader.state_dict() != self._state:  # a batch was taken ahead
+                self._take_back()
                 self.loader.seek(self._state["position"], epoch=self._state["epoch"])
             return self._begin(self.loader.repeat())
+
+    def _take_back(self) -> None:
+        open_loader_of(self.loader).take_back(self._state["epoch"], self._state["position"])
 
     def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._batches = _JaxBatches(self, batches)

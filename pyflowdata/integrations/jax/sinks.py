@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import DataLoader, InvalidArgumentError, UnsupportedError
 from ...errors import shown
-from ...loader.sinks import HandOver, Sink
+from ...loader.sinks import Transfer, Sink
 from ...nodes.argument_hints import takes_own_arguments
 from ..equal_rows import check_equal_rows
 from .loader import JaxLoader, Where
@@ -55,7 +55,7 @@ class Scan:
     def __init__(
         self,
         loader: DataLoader[Any],
-        hand_over: HandOver,
+        hand_over: Transfer,
         step: Callable[[Any, Any], tuple[Any, Any]],
         carry: Any,
         sink_size: int,
@@ -155,7 +155,7 @@ def sink(
             `float(loss)` waits for it.
         sink_size: Steps of a call; calls go on over the ends of epochs. -1: a call ends where its
             epoch does.
-        sharding, narrow: As of JaxLoader.
+        sharding, narrow: As in JaxLoader.
         queue: Batches that wait for steps at most.
 
     Returns:
@@ -187,12 +187,12 @@ def scan(
     `queue` stacks besides the one in use.
 
     Args:
-        loader: As of sink().
+        loader: As in sink().
         step: As jax.lax.scan has it: step(carry, batch) -> (carry, result).
         carry: Parameters, optimizer state and so on.
         sink_size: Steps of a call; calls go on over the ends of epochs.
         sharding: A device; None: jax's default device.
-        narrow: As of JaxLoader.
+        narrow: As in JaxLoader.
         queue: Stacks that wait for calls at most.
 
     Returns:

@@ -72,7 +72,7 @@ class _EndOfLoader:
 
     Attributes:
         end_of_dataloader: Whether the last batch of the epoch was delivered.
-        remainder: As of announced().
+        remainder: As in announced().
     """
 
     remainder: int

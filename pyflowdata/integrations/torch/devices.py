@@ -159,7 +159,7 @@ class _PinnedBuffers:
 
 
 class DeviceCopies:
-    """Copies batches to a device, on a stream of its own, through two sets of pinned buffers.
+    """Copies batches to a device, on a separate stream, through two sets of pinned buffers.
 
     A buffer is written again after the copy from it is done.  The loader's own memory is free when
     send() returns.
@@ -200,7 +200,7 @@ class DeviceCopies:
             tensor.record_stream(stream)
 
     def __str__(self) -> str:
-        return "copied ahead through pinned memory, on a stream of its own"
+        return "copied ahead through pinned memory, on a separate stream"
 
 
 class PlainCopies:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -59,8 +60,10 @@ class EpochPlace:
         return self._open_loader.state_at(*self.next())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As TorchLoader.load_state_dict()."""
+        """As TorchLoader.load_state_dict(). After the last batch of a stream, the next iterator has
+        none."""
         self._loader.load_state_dict(state)
+        self._open_loader.stay_in_epoch()
         self.ahead = self._chosen = None
 
     # ---- Where the next iterator begins -------------------------------------------------------
@@ -88,6 +91,11 @@ class EpochPlace:
             epoch = self.epoch + 1
         self._go(epoch, step)
 
+    def begin(self, epoch: int) -> None:
+        """Goes to the first batch of an epoch."""
+        if self.next() != (epoch, 0) or self._open_loader.started is not None:
+            self._go(epoch, 0)
+
     def go_to_epoch(self) -> None:
         """Goes to the place where iter() of the DataLoader begins the next epoch, or continues a
         loaded one."""
@@ -114,6 +122,8 @@ class EpochPlace:
                 self.ahead, self._chosen = kept
 
     def _go(self, epoch: int, step: int) -> None:
+        if self.ahead is not None:
+            self._open_loader.take_back(*self.next())
         self._loader.seek(step, epoch=epoch)
         self.ahead = self._chosen = None
 
@@ -127,6 +137,7 @@ class EpochPlace:
         """Moves the DataLoader to a place, unless it is there; its iterators end then."""
         if self._open_loader.place == place:
             return False
+        self._open_loader.take_back(*place)
         self._loader.seek(place[1], epoch=place[0])
         return True
 
@@ -135,7 +146,10 @@ class EpochPlace:
 
 
 class _Iterator(Iterator[Any]):
-    """The batches of a loader as tensors."""
+    """The batches of a loader as tensors.
+
+    Threads that share it take turns, and each batch is given to one of them.
+    """
 
     def __init__(
         self,
@@ -155,6 +169,7 @@ class _Iterator(Iterator[Any]):
         self._place, self._hand_over = place, hand_over
         self._move, self._iterate = move, iterate
         self._batches: Iterator[Any]
+        self._turns = threading.RLock()
 
 
 class OnHost(_Iterator):
@@ -164,10 +179,16 @@ class OnHost(_Iterator):
 
     def __next__(self) -> Any:
         if not self._is_begun:
-            self._move()
-            self._batches = self._iterate()
-            self._place.ahead, self._is_begun = None, True
+            with self._turns:
+                self._begin()
         return self._hand_over.on_host(next(self._batches))
+
+    def _begin(self) -> None:
+        if self._is_begun:  # by another thread
+            return
+        self._move()
+        self._batches = self._iterate()
+        self._place.ahead, self._is_begun = None, True
 
     @property
     def at_end(self) -> bool:
@@ -184,6 +205,10 @@ class Ahead(_Iterator):
     _has_ended = False
 
     def __next__(self) -> Any:
+        with self._turns:
+            return self._next_in_turn()
+
+    def _next_in_turn(self) -> Any:
         if self._lookahead is None:
             self._lookahead = self._start()
         elif self._place.ahead is not self:

@@ -12,8 +12,8 @@ Needs torch 2.6 or newer: `pip install pyflowdata[torch]`.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import torch
@@ -30,10 +30,11 @@ from ...nodes.argument_hints import refuse_arguments, takes_own_arguments
 from .accelerate_signal import PreparedLoader, announced, gradient_state
 from .devices import DeviceCopies, PlainCopies, copies_to, counted, current_device, find_device
 from .epoch_iterators import Ahead, EpochPlace, OnHost
+from .fit_loops import FitLoopLoader, TrainerEpochs
 from .hand_over import HandOver
 from .meshes import MeshPlacement, check_ranks
 from .options import LoaderOptions
-from .rows import TrainerAttributes, TrainerEpochs, saved_arguments, steps_of, take_batch_sampler
+from .rows import TrainerAttributes, saved_arguments, steps_of, take_batch_sampler
 from .tensors import HostTensors
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ BatchT = TypeVar("BatchT", covariant=True)
 class TorchLoader(
     ConvertingLoader[BatchT],
     TrainerAttributes,
+    FitLoopLoader,
     PreparedLoader,
     torch.utils.data.DataLoader[BatchT],
 ):
@@ -55,7 +57,7 @@ class TorchLoader(
     A batch keeps its form: one tensor, a tuple or a dict of tensors.  Without a device, or with
     "cpu", a tensor views the memory of the loader, which is used again after the tensor and all
     views of it are collected.  With a CUDA device the tensors are on the device; while one batch is
-    used, the copy of the next one runs on a stream of its own, through pinned memory.
+    used, the copy of the next one runs on a separate stream, through pinned memory.
 
     Threads make the batches, there are no workers, and batches, shuffling and ranks are attrs of
     the readers.  Trainers find the attributes of a torch.utils.data.DataLoader: `dataset` has the
@@ -166,7 +168,7 @@ class TorchLoader(
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
-        return self._all_steps()
+        return self._followed(self._all_steps)
 
     def _all_steps(self) -> Iterator[BatchT]:
         steps = self._epoch_steps
@@ -219,9 +221,11 @@ class TorchLoader(
         """Epoch and step of the batch after the last delivered one, as in state_dict()."""
         return self._place.next()
 
-    def keep_place(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
         """As DataLoader.keep_place()."""
-        return self._place.kept()
+        with self._apart(), self._place.kept():
+            yield
 
     def _to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as tensors on the host."""
@@ -238,12 +242,23 @@ class TorchLoader(
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): delivered batches count, batches that are made ahead do
         not."""
+        return self._state_of_user()
+
+    def _own_state(self) -> dict[str, Any]:
         return self._place.state_dict()
 
+    def _next_epoch(self) -> int:
+        return self._place.next()[0]
+
+    def _begin_epoch(self, epoch: int) -> None:
+        """Goes to the first batch of an epoch."""
+        self._place.begin(epoch)
+
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """As DataLoader.load_state_dict(): the next iter() continues at the place of the state."""
+        """As DataLoader.load_state_dict(): the next iter() continues at the place of the state, and
+        has no batch after the last one of a stream, so that a loop over epochs has as many."""
         self._place.load_state_dict(state_dict)
-        self._trainer_epochs.forget()
+        self._has_loaded()
 
     @property
     def epoch(self) -> int:
@@ -336,9 +351,9 @@ def sink(
             wait, `loss.item()` does.
         sink_size: Steps of a call; calls go on over the ends of epochs. -1: a call ends where its
             epoch does.
-        device: As of TorchLoader.
+        device: As in TorchLoader.
         queue: Batches that wait for steps at most.
-        ragged: As of TorchLoader; with a TorchLoader the default is its own.
+        ragged: As in TorchLoader; with a TorchLoader the default is its own.
 
     Returns:
         `run`: run() makes a call and returns the results of its steps; `for results in run` makes

@@ -84,7 +84,7 @@ def _loader_of(arguments: tuple[Any, ...], ranks: Any) -> DataLoader[Any]:
 
     Args:
         arguments: A DataLoader, or the blobs for one.
-        ranks: As of rank_and_world_size().
+        ranks: As in rank_and_world_size().
 
     Raises:
         InvalidArgumentError: A reader has another rank or world size.

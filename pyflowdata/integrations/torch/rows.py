@@ -18,7 +18,6 @@ from torch.utils.data import (
 from ... import DataLoader
 from ...nodes.batch_forms import identity, map_arrays
 from ...loader.epoch_steps import EpochSteps
-from ...loader.epochs import as_epoch
 from ...loader.open_loader import open_loader_of
 
 
@@ -31,7 +30,6 @@ class _Loader(Protocol):
     """
 
     loader: DataLoader[Any]
-    _trainer_epochs: TrainerEpochs
     _epoch_steps: EpochSteps | None
     _steps: BatchSampler | None
 
@@ -48,7 +46,7 @@ class _Loader(Protocol):
 
     def place(self) -> tuple[int, int]: ...
 
-    def set_epoch(self, epoch: int) -> None: ...
+    def _set_epoch_of_trainer(self, epoch: int) -> None: ...
 
     def _start_at(self, step: int) -> Iterator[Any]: ...
 
@@ -151,27 +149,6 @@ class EpochStream(IterableDataset[Any]):
         return self._loader._start_at(0)
 
 
-class TrainerEpochs:
-    """The epochs of a loader for a trainer's numbers.
-
-    A trainer may count from a resumption: Fabric counts the iterators of the process from 0.  Its
-    first epoch after load_state_dict() is at least the epoch of the state.
-    """
-
-    def __init__(self) -> None:
-        self._ahead: int | None = 0  # epochs before the trainer's first one; None: not known yet
-
-    def forget(self) -> None:
-        self._ahead = None
-
-    def epoch_of(self, number: int, current: int) -> int:
-        """The loader's epoch for a trainer's number; `current` is the epoch of the loader's
-        place."""
-        if self._ahead is None:
-            self._ahead = max(0, current - number)
-        return number + self._ahead
-
-
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
     """The positions of this rank's rows, step after step.
 
@@ -179,7 +156,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
     rank takes its part of them.  Trainers keep such a sampler as it is.
 
     Attributes:
-        num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
+        num_replicas, rank, epoch, shuffle, seed, drop_last: As in torch's DistributedSampler.
     """
 
     def __init__(self, loader: _Loader, steps: EpochSteps | None) -> None:
@@ -206,10 +183,8 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         return self._known().num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch(), by a trainer's own count of epochs, see TrainerEpochs."""
-        epoch = as_epoch(epoch)
-        current = self._loader.place()[0]
-        self._loader.set_epoch(self._loader._trainer_epochs.epoch_of(epoch, current))
+        """As TorchLoader.set_epoch(), by a trainer's own count of epochs."""
+        self._loader._set_epoch_of_trainer(epoch)
         self.epoch = epoch
 
     def _known(self) -> EpochSteps:
@@ -225,7 +200,7 @@ class EpochBatches(BatchSampler):
     again may give other values.
 
     Attributes:
-        sampler, batch_size, drop_last: As of torch's BatchSampler.
+        sampler, batch_size, drop_last: As in torch's BatchSampler.
         even_batches: Whether each batch is full, on every rank; accelerate's name for it.
     """
 
@@ -257,7 +232,7 @@ class TrainerAttributes:
 
     Attributes:
         num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
-            in_order, pin_memory_device, multiprocessing_context: As of torch's, without workers.
+            in_order, pin_memory_device, multiprocessing_context: As in torch's, without workers.
         collate_fn: Returns its argument, since `dataset.__getitems__` returns whole batches.
     """
 

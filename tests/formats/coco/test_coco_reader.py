@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from formats.imagefolder.image_trees import picture, write_tree
 
 import pyflowdata as flow
@@ -47,17 +49,15 @@ def make(seed=0, images=17) -> dict[str, Any]:
                 "area": 1.5e2, "iscrowd": int(chance.random() < 0.2), "image_id": id, "bbox": box,
                 "category_id": chance.choice(CATEGORIES)[0], "id": len(found["annotations"]),
             })  # fmt: skip
-    found["annotations"].append({"image_id": 10**9, "bbox": [], "category_id": -5, "iscrowd": 1})
-    found["annotations"].append(
-        {"image_id": 10**9, "bbox": [0, 0, 5, 5], "category_id": 18, "iscrowd": 0}
-    )  # of an image that is not in the list
+    found["annotations"].append({"image_id": ids[0], "bbox": [], "category_id": -5, "iscrowd": 1})
     found["categories"] = [{"id": id, "name": name, "supercategory": ""} for id, name in CATEGORIES]
     return found
 
 
 def write(folder: Path, document: dict[str, Any], name="instances.json", **options) -> Path:
     write_tree(folder / "images", {
-        image["file_name"]: picture(image["id"]) for image in document["images"]
+        image["file_name"]: picture(image["id"], size=(image["height"], image["width"]))
+        for image in document["images"]
     })  # fmt: skip
     (folder / name).write_text(json.dumps(document, **options), encoding="utf-8")
     return folder / name
@@ -276,6 +276,11 @@ def test_annotations_that_are_wrong(tmp_path):
     text = path.read_text()
     for then, now, said in (
         ('"category_id": 18', '"category_id": 19', "category_id: 19"),
+        ('"image_id": ', '"image_id": 77', "images has no id like this image_id: 77"),
+        ('"bbox": [', '"bbox": [1e300, 1, 1, 1], "x": [', "number of pixels, at most 16777216"),
+        ('"bbox": [', '"bbox": [-3e7, 1, 1, 1], "x": [', "number of pixels, at most 16777216"),
+        ('"bbox": [', '"bbox": [NaN, 1, 1, 1], "x": [', "expected a number"),
+        ('"bbox": [', '"bbox": [1, 1, Infinity, 1], "x": [', "expected a number"),
         ('"height": ', '"hight": ', "lacks id, height or width"),
         ('"height": ', '"height": -', "expected a size in pixels"),
         ('"file_name": "', '"file_name": "../', "below image_dir"),
@@ -294,7 +299,10 @@ def test_annotations_that_are_wrong(tmp_path):
         bad = tmp_path / "bad.json"
         times = -1 if "bbox" in then or "category_id" in then else 1
         bad.write_text(text.replace(then, now, times))
-        assert refused(bad, said).file == str(bad)
+        caught = refused(bad, said)
+        assert caught.file == str(bad)
+        if "number of pixels" in said:
+            assert "bbox" in bad.read_text()[caught.byte - 30 : caught.byte]
     image = json.loads(text)["images"][0]
     bad.write_text(text.replace('"images": [', '"images": [' + json.dumps(image) + ", ", 1))
     refused(bad, f"two images with the id {image['id']}")
@@ -332,6 +340,57 @@ def test_images_and_polygons_that_cannot_be_read(tmp_path):
     assert skipped[two].file == str(gone) and "No such file" in skipped[two].message
     said = skipped[one].message
     assert "even number of numbers" in said and "annotation at byte" in said
+
+
+def test_coordinates_beyond_any_image(tmp_path):
+    document = make(6, 9)
+    image = document["images"][0]
+    one = {"image_id": image["id"], "category_id": 1, "bbox": [1, 1, 9, 9], "iscrowd": 0}
+    for number in ("1e300", "-16777217", "1e17"):
+        document["annotations"] = [{**one, "segmentation": [[1, 2, 3, 4, 5, "WRONG"]]}]
+        path = write(tmp_path, document)
+        text = path.read_text().replace('"WRONG"', number)
+        path.write_text(text)
+        caught = refused(path, "number of pixels, at most 16777216")
+        byte = text.index(number) + len(number)
+        assert caught.file == str(tmp_path / "images" / image["file_name"])
+        assert f"annotation at byte {byte} of {path}" in caught.message
+    same(read(path, on_error="skip", remove_images_without_annotations=False), [
+        row for row in truth(tmp_path, {**document, "annotations": []}, keep_empty=True)
+        if row["image_id"] != image["id"]
+    ])  # fmt: skip
+
+
+def turned(height, width):
+    """A JPEG file with these sides whose EXIF data turn it by a quarter."""
+    out, exif = io.BytesIO(), Image.Exif()
+    exif[0x112] = 6
+    Image.new("RGB", (width, height)).save(out, "JPEG", exif=exif)
+    return out.getvalue()
+
+
+def test_a_size_that_is_not_that_of_the_image_is_damage(tmp_path):
+    document = make(8, 40)
+    path = write(tmp_path, document)
+    expected = truth(tmp_path, document)
+    one, two, three = (int(row["image_id"]) for row in expected[:3])
+    images = {image["id"]: image for image in document["images"]}
+    folder = tmp_path / "images"
+    wrong, high, text = (folder / images[id]["file_name"] for id in (one, two, three))
+    size = images[one]["height"], images[one]["width"]
+    wrong.write_bytes(picture(3, size=(size[0] + 1, size[1])))
+    high.write_bytes(turned(images[two]["height"], images[two]["width"]))
+    text.write_bytes(b"no image")  # which is for the decoder to say
+    expected = truth(tmp_path, document)
+    said = rf"\({size[0]}, {size[1]}\).*id {one}.*\({size[0] + 1}, {size[1]}\).*check_size='none'"
+    assert refused(path, said).file == str(wrong)
+    same(read(path, on_error="skip"), [row for row in expected if row["image_id"] != one])
+    same(read(path, check_size="none"), expected)
+    wrong.write_bytes(picture(3, size=size))
+    assert refused(path, "check_size='stored'", check_size="upright").file == str(high)
+    high.write_bytes(turned(images[two]["width"], images[two]["height"]))
+    assert refused(path, "check_size='upright'").file == str(high)
+    same(read(path, check_size="upright"), truth(tmp_path, document))
 
 
 def test_commands(tmp_path, capsys):

@@ -82,12 +82,12 @@ def test_what_is_said_of_types_that_were_found(table):
 
 
 def test_more_columns_than_outputs(run, table):
-    row = ",".join("1" * 5000) + "\n"
-    path = table(row * 4)
-    assert "4 records whole, no damage" in run("verify", path)[1]
+    row = ",".join("1" * 4100) + "\n"
+    path = table(row * 2)
+    assert "2 records whole, no damage" in run("verify", path)[1]
     assert run("head", path)[2].count("a node can have 4096: choose some") == 1
-    assert flow.CSVReader(files=path, columns=["0..4999:int8"]).shape == (1, 5000)
-    assert "2 records whole, 1 damaged place" in run("verify", table(row * 2 + row[2:]))[1]
+    assert flow.CSVReader(files=path, columns=["0..4099:int8"]).shape == (1, 4100)
+    assert "1 records whole, 1 damaged place" in run("verify", table(row + row[2:]))[1]
 
 
 LATE = "a,b,c,d,e\n" + "1,2,3,4,5\n" * 9000 + "1.5,,9223372036854775808,01234,-0\n"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.oracle import fewer
 
 import pyflowdata as flow
 
@@ -192,7 +193,7 @@ def test_floats_are_those_of_python(table, quoted: bool) -> None:
         assert np.array(narrow).tobytes() == expected.astype(np.float32).tobytes()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=fewer(150), deadline=None)
 @given(st.lists(st.lists(st.one_of(
     st.floats(allow_nan=False).map(repr), st.integers(-10**20, 10**20).map(str),
     st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
@@ -342,7 +343,7 @@ def test_empty_files_and_bare_headers_are_passed_over(table) -> None:
 CELLS = st.text(alphabet=st.sampled_from('ab1 "\',;\n\r\t#é|'), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=fewer(150), deadline=None)
 @given(st.integers(2, 4).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n),
                                                      min_size=1, max_size=8)),
        st.sampled_from(",;|\t"), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
@@ -501,7 +502,8 @@ def test_strict_numbers(table) -> None:
         columns, found = [f"0:{name}", "1:int64"], {}
         for is_strict in (False, True):
             loose, found[is_strict] = (
-                read(one, columns, strict_numbers=is_strict, on_error="skip")[1]
+                read(one, columns, strict_numbers=is_strict, on_error="skip",
+                     max_skipped=-1)[1]
                 for one in (quoted, path)
             )
             assert loose == found[is_strict]

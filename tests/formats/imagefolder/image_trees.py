@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 EXTENSIONS = (
-    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp", ".pbm"
+    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".webp", ".pbm"
 )  # fmt: skip
 
 

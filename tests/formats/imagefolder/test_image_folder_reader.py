@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import resource
 import shutil
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from formats.imagefolder.image_trees import by_torchvision, picture, pictures, w
 import pyflowdata as flow
 from pyflowdata import cli
 from pyflowdata.formats import detect, open_source
+from pyflowdata.loader.state import _check_of
 
 NAMES = (
     "cat/2.png", "cat/10.PNG", "cat/b.jpeg", "cat/a/z.jpg", "cat/a-b/y.jpg", "cat/a/deep/x.JPG",
@@ -83,6 +86,26 @@ def test_extensions(tmp_path):
         endings = tuple(one.lower() for one in wanted) or ("",)
         found = read(root, extensions=wanted, allow_empty=True)[0]
         assert found == truth(root, extensions=endings)
+
+
+def test_what_is_left_out_is_counted_and_named(tmp_path):
+    root = pictures(tmp_path / "train", "a/1.png", "a/2.png", "b/3.png")
+    whole = {"index_dir": str(tmp_path / "cache"), "batch_size": 3, "name": tmp_path.name}
+    with flow.DataLoader(list(flow.ImageFolderReader(root, **whole))) as loader:
+        assert loader.readers[0].notices == ()
+    write_tree(root, {"a/z.gif": b"GIF89a", "b/c/x.tif": picture(1, "TIFF"), "b/.hidden": b"x"})
+    for is_new in (True, False):
+        settle()
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            with flow.DataLoader(list(flow.ImageFolderReader(root, **whole))) as loader:
+                (notice,) = loader.readers[0].notices
+                assert loader.readers[0].index.is_new == is_new
+                assert loader.readers[0].records == 3 and notice in repr(loader)
+        assert notice.startswith("2 files are left out") and "a/z.gif" in notice
+        assert [notice in str(one.message) for one in given] == [True] * is_new  # once
+    found = read(root, extensions=[".png", ".tif", ".gif"])[0]
+    assert len(found) == 5
 
 
 def test_several_folders_are_one_data_set(tmp_path):
@@ -189,6 +212,7 @@ def test_wrong_folders_and_attrs(tmp_path):
     refused("has 1 numbers, and there are 2 classes", root, classes=["cat", "dog"],
             class_numbers=[1])  # fmt: skip
     refused("there is no folder in it, but 2 files", flat, error=flow.FileError)
+    assert len(read(tmp_path, classes=["flat"])[0]) == 2  # as the message says
     refused("no such folder", tmp_path / "nowhere", error=flow.FileError)
     refused("this is a file; the reader takes folders", root / "cat/1.png", error=flow.FileError)
     refused("no file matches", files=[str(tmp_path / "x*")], error=flow.FileError)
@@ -276,7 +300,9 @@ def test_permissions(tmp_path):
     root = pictures(tmp_path / "train", "c/1.png", "c/2.png")
     (root / "c/2.png").chmod(0)
     with flow.DataLoader(list(flow.ImageFolderReader(root, on_error="skip", batch_size=2))) as one:
-        assert len(next(iter(one))[1]) == 1 and "Permission denied" in one.skipped[0].message
+        with pytest.raises(flow.FileError, match="Permission denied") as caught:
+            list(one)  # rights are no damage: nothing is skipped
+        assert caught.value.reason == "environment" and one.skipped == []
     (root / "c").chmod(0)
     try:
         refused("the folder cannot be read: Permission", root, error=flow.FileError)
@@ -342,6 +368,14 @@ def test_a_state_knows_the_names_of_the_files(tmp_path):
     (other / "a" / "notes.txt").write_bytes(b"x")
     with flow.DataLoader(attrs(other)) as loader:
         loader.load_state_dict(state)
+    (other / "a" / "notes.txt").unlink()
+    with flow.DataLoader(attrs(other)) as loader:  # a state of the first version has this attr
+        described = json.loads(json.dumps(state)) | {"version": 1}
+        del described["sum"]
+        (reader,) = described["readers"].values()
+        reader["spec"]["extensions"] = "['.jpg','.jpeg',...#0123456789ab"
+        described["check"] = _check_of(described["readers"])
+        loader.load_state_dict(described)
     (other / "a/0.png").rename(other / "a/0b.png")
     with flow.DataLoader(attrs(other)) as loader:
         with pytest.raises(flow.InvalidArgumentError, match="other names"):

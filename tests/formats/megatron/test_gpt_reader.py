@@ -265,7 +265,9 @@ def megatrons(sequences: list[np.ndarray], seq: int, samples: int, seed: int) ->
     return cuts[shuffled(random, before_last if apart else count, count, np.uint32)]
 
 
-@pytest.mark.parametrize("count, most", [(1, 40), (2, 30), (7, 3), (300, 50)])
+@pytest.mark.parametrize(
+    "count, most", [(1, 40), (2, 30), (7, 3), pytest.param(300, 50, marks=pytest.mark.slow)]
+)
 def test_megatrons_rules(tmp_path: Path, count: int, most: int) -> None:
     docs = documents(count, count, most)
     sequences = [sequence for document in docs for sequence in document]

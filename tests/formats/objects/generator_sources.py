@@ -38,7 +38,7 @@ def squares():
 
 
 class Counting:
-    """An iterable that begins anew each time."""
+    """An iterable that starts again each time."""
 
     def __iter__(self):
         return iter(range(100))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
+from pyflowdata.loader.open_loader import open_loader_of
 from formats.objects.generator_sources import FIELDS, Squares, epochs, numbers, squares
 
 # ---- Life ---------------------------------------------------------------------------------------
@@ -63,6 +65,27 @@ def test_what_a_generator_raises_at_its_end_is_not_lost(monkeypatch):
     with flow.DataLoader(flow.GeneratorReader(bad_end, fields="x:int64"), prefetch=2) as loader:
         next(iter(loader))
     assert seen == ["at the end"]
+
+
+def test_close_in_a_call_about_the_loader_that_asks_the_source():
+    """A source that closes the loader while a record of it is located: close() waits for this call,
+    which does not wait for close(), and may be cut short by it."""
+
+    class Closing(Squares):
+        def __getitem__(self, index):
+            if is_called:
+                loader.close()
+            return super().__getitem__(index)
+
+    is_called = False
+    blobs = flow.GeneratorReader(Closing(), fields=FIELDS, batch_size=100)
+    loader = flow.DataLoader(blobs)
+    next(iter(loader))
+    opened, is_called = open_loader_of(loader), True
+    with contextlib.suppress(flow.CancelledError):
+        assert opened.file_of_record(-1, 3) == ""
+    with pytest.raises(flow.CancelledError, match="closed"):
+        opened.file_of_record(-1, 3)
 
 
 def test_close_while_the_generator_waits():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pyflowdata as flow
 from support.files import write_parts
+from support.oracle import fewer
 
 
 def read(data: str, **attrs: object) -> list[bytes]:
@@ -96,7 +97,7 @@ def test_a_state_resumes(tmp_path: Path) -> None:
         assert [[bytes(row) for row in batch] for batch in loader] == rest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=fewer(100), deadline=None)
 @given(st.lists(st.binary(max_size=30), min_size=1, max_size=20), st.integers(0, 3),
        st.booleans())
 def test_as_python_splits_lines(tmp_path_factory, contents, skip, keep) -> None:

@@ -158,7 +158,7 @@ def test_order_and_skipping_through_a_shuffle(tmp_path):
     records[77] = example(y=ints(77))
     file = write(tmp_path / "many", records)
     rows = flow.TFRecordReader(
-        files=file, batch_size=16, random_shuffle=True, seed=1, on_error="skip"
+        files=file, batch_size=16, random_shuffle=True, seed=1, on_error="skip", max_skipped=-1
     )
     x, y = flow.ExampleDecoder(rows, features=["x:float32[2]", "y:int32"])
     with flow.DataLoader(x, y) as loader:
@@ -379,7 +379,7 @@ RICH_FIELDS = "x:float32[?] y:int64[?] name:bytes= raw:float64[1]=0".split()
 
 def outcome(file):
     """What each record gives, skipping damaged ones."""
-    rows = flow.TFRecordReader(files=file, batch_size=64, on_error="skip")
+    rows = flow.TFRecordReader(files=file, batch_size=64, on_error="skip", max_skipped=-1)
     blobs = flow.ExampleDecoder(rows, features=RICH_FIELDS, decode_raw=["raw"], on_mismatch="fit")
     with flow.DataLoader(*blobs) as loader:
         rows = sum(len(batch[0]) for batch in loader)

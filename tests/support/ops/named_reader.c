@@ -42,9 +42,8 @@ static pfd_status named_reader_companions(const pfd_companion_args *args, pfd_er
         memcpy(path, args->paths[i], size);
         memcpy(path + size, ".more", sizeof ".more");
         int32_t is_there = access(args->paths[i], F_OK) == 0;
-        pfd_status status = is_there ? args->add(args->list, path, err)
-                                     : args->replace(args->list, i, path, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(is_there ? args->add(args->list, path, err) : args->replace(args->list, i, path,
+                                     err));
     }
     return PFD_OK;
 }

@@ -66,8 +66,7 @@ static pfd_status read_record(stream *self, pfd_record *record, pfd_error *err)
 {
     int64_t size, offset = 0;
     do {
-        pfd_status status = read_line(self, &size, &offset, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(read_line(self, &size, &offset, err));
         if (size < 0) return PFD_END;
     } while (is_blank(self->line, size));
     *record = (pfd_record){.data = (const uint8_t *)self->line, .size = size, .offset = offset,
@@ -162,8 +161,7 @@ const pfd_op pfd_op_stream_reader = {
     .flags = PFD_READS_FILES,
     .name = "StreamReader",
     .doc = "Reads lines of two numbers in sequence.",
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = stream_reader_infer,
     .open = stream_reader_open,
     .compute = stream_reader_compute,

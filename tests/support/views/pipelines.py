@@ -580,7 +580,7 @@ class Generator:
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
             return data.batch(batching.batch_size, last=batching.last, seed=self.seed, rank=rank,
                               world_size=world_size, with_mask=True, with_id=True,
-                              on_error=batching.on_error).blobs  # fmt: skip
+                              on_error=batching.on_error, max_skipped=-1).blobs  # fmt: skip
 
         raises = self.has_damage and batching.on_error == "raise"
         batches = model.Model(made.node, batching, schema)
@@ -611,7 +611,8 @@ class Generator:
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
             attrs = {"batch_size": batching.batch_size, "last_batch": last, "seed": self.seed,
                      "rank": rank, "world_size": world_size, "with_mask": True, "with_id": True,
-                     "on_error": batching.on_error, "lengths": table, **rule}  # fmt: skip
+                     "on_error": batching.on_error, "max_skipped": -1,
+                     "lengths": table, **rule}  # fmt: skip
             node = batch_node(data._fields, data, attrs, "BucketDataset", None)
             return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
 

@@ -8,12 +8,15 @@ A run of a pipeline has some parts.  Each opens a loader for every rank, with it
 prefetch, loads the state, which went through JSON, takes some steps over the ends of epochs, and
 leaves the loaders in the middle of their work.  Where the outermost view is a mix, some parts
 change its weights from a row on that was not delivered yet.  Where records are damaged, they are
-left out, padded, or an error of their batch that names the file.
+left out, padded, or an error of their batch that names the file.  In some parts a file is cut,
+replaced, overwritten, prolonged or removed on the way: each batch is right, or the error of a file
+that changed; and the state is refused until the files are as they were.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -22,6 +25,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -77,22 +81,63 @@ def text_of(state: Any) -> str:
     return text
 
 
+# ---- Files that change --------------------------------------------------------------------------
+
+OTHER_VALUES = bytes(byte if byte in b",.-\n" else byte ^ 1 for byte in range(256))
+
+
+def cut(path: Path, rng: random.Random) -> None:
+    os.truncate(path, rng.randrange(path.stat().st_size))
+
+
+def replace(path: Path, rng: random.Random) -> None:
+    new = path.with_name("new")
+    new.write_bytes(path.read_bytes().translate(OTHER_VALUES))
+    new.rename(path)
+
+
+def overwrite(path: Path, rng: random.Random) -> None:
+    with path.open("r+b") as file:
+        file.write(path.read_bytes().translate(OTHER_VALUES))
+
+
+def prolong(path: Path, rng: random.Random) -> None:
+    with path.open("ab") as file:
+        file.write(path.read_bytes())
+
+
+def remove(path: Path, rng: random.Random) -> None:
+    path.unlink()
+
+
+def change_a_file(folder: Path, rng: random.Random) -> str:
+    """Changes a file that has bytes; what was done to which."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    path, change = rng.choice(files), rng.choice((cut, replace, overwrite, prolong, remove))
+    time.sleep(0.01)  # a tick of the file system's clock, without which a change has no other time
+    change(path, rng)
+    return f"{change.__name__} {path.relative_to(folder)}"
+
+
 class Run:
     """A pipeline on its way through several world sizes."""
 
     def __init__(self, seed: int, folder: Path, most_steps: int = 12) -> None:
         self.seed, self.folder, self.most_steps = seed, folder, most_steps
         self.rng = random.Random(-1 - seed)
-        self.batches = 0
+        self.batches = self.file_changes = self.noticed = 0
         self.state: Any = None
         self.changes: dict[int, int] | None = {} if seed % 4 == 0 else None
         self.place = [0, 0]
+        self.file_change = ""  # what was done to a file, and to which
+        self.folders = itertools.count()
         self.begin()
 
     def begin(self) -> None:
-        own = self.folder / str(len(self.changes or ()))
-        own.mkdir()
-        self.pipeline: Pipeline = make_pipeline(self.seed, own, self.changes)
+        """Writes the files, in a folder of their own."""
+        self.files = self.folder / str(next(self.folders))
+        self.files.mkdir()
+        self.pipeline: Pipeline = make_pipeline(self.seed, self.files, self.changes)
 
     def world_size(self) -> int:
         batch_size = self.pipeline.batching.batch_size
@@ -100,37 +145,69 @@ class Run:
 
     def part(self) -> None:
         """Opens the ranks, takes some steps, and leaves."""
-        rng, model = self.rng, self.pipeline.model
-        world_size = self.world_size()
-        loaders = []
+        begin, world_size = list(self.place), self.world_size()
+        loaders: list[flow.DataLoader[Any]] = []
         try:
             for rank in range(world_size):
                 loaders.append(self.open_rank(rank, world_size))
-            assert {len(loader) for loader in loaders} == {model.num_batches}
-            if model.num_batches == 0:
-                return
-            iterators = {rank: loader.repeat() for rank, loader in enumerate(loaders)}
-            begin, steps = list(self.place), rng.randint(1, self.most_steps)
-            is_whole = False
-            while steps > 0 or (not is_whole and steps > -self.most_steps):
-                is_whole = self.step(iterators, world_size)
-                steps -= 1
-            if not is_whole:  # each rank is where its last batch without damage ended
+            if not self.take_steps(loaders):
                 self.place = begin
-                return
-            if rng.random() < 0.3 and world_size > 1 and not self.pipeline.raises:
-                next(iterators[world_size - 1])  # a rank that is ahead is not the one to be asked
-                ahead = loaders.pop()
-                ahead.close()
-                state = ahead.state_dict()
-                assert [state["epoch"], state["position"]] == self.following(self.place), state
-            states = [loader.state_dict() for loader in loaders]
-            assert all(one == states[0] for one in states), states
-            assert [states[0]["epoch"], states[0]["position"]] == self.place, states[0]
-            self.state = json.loads(text_of(states[0]))
+        except flow.FileError as error:
+            assert self.file_change and error.reason is None, f"nothing changed, but {error!r}"
+            assert self.files in Path(error.file or "").parents, error
+            self.noticed += 1
+            self.place = begin
         finally:
             for loader in loaders:
                 loader.close()
+        if self.file_change:
+            self.file_changes += 1
+            if ".cache/" not in self.file_change:  # that is made again
+                if "cache" not in self.pipeline.text:  # whose records may be the same
+                    self.expect_refusal()
+                self.begin()
+            self.file_change = ""
+
+    def take_steps(self, loaders: list[flow.DataLoader[Any]]) -> bool:
+        """Some steps of all ranks, and the state after them; whether there is one."""
+        rng, model, world_size = self.rng, self.pipeline.model, len(loaders)
+        assert {len(loader) for loader in loaders} == {model.num_batches}
+        if model.num_batches == 0:
+            return False
+        iterators = {rank: loader.repeat() for rank, loader in enumerate(loaders)}
+        steps = rng.randint(1, self.most_steps)
+        moment = rng.randint(1, steps) if rng.random() < 0.3 else None
+        is_whole = False
+        while steps > 0 or (not is_whole and steps > -self.most_steps):
+            if steps == moment:
+                self.file_change = change_a_file(self.files, rng)
+            is_whole = self.step(iterators, world_size)
+            steps -= 1
+        if not is_whole:  # each rank is where its last batch without damage ended
+            return False
+        if rng.random() < 0.3 and world_size > 1 and not self.pipeline.raises:
+            next(iterators[world_size - 1])  # a rank that is ahead is not the one to be asked
+            ahead = loaders.pop()
+            ahead.close()
+            state = ahead.state_dict()
+            assert [state["epoch"], state["position"]] == self.following(self.place), state
+        states = [loader.state_dict() for loader in loaders]
+        assert all(one == states[0] for one in states), states
+        assert [states[0]["epoch"], states[0]["position"]] == self.place, states[0]
+        self.state = json.loads(text_of(states[0]))
+        return True
+
+    def expect_refusal(self) -> None:
+        """The state is not one of the files as they are now."""
+        if self.state is None:
+            return
+        try:
+            self.open_rank(0, 1).close()
+        except flow.InternalError:
+            raise
+        except flow.Error:
+            return
+        raise AssertionError("a state is taken for one of other files")
 
     def open_rank(self, rank: int, world_size: int) -> flow.DataLoader[Any]:
         """A loader at the place of the state."""
@@ -192,8 +269,8 @@ class Run:
             self.begin()
 
 
-def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) -> int:
-    """How many logical batches were right; AssertionError: one was not."""
+def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) -> Run:
+    """The run, whose logical batches were right; AssertionError: one was not."""
     run = Run(seed, folder, most_steps)
     try:
         for _ in range(parts):
@@ -203,9 +280,9 @@ def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) 
     except Exception as error:
         raise AssertionError(
             f"pipeline {seed} ({run.pipeline.text}; {run.pipeline.batching}; weights "
-            f"{run.changes}) after {run.batches} batches: {error!r}"
+            f"{run.changes}; {run.file_change}) after {run.batches} batches: {error!r}"
         ) from error
-    return run.batches
+    return run
 
 
 # ---- Killed processes ----------------------------------------------------------------------------
@@ -280,20 +357,22 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             print(f"{run_killed(args.killed, Path(folder))} steps")
         return 0
-    began, done, batches, failed = time.monotonic(), 0, 0, 0
+    began, done, failed, counts = time.monotonic(), 0, 0, Counter[str]()
     for seed in range(args.first, args.first + args.pipelines):
         if args.seconds and time.monotonic() - began > args.seconds:
             break
         with tempfile.TemporaryDirectory() as folder:
             try:
-                batches += run_pipeline(seed, Path(folder))
+                run = run_pipeline(seed, Path(folder))
+                counts.update(batches=run.batches, changed=run.file_changes, noticed=run.noticed)
             except AssertionError as error:
                 failed += 1
                 traceback.print_exception(error)
         done += 1
     seconds = time.monotonic() - began
-    print(f"{done} pipelines killed and resumed in {seconds:.0f} s: {batches} batches as the model "
-          f"has them; {failed} pipelines failed")  # fmt: skip
+    print(f"{done} pipelines killed and resumed in {seconds:.0f} s: {counts['batches']} batches as "
+          f"the model has them; {counts['changed']} files changed on the way, of which "
+          f"{counts['noticed']} ended a run; {failed} pipelines failed")  # fmt: skip
     return int(failed > 0)
 
 

@@ -50,15 +50,11 @@ class Opening:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.num_leaves = self.num_files = 0
-        self._names: dict[int, str] = {}
-        self._places: dict[str, int] = collections.Counter()
 
-    def name(self, node: Node) -> str:
-        """Of the views of one op that have no names, the first to be met is number 0."""
-        op = node.op
-        name = self._names.setdefault(id(node), f"{op}_{self._places[op]}")
-        self._places[op] += 1
-        return name
+
+def key_name(node: Node) -> str:
+    """What the order of a view without a name depends on, besides seed and epoch."""
+    return f"{node.op}_0"
 
 
 class Keys(NamedTuple):
@@ -174,7 +170,7 @@ class View(Node):
         self.op, self.inner = op, inner
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        keys = Keys(opening.seed, opening.name(self))
+        keys = Keys(opening.seed, key_name(self))
         inner = self.inner.open(opening, batch_epoch)
         size, find = self.rows(inner.size, keys)
 
@@ -233,7 +229,7 @@ def select_bits(inner: Node, bits: Sequence[bool]) -> Node:
 
 
 class Select(View):
-    """Rows by index.  Where one is there twice, each place of the list is a draw of its own."""
+    """Rows by index.  Where one is there twice, each place of the list is a separate draw."""
 
     def __init__(self, inner: Node, indexes: Sequence[int]) -> None:
         super().__init__("SelectDataset", inner)
@@ -315,7 +311,7 @@ def alias_columns(weights: Sequence[float]) -> list[tuple[int, int]]:
 
 
 class WeightedSample(View):
-    """With replacement: row p of an epoch is the p-th draw of its key, a draw of its own, of the
+    """With replacement: row p of an epoch is the p-th draw of its key, its own draw, of the
     records of epoch 0."""
 
     def __init__(self, inner: Node, weights: Sequence[float], num_samples: int, seed: int) -> None:
@@ -514,7 +510,6 @@ class Concat(Node):
         self.sources = sources
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        opening.name(self)
         opened = [source.open(opening, batch_epoch) for source in self.sources]
         places = [(source, i) for source in opened for i in range(source.size)]
 
@@ -543,7 +538,7 @@ class Mix(Node):
         self.length, self.block, self.seed = length, block, seed
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        keys = Keys(opening.seed if self.seed < 0 else self.seed, opening.name(self))
+        keys = Keys(opening.seed if self.seed < 0 else self.seed, key_name(self))
         opened = [source.open(opening, batch_epoch) for source in self.sources]
         sizes = [source.size for source in opened]
         model = MixModel(sizes, self.changes, self.stop, self.length, block=self.block)
@@ -575,7 +570,6 @@ class Zip(Node):
         self.legs = legs
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        opening.name(self)
         opened = [leg.open(opening, batch_epoch) for leg in self.legs]
         assert len({leg.size for leg in opened}) == 1
 
@@ -607,7 +601,6 @@ class Pack(Node):
         self.inner, self.packs, self.length, self.name = inner, packs, length, name
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        opening.name(self)
         inner = self.inner.open(opening, batch_epoch)
         (field,) = inner.at(0, 0, 0).values
 
@@ -640,7 +633,6 @@ class Flat(Node):
         self.inner, self.fan_out, self.divided = inner, fan_out, divided
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        opening.name(self)
         inner = self.inner.open(opening, batch_epoch)
 
         def at(epoch: int, position: int, draw: int) -> Row:

@@ -67,7 +67,7 @@ typedef struct pfd_kit_draw {
     uint64_t key; /* the three that it was called with */
     int64_t ordinal, draw;
     int64_t first, first_offset; /* ordinal and offset of the record of the call's row 0 */
-    int64_t num_rows;            /* of that call of compute() */
+    int64_t num_rows;            /* in that call of compute() */
 } pfd_kit_draw;
 
 /* The first of these calls: an array of the caller. */
@@ -77,14 +77,14 @@ typedef struct pfd_kit_draws {
 } pfd_kit_draws;
 
 /* The rows that PFD_KIT_TYPES offers. */
-#define PFD_KIT_MANY_SHAPES 0 /* of 0 to 4,099 elements */
+#define PFD_KIT_MANY_SHAPES 0 /* 0 to 4,099 elements */
 #define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
-#define PFD_KIT_LARGE_ROWS 2  /* of some MB */
+#define PFD_KIT_LARGE_ROWS 2  /* some MB each */
 
 /* What PFD_KIT_TYPES varies. */
 typedef struct pfd_kit_varied {
     int32_t input; /* which one, from 0; the others are as in the sample */
-    int32_t dtype; /* of that input, PFD_BOOL ... */
+    int32_t dtype; /* the input's, PFD_BOOL ... */
     int32_t rows;  /* PFD_KIT_MANY_SHAPES ... */
 } pfd_kit_varied;
 
@@ -99,22 +99,22 @@ typedef struct pfd_kit_options {
     const char *doing;   /* for messages: what was done to the sample; NULL: nothing */
     int32_t report_fd;   /* for crashes and endless calls; -1: signals are left alone */
     int32_t limit_ms;    /* processor time of a run; 0: no limit.  Needs a report_fd */
-    int64_t seed;        /* of PFD_KIT_SHUFFLED and of the random key */
+    int64_t seed;        /* for PFD_KIT_SHUFFLED and the random key */
     int32_t watch_state; /* 1: all of the process's state around each call, also what takes
                             time to look at; of one thread */
-    /* Of PFD_KIT_TYPES alone. */
+    /* PFD_KIT_TYPES alone uses this. */
     pfd_kit_varied varied;
-    /* Of PFD_KIT_TWO_SOURCES alone: the second node, and a capacity as that of `seen`. */
+    /* PFD_KIT_TWO_SOURCES alone uses the second node, and a capacity as that of `seen`. */
     const pfd_blob *other;
     pfd_kit_seen other_seen;
-    /* Of a pass through one node or two. */
+    /* Passes through one node or two use these. */
     int32_t order;        /* PFD_KIT_FORWARD ...; of a stream always PFD_KIT_STREAM */
     int32_t only_output;  /* n > 0: seen.rows are of the n-th output alone */
     int64_t range;        /* records of one call of at(), next() and compute(), 1 to 8192 */
     int64_t most_records; /* of more than these the first and last ones are looked at, >= 2 */
     int64_t epoch;        /* that seek() is given, >= 0 */
     pfd_kit_seen seen;
-    /* Of PFD_KIT_PASS alone. */
+    /* PFD_KIT_PASS alone uses these. */
     int64_t seek;              /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
     int64_t seek_from;         /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
     int32_t rounds;            /* open to close, >= 1; from 6 on leaks are looked for */
@@ -154,14 +154,14 @@ typedef struct pfd_kit_finding {
 
 typedef struct pfd_kit_result {
     uint32_t struct_size;
-    pfd_status status;   /* of the first call that failed, if possible not of PFD_CORRUPT_DATA */
+    pfd_status status;   /* the first failure, if possible not PFD_CORRUPT_DATA */
     pfd_error error;     /* what it said */
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
-    int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
-    int64_t size;        /* of the source, looked at or not; -1: a stream */
-    int64_t num_failed;  /* of these, records and rows that failed */
-    int64_t num_reads, num_allocs; /* of the first round */
+    int64_t num_records; /* looked at in the source; from a stream: yielded */
+    int64_t size;        /* all records of the source; -1: a stream */
+    int64_t num_failed;  /* records and rows that failed */
+    int64_t num_reads, num_allocs; /* in the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
     int64_t num_draws;           /* also beyond options->draws.capacity */
@@ -215,7 +215,7 @@ typedef struct pfd_bench_options {
 typedef struct pfd_bench_cost {
     double ns;
     double mallocs;      /* allocations from the C library; -1: they cannot be counted here */
-    double malloc_bytes; /* of them; -1 as well */
+    double malloc_bytes; /* allocated so; -1 as well */
     double allocs;       /* calls of host->alloc() by compute(): they cost next to nothing */
     double alloc_bytes;
 } pfd_bench_cost;
@@ -226,12 +226,12 @@ typedef struct pfd_bench_result {
     uint32_t struct_size;
     int32_t num_ops; /* the reader first */
     int64_t num_files;
-    int64_t num_bytes;                    /* of all files */
-    int64_t num_records;                  /* of the dataset; -1: a stream */
+    int64_t num_bytes;                    /* in all files */
+    int64_t num_records;                  /* in the dataset; -1: a stream */
     int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
     int64_t window_records, window_bytes; /* measured; bytes of their data */
-    uint64_t window_sum;   /* of that data as 64-bit words, each record's last one filled with 0 */
-    double open_ns;        /* of the whole dataset: files, open(), index */
+    uint64_t window_sum;   /* of that data in 64-bit words, each record's last one filled with 0 */
+    double open_ns;        /* for the whole dataset: files, open(), index */
     pfd_bench_cost locate; /* the source's at(), or a stream's next() */
     pfd_bench_cost read;   /* touching each cache line of the data */
     pfd_bench_cost copy;   /* limit: memcpy() of the data, record by record */

@@ -13,7 +13,7 @@ typedef struct job_node {
     int64_t num_attrs;
     int inputs[16], outputs[16]; /* node, and which output of it */
     int64_t num_inputs;
-    /* Of the job; in their place come a folder, and the files of these names in it. */
+    /* The job's attrs for files; a folder, and its files of these names, take their place. */
     const char *data_dir;
     const char *const *files;
 } job_node;

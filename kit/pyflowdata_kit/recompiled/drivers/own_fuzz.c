@@ -334,7 +334,7 @@ static const char *corpus;
 static unsigned patience; /* seconds */
 static int64_t num_runs;
 
-/* Of AddressSanitizer, where it is there. */
+/* AddressSanitizer's, where the program has it. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from ....insight.report import Report
 from ....insight.stats import empty_stats
 from .fetching import Fetcher, Fetching, StreamPlace, collate
 from .packing import SlotPool
-from .progress import Progress
+from .progress import EpochProgress
 from .samplers import EpochOrder
 from .workers import Workers
 
@@ -37,7 +38,7 @@ class _Counts:
     def __init__(self) -> None:
         self._opened = time.monotonic()
         self._offset = self._opened - time.perf_counter()
-        self._lock = threading.Lock()  # threads that fetch count, too
+        self._lock = threading.RLock()  # threads count, and a signal handler may ask in between
         self._steps = StepTimes(1)
         self._has_begun = False
         self._asked = self._delivered = 0.0
@@ -49,13 +50,14 @@ class _Counts:
         )  # fmt: skip
         self._cpu_at_start = time.process_time()
 
-    # ---- Steps, in the thread that takes batches ----
+    # ---- Steps, in the threads that take batches ----
 
     def begin(self, now: float) -> None:
         """The first batch of an epoch is asked for."""
-        self._add_new()
-        self._asked, self._last = now, None
-        self._has_begun = True
+        with self._lock:
+            self._add_new()
+            self._asked, self._last = now, None
+            self._has_begun = True
 
     def ask(self, now: float) -> None:
         """Another batch is asked for."""
@@ -63,9 +65,10 @@ class _Counts:
 
     def deliver(self, now: float, rows: int) -> None:
         """A batch is delivered."""
-        self._new += (self._asked, now, rows)
-        if len(self._new) >= _MOST_NEW:
-            self._add_new()
+        with self._lock:
+            self._new += (self._asked, now, rows)
+            if len(self._new) >= _MOST_NEW:
+                self._add_new()
 
     def _add_new(self) -> None:
         """Adds the batches that were delivered since the last call."""
@@ -88,7 +91,8 @@ class _Counts:
 
     def end(self, left_out: int) -> None:
         """An epoch has ended, without this number of its samples, over all ranks."""
-        self._values["left_out"] += left_out
+        with self._lock:
+            self._values["left_out"] += left_out
 
     def work(self, seconds: float, cpu_seconds: float, *, in_process: bool = False) -> None:
         """A batch was made by a worker."""
@@ -101,8 +105,8 @@ class _Counts:
 
     def stats(self, loader: Any) -> dict[str, float]:
         """As DataLoader.stats() of this package."""
-        self._add_new()
         with self._lock:
+            self._add_new()
             values = self._values | self._steps.stats()
         now = time.monotonic()
         made, busy = values["batches_made"], values.pop("busy_seconds")
@@ -181,6 +185,14 @@ class _Counts:
 # ---- The engine ---------------------------------------------------------------------------------
 
 
+def known_length(one: Any) -> int | None:
+    """The len() of a program's own dataset or sampler, or of a loader; None: it has none."""
+    try:
+        return len(one) if isinstance(one, Sized) else None
+    except (TypeError, NotImplementedError):
+        return None
+
+
 def is_map_style(dataset: Any) -> bool:
     """Whether samples have indices, so that it is not an IterableDataset."""
     return not isinstance(dataset, IterableDataset)
@@ -219,7 +231,7 @@ class _Owner(Protocol):
 
     def __len__(self) -> int: ...
 
-    def _hear_epoch(self, progress: Progress) -> None: ...
+    def _hear_epoch(self, progress: EpochProgress) -> None: ...
 
 
 class Kept:
@@ -298,7 +310,7 @@ class Engine:
     def __len__(self) -> int:
         return len(self._loader)
 
-    def is_at_end(self, progress: Progress) -> bool:
+    def is_at_end(self, progress: EpochProgress) -> bool:
         """Whether the epoch has no more batches, as far as that is known before its end.
 
         With a sampler it is known after the sampler's iterator has ended: its len() may be an
@@ -308,18 +320,13 @@ class Engine:
             return False
         if self.order is not None:
             return 0 < len(self) <= progress.position
-        if progress.look_ahead is not None and self._is_length_reached(progress.position):
-            progress.look_ahead()
+        if progress.look_ahead is not None:
+            length = known_length(self)  # a sampler may give more batches
+            if length is not None and length <= progress.position:
+                progress.look_ahead()
         return progress.length is not None and progress.length <= progress.position
 
-    def _is_length_reached(self, position: int) -> bool:
-        """Whether a sampler has given as many batches as its len(); it may give more."""
-        try:
-            return len(self) <= position
-        except (TypeError, NotImplementedError):
-            return False
-
-    def hear_epoch(self, progress: Progress) -> None:
+    def hear_epoch(self, progress: EpochProgress) -> None:
         """Before an iterator begins: takes over the epoch that the program gave the sampler."""
         self._loader._hear_epoch(progress)
 
@@ -349,12 +356,12 @@ class Engine:
 
     # ---- Iterable datasets ----
 
-    def told_epoch(self, progress: Progress) -> int | None:
+    def told_epoch(self, progress: EpochProgress) -> int | None:
         """The epoch for set_epoch() of an iterable dataset, which may have a loaded state until
         then."""
         return progress.epoch if self._loader._tells_epoch else None
 
-    def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
+    def check_streams(self, progress: EpochProgress, count: int) -> list[StreamPlace | None]:
         """The place of each worker in an iterable dataset; None: at its start."""
         if progress.streams is None or not progress.position and len(progress.streams) != count:
             return [None] * count

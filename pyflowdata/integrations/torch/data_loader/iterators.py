@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -17,8 +18,8 @@ import torch
 
 from .engine import Engine
 from .fetching import Ended, Fetcher, Stream, StreamPlace
-from .progress import Progress
-from .randomness import OwnGenerators, mixed, note_key, noted_key
+from .progress import EpochProgress
+from .randomness import OwnGenerators, mixed, note_key, noted_key, turns
 from .samplers import SamplerIterator
 from .worker_main import Answer
 from .workers import WorkerError, Workers, exception_of, pin
@@ -71,19 +72,24 @@ def _len_of(batch: Any) -> int:
 
 
 class BatchIterator(Iterator[Any], ABC):
-    """The batches of one epoch. It begins with the first batch that is asked for."""
+    """The batches of one epoch. It begins with the first batch that is asked for.
 
-    def __init__(self, loader: Engine, progress: Progress) -> None:
-        self._loader = loader
+    Threads that share it take turns, and each batch is given to one of them.
+    """
+
+    def __init__(self, engine: Engine, progress: EpochProgress) -> None:
+        seeds = engine.num_workers == 0 and engine.fetching().seeds == "all"
+        self._turns = turns if seeds else threading.RLock()  # others seed in this process, too
+        self._engine = engine
         self._progress = progress
         self._yielded = 0
         self._is_begun = False
         self._has_failed = False  # a worker has died
         self._task: _Task | None = None  # of the batch that _next() gave
-        pins = loader.pin_memory and torch.accelerator.is_available()
+        pins = engine.pin_memory and torch.accelerator.is_available()
         accelerator = torch.accelerator.current_accelerator() if pins else None
         self._pins = accelerator is not None and accelerator.type != "mps"
-        if loader.pin_memory and not self._pins:
+        if engine.pin_memory and not self._pins:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found that uses it, "
                 "then device pinned memory won't be used.",
@@ -94,29 +100,33 @@ class BatchIterator(Iterator[Any], ABC):
         return self
 
     def __len__(self) -> int:
-        return len(self._loader)
+        return len(self._engine)
 
     def __next__(self) -> Any:
-        progress, counts = self._progress, self._loader.counts
+        with self._turns:
+            return self._next_in_turn()
+
+    def _next_in_turn(self) -> Any:
+        progress, counts = self._progress, self._engine.counts
         if progress.is_over or self._has_failed:
             raise StopIteration
-        begin, is_first = time.perf_counter(), not progress.has_started
-        if is_first:
-            counts.begin(begin)
-        else:
+        begin = time.perf_counter()
+        if progress.has_started:
             counts.ask(begin)
+        else:
+            counts.begin(begin)
         try:
-            batch = self._made(is_resumed=is_first and progress.position > 0)
+            batch = self._made()
             if batch is _END:
                 progress.is_over = True
-                counts.end(self._loader.left_out)
+                counts.end(self._engine.left_out)
                 self._end()
                 raise StopIteration
             self._yielded += 1
             has_failed = type(batch) is _FailedBatch
             counts.deliver(time.perf_counter(), 0 if has_failed else _len_of(batch))
             if not has_failed:
-                if self._loader.is_iterable:
+                if self._engine.is_iterable:
                     self._warn_of_length()
                 self._deliver()
                 return batch
@@ -137,39 +147,34 @@ class BatchIterator(Iterator[Any], ABC):
         finally:
             del failed, batch
 
-    def _made(self, *, is_resumed: bool) -> Any:
+    def _made(self) -> Any:
         """The next batch, _END or a _FailedBatch. Starts at the progress, also after Ctrl-C."""
         progress = self._progress
         if not self._is_begun:
             if not progress.has_started:
-                self._loader.hear_epoch(progress)
+                self._engine.hear_epoch(progress)
             self._begin()
             self._is_begun = progress.has_started = True
             progress.after_streams = None
-        batch = self._next()
-        if is_resumed and batch is _END:  # the state was taken after the last batch of an epoch
-            self._end()
-            progress.become(Progress(progress.epoch + 1, has_started=True))
-            self._begin()
-            batch = self._next()
-        return batch
+        return self._next()
 
     @property
     def at_end(self) -> bool:
         """Whether the last batch was delivered, if that is known before the end."""
-        return self._loader.is_at_end(self._progress)
+        with self._turns:
+            return self._engine.is_at_end(self._progress)
 
     def _timed_out(self) -> _TimedOut:
-        return _TimedOut(f"DataLoader timed out after {self._loader.timeout} seconds")
+        return _TimedOut(f"DataLoader timed out after {self._engine.timeout} seconds")
 
     def _warn_of_length(self) -> None:
-        said = self._loader.samples_said
+        said = self._engine.samples_said
         if said is not None and self._yielded > said:
             text = (
-                f"Length of IterableDataset {self._loader.dataset} was reported to be {said} (when "
+                f"Length of IterableDataset {self._engine.dataset} was reported to be {said} (when "
                 f"accessing len(dataloader)), but {self._yielded} samples have been fetched."
             )
-            if self._loader.num_workers > 0:
+            if self._engine.num_workers > 0:
                 text += (
                     " For multiprocessing data-loading, this happens where each worker reads all "
                     "of it: divide it by get_worker_info()."
@@ -193,18 +198,18 @@ class BatchIterator(Iterator[Any], ABC):
     # ---- Of map-style datasets ----
 
     def _begin_order(self) -> None:
-        loader, progress = self._loader, self._progress
-        self._base = mixed(loader.seed, progress.epoch)
+        engine, progress = self._engine, self._progress
+        self._base = mixed(engine.seed, progress.epoch)
         self._number = progress.position  # of the batch whose indices are taken next
         self._ahead = set(progress.ahead)
         self._run: SamplerIterator | None = None
-        if loader.order is not None:
-            self._indices: Iterator[Any] = loader.order.batches(progress.epoch, self._number)
-            if not loader.is_batched:
+        if engine.order is not None:
+            self._indices: Iterator[Any] = engine.order.batches(progress.epoch, self._number)
+            if not engine.is_batched:
                 self._indices = (one for batch in self._indices for one in batch)
             return
         self._indices = self._run = SamplerIterator(
-            loader.index_sampler, self._base, self._number, progress.start, progress.sampler
+            engine.index_sampler, self._base, self._number, progress.start, progress.sampler
         )
         progress.start = self._run.start
 
@@ -264,20 +269,20 @@ class InlineIterator(BatchIterator):
             note_key(outer)
 
     def _begin(self) -> None:
-        loader, progress = self._loader, self._progress
-        self._how = loader.fetching()
+        engine, progress = self._engine, self._progress
+        self._how = engine.fetching()
         self._random = OwnGenerators(0) if self._how.seeds == "all" else None
-        self._fetcher = loader.kept_fetcher(self._how, self._random)
+        self._fetcher = engine.kept_fetcher(self._how, self._random)
         self._ahead_task: _Task | None = None
         self._stream: Stream | None = None
-        if not loader.is_iterable:
+        if not engine.is_iterable:
             self._begin_order()
             if self._run is not None:
                 progress.look_ahead = self._look_ahead
             return
-        places = loader.check_streams(progress, 1)
-        key = mixed(loader.seed, progress.epoch, loader.rank, 0)
-        epoch = loader.told_epoch(progress)
+        places = engine.check_streams(progress, 1)
+        key = mixed(engine.seed, progress.epoch, engine.rank, 0)
+        epoch = engine.told_epoch(progress)
         self._stream = self._do(lambda: Stream(self._how, key, places[0], epoch))
 
     def _do(self, call: Any) -> Any:
@@ -334,17 +339,17 @@ class ThreadIterator(BatchIterator):
     _pool: ThreadPoolExecutor | None = None
 
     def _begin(self) -> None:
-        loader = self._loader
+        engine = self._engine
         self._end()
-        self._how = loader.fetching()
+        self._how = engine.fetching()
         self._begin_order()
-        self._pool = ThreadPoolExecutor(loader.num_workers, "pyflowdata fetch")
+        self._pool = ThreadPoolExecutor(engine.num_workers, "pyflowdata fetch")
         self._tasks: deque[tuple[_Task, Future[Any]]] = deque()
         self._fill()
 
     def _fill(self) -> None:
         assert self._pool is not None
-        while len(self._tasks) < self._loader.most_ahead:
+        while len(self._tasks) < self._engine.most_ahead:
             task = self._take_indices()
             if task is None:
                 return
@@ -356,7 +361,7 @@ class ThreadIterator(BatchIterator):
             batch = Fetcher(self._how).fetch(task.indices, task.key)
             return pin(batch) if self._pins else batch
         finally:
-            self._loader.counts.work(
+            self._engine.counts.work(
                 time.perf_counter() - begin, time.thread_time() - cpu, in_process=True
             )
 
@@ -364,12 +369,12 @@ class ThreadIterator(BatchIterator):
         if not self._tasks:
             return _END
         at = 0
-        if not self._loader.in_order:
+        if not self._engine.in_order:
             done = (i for i, (_, one) in enumerate(self._tasks) if one.done())
             at = next(done, 0)
         task, future = self._tasks[at]
         try:
-            batch = future.result(self._loader.timeout or None)
+            batch = future.result(self._engine.timeout or None)
         except FutureTimeout:
             if not future.done():
                 raise self._timed_out() from None
@@ -407,15 +412,15 @@ class _ProcessIterator(BatchIterator):
 
     def _begin_workers(self, key: int, places: list[Any]) -> None:
         if self._workers is None:
-            self._workers = self._loader.take_workers()
-        self._workers.begin(key, places, self._loader.told_epoch(self._progress))
+            self._workers = self._engine.take_workers()
+        self._workers.begin(key, places, self._engine.told_epoch(self._progress))
         self._done: dict[int, tuple[Any, Any]] = {}  # task -> answer and batch, or FailedBatch
         self._pin_pool = ThreadPoolExecutor(1, "pyflowdata pin") if self._pins else None
 
     def _end(self) -> None:
         workers, self._workers = self._workers, None
         if workers is not None:
-            self._loader.give_back_workers(workers)
+            self._engine.give_back_workers(workers)
 
     def _fail(self) -> None:
         workers, self._workers = self._workers, None
@@ -426,7 +431,7 @@ class _ProcessIterator(BatchIterator):
         """Takes the answers that have arrived."""
         assert self._workers is not None
         wait_ms = _POLL_MS if waits else 0
-        timeout = self._loader.timeout
+        timeout = self._engine.timeout
         if waits and timeout > 0:
             left = since + timeout - time.perf_counter()
             if left <= 0:
@@ -434,7 +439,7 @@ class _ProcessIterator(BatchIterator):
             wait_ms = min(wait_ms, int(left * 1000) + 1)
         for process, answer in self._workers.receive(wait_ms):
             self._done[answer.task] = answer, self._content(process, answer)
-            self._loader.counts.work(answer.seconds, answer.cpu_seconds)
+            self._engine.counts.work(answer.seconds, answer.cpu_seconds)
 
     def _content(self, process: Any, answer: Answer) -> Any:
         try:
@@ -459,7 +464,7 @@ class ProcessIterator(_ProcessIterator):
 
     def _begin(self) -> None:
         self._begin_order()
-        self._begin_workers(0, [None] * self._loader.num_workers)
+        self._begin_workers(0, [None] * self._engine.num_workers)
         self._tasks: deque[_Task] = deque()
         self._turn = 0
         self._fill()
@@ -467,7 +472,7 @@ class ProcessIterator(_ProcessIterator):
     def _fill(self) -> None:
         assert self._workers is not None
         processes = self._workers.processes
-        while len(self._tasks) < self._loader.most_ahead:
+        while len(self._tasks) < self._engine.most_ahead:
             task = self._take_indices()
             if task is None:
                 return
@@ -500,7 +505,7 @@ class ProcessIterator(_ProcessIterator):
         for task in self._tasks:
             if task.number in self._done:
                 return task
-            if self._loader.in_order:
+            if self._engine.in_order:
                 return None
         return None
 
@@ -510,10 +515,10 @@ class StreamIterator(_ProcessIterator):
     turns."""
 
     def _begin(self) -> None:
-        loader, progress = self._loader, self._progress
-        count = loader.num_workers
-        places = loader.check_streams(progress, count)
-        self._begin_workers(mixed(loader.seed, progress.epoch, loader.rank), places)
+        engine, progress = self._engine, self._progress
+        count = engine.num_workers
+        places = engine.check_streams(progress, count)
+        self._begin_workers(mixed(engine.seed, progress.epoch, engine.rank), places)
         self._places = [place or StreamPlace(0, None, False) for place in places]
         self._waiting: list[deque[int]] = [deque() for _ in range(count)]
         self._active = [number for number in range(count) if not _is_over(self._places[number])]
@@ -524,7 +529,7 @@ class StreamIterator(_ProcessIterator):
 
     def _fill(self) -> None:
         assert self._workers is not None
-        each = max(1, self._loader.prefetch_factor or 1)
+        each = max(1, self._engine.prefetch_factor or 1)
         for turn in range(each):
             for number in self._active:
                 if len(self._waiting[number]) <= turn and len(self._waiting[number]) < each:
@@ -541,7 +546,7 @@ class StreamIterator(_ProcessIterator):
             task = self._waiting[number][0]
             while task not in self._done:
                 self._receive(waits=True, since=since)
-                if not self._loader.in_order and task not in self._done:
+                if not self._engine.in_order and task not in self._done:
                     break
             if task not in self._done:
                 number = self._any_done(number)
@@ -552,7 +557,7 @@ class StreamIterator(_ProcessIterator):
             answer, batch = self._taken(task)
             if answer.at is not None:
                 self._places[number] = answer.at
-            self._next_worker = (number + 1) % self._loader.num_workers
+            self._next_worker = (number + 1) % self._engine.num_workers
             if batch is _END:
                 self._active.remove(number)
                 self._ended[number] = self._places[number]
@@ -566,7 +571,7 @@ class StreamIterator(_ProcessIterator):
     def _note_end(self) -> None:
         """Lets datasets with a state, which their workers keep, begin the next epoch with it."""
         states = [place.state for place in self._ended.values()]
-        kept = self._loader.persistent_workers and len(states) == self._loader.num_workers
+        kept = self._engine.persistent_workers and len(states) == self._engine.num_workers
         if kept and all(state is not None and state[0] == "dataset" for state in states):
             self._progress.after_streams = [
                 StreamPlace(0, self._ended[number].state, False) for number in sorted(self._ended)
@@ -578,7 +583,7 @@ class StreamIterator(_ProcessIterator):
         progress.position += 1
 
     def _whose_turn(self) -> int:
-        count = self._loader.num_workers
+        count = self._engine.num_workers
         turns = ((self._next_worker + i) % count for i in range(count))
         return next(number for number in turns if number in self._active)
 

@@ -12,9 +12,10 @@ import dataclasses
 import functools
 import math
 import operator
+import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, SupportsIndex, TypeVar, get_args
 
 import torch
@@ -27,9 +28,9 @@ from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
+from ..fit_loops import FitLoopLoader, TrainerEpochs
 from ..lookahead import Lookahead
-from ..rows import TrainerEpochs
-from .engine import Engine, Kept, check_stream_count, is_map_style
+from .engine import Engine, Kept, check_stream_count, is_map_style, known_length
 from .fetching import StreamPlace
 from .iterators import (
     BatchIterator,
@@ -38,17 +39,18 @@ from .iterators import (
     StreamIterator,
     ThreadIterator,
 )
-from .progress import Progress, read_state, write_state
-from .randomness import note_hidden_draw
+from .progress import EpochProgress, read_state, write_state
+from .randomness import mixed, note_hidden_draw
 from .samplers import (
     EpochOrder,
+    SamplerIterator,
     SequentialOrder,
     ShuffledOrder,
     StreamSampler,
     epoch_of,
     generator_states,
     is_stateful,
-    restore_epoch,
+    restore_start,
     tell_epoch,
 )
 
@@ -85,8 +87,10 @@ def _check_own(
         )
 
 
-def _check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generator: Any) -> None:
-    """Refuses at once the arguments that torch refuses when an iterator is made."""
+def _check_torchs(
+    num_workers: Any, timeout: Any, prefetch_factor: Any, generator: Any, snapshot_steps: Any
+) -> None:
+    """Refuses at once the arguments that torch and torchdata refuse when an iterator is made."""
     if not isinstance(num_workers, SupportsIndex):
         raise InvalidArgumentError(f"num_workers = {shown(num_workers)}; it must be an int")
     if not 0 <= timeout < math.inf:
@@ -103,6 +107,10 @@ def _check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generato
         )
     if generator is not None and not isinstance(generator, torch.Generator):
         raise InvalidArgumentError(f"generator = {shown(generator)}; it must be a torch.Generator")
+    if snapshot_steps is not None and not isinstance(snapshot_steps, int):
+        raise InvalidArgumentError(
+            f"snapshot_every_n_steps = {shown(snapshot_steps)}; it must be an int"
+        )
 
 
 def _find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
@@ -137,7 +145,7 @@ def _last_batch_of(last: Any, drop_last: Any, has_order: bool) -> str:
     """The rule for the short last batch of an epoch.
 
     Args:
-        last, drop_last: As of the DataLoader.
+        last, drop_last: As in the DataLoader.
         has_order: Whether a map-style dataset has this package's order.
     """
     if last is None:
@@ -201,14 +209,14 @@ def _warn_of_left_out(order: EpochOrder) -> None:
 
 def _describe(loader: DataLoader[Any]) -> str:
     """Dataset, order, batches, workers and steps of a loader, in a line."""
-    dataset, samples = type(loader.dataset).__name__, _len_of(loader.dataset)
+    dataset, samples = type(loader.dataset).__name__, known_length(loader.dataset)
     parts = [
         dataset if samples is None else f"{dataset} of {samples} samples",
         _batches_of(loader),
         _order_of(loader),
         f"rank={loader.rank}/{loader.world_size}" if loader.world_size > 1 else "",
         f"{loader.num_workers} worker {loader.workers}" if loader.num_workers else "no workers",
-        f"steps={_or_unknown(_len_of(loader))}, epoch={loader.epoch}",
+        f"steps={_or_unknown(known_length(loader))}, epoch={loader.epoch}",
     ]
     return f"DataLoader({'; '.join(filter(None, parts))})"
 
@@ -229,13 +237,6 @@ def _order_of(loader: DataLoader[Any]) -> str:
     return "" if sampler == "StreamSampler" else f"{'batch_' * is_own}sampler={sampler}"
 
 
-def _len_of(one: Any) -> int | None:
-    try:
-        return len(one) if isinstance(one, Sized) else None
-    except (TypeError, NotImplementedError):
-        return None
-
-
 def _or_unknown(number: int | None) -> str:
     return "unknown" if number is None else str(number)
 
@@ -246,18 +247,25 @@ def _or_unknown(number: int | None) -> str:
 class _StreamLookahead(Iterator[Any]):
     """The batches of an iterator, with a progress that does not count the batch ahead."""
 
-    def __init__(self, make: Callable[[Progress], BatchIterator], shown: Progress) -> None:
+    def __init__(
+        self, make: Callable[[EpochProgress], BatchIterator], public: EpochProgress
+    ) -> None:
         """Takes a function that makes the iterator, and the progress of the DataLoader."""
         self._make = make
-        self._shown = shown
-        self._own: Progress
+        self._public = public
+        self._own: EpochProgress
         self._batches: BatchIterator
-        self._lookahead: Lookahead[Progress] | None = None
+        self._lookahead: Lookahead[EpochProgress] | None = None
+        self._turns = threading.RLock()
 
     def __next__(self) -> Any:
+        with self._turns:
+            return self._next_in_turn()
+
+    def _next_in_turn(self) -> Any:
         lookahead = self._lookahead
         if lookahead is None:
-            self._own = self._shown.copy()
+            self._own = self._public.unstarted()
             self._batches = self._make(self._own)
             lookahead = self._lookahead = Lookahead(
                 lambda: next(self._batches), self._own.snapshot, self._go_back, (Exception,)
@@ -265,14 +273,14 @@ class _StreamLookahead(Iterator[Any]):
         try:
             return next(lookahead)
         finally:
-            self._shown.become(lookahead.place)
+            self._public.become(lookahead.place)
 
     @property
     def at_end(self) -> bool:
         """Whether the last batch was delivered."""
         return self._lookahead is not None and self._lookahead.at_end
 
-    def _go_back(self, place: Progress) -> None:
+    def _go_back(self, place: EpochProgress) -> None:
         own = self._own
         if (own.epoch, own.position) != (place.epoch, place.position):
             own.become(place.snapshot())
@@ -284,7 +292,9 @@ class _StreamLookahead(Iterator[Any]):
 _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
 
-class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]):
+class DataLoader(
+    FitLoopLoader, PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]
+):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  The differences:
@@ -300,13 +310,21 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
       also if collate_fn gave other strides, and no longer share memory with each other.
     - `report()` says whether training waited for batches, and why.
 
-    Used by one thread at a time.
+    Threads may share an iterator, each batch is given to one of them, or have one each.  With
+    num_workers=0 and seed_samples they take turns, also with other loaders, since the generators
+    are those of the process: a sample must not wait for a batch in another thread.
 
     Attributes:
         seed: The seed of order and random numbers.
         rank, world_size: This process gets part `rank` of `world_size` parts of each step.
         workers: "processes" or "threads".
     """
+
+    order: EpochOrder | None = None
+    _progress: EpochProgress | None = None
+    _tells_epoch = False  # a state was loaded, or set_epoch() called
+    _wanted_epoch: int | None = None
+    _heard = 0  # the epoch that the program's sampler was told last
 
     def __init__(
         self: DataLoader[Any],
@@ -335,11 +353,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         last: LastBatch | None = None,
         rank: int | None = None,
         world_size: int | None = None,
+        snapshot_every_n_steps: int | None = 1,
     ) -> None:
         """Takes torch's arguments, and some of its own.
 
         Args:
-            dataset ... in_order: As of torch.utils.data.DataLoader.
+            dataset ... in_order: As in torch.utils.data.DataLoader.
             workers: The kind of workers: "processes", or "threads" of this process for a map-style
                 dataset that releases the GIL, and may be called by several threads.
             seed: The seed of order and random numbers; None: that of `generator`, or of
@@ -353,6 +372,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 the real samples.
             rank, world_size: The rank of this process and the number of ranks; None: those of
                 torch.distributed or the launcher.
+            snapshot_every_n_steps: An argument of torchdata's StatefulDataLoader, which is checked
+                and changes nothing: a state is exact after each batch.
 
         Raises:
             ValueError, TypeError: As torch's.
@@ -367,18 +388,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         drop_last = drop_last or rule == "drop"
         self.workers, self.seed_samples = workers, seed_samples
         self.seed = _find_seed(seed, generator, needs_same=has_order and self.world_size > 1)
-        self.order: EpochOrder | None = None
         if has_order:
-            self.order = _make_order(
+            sampler = self.order = _make_order(
                 dataset, batch_size, shuffle, rule, self.seed, self.rank, self.world_size
             )
-            sampler, shuffle = self.order, None
-        self._kept = Kept()
-        self._progress: Progress | None = None
-        self._tells_epoch = False  # a state was loaded, or set_epoch() called
-        self._wanted_epoch: int | None = None
-        self._heard = 0  # the epoch that the program's sampler was told last
-        self._trainer_epochs = TrainerEpochs()
+            shuffle = None
+        self._kept, self._trainer_epochs = Kept(), TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
             pin_memory, drop_last, timeout, worker_init_fn, multiprocessing_context, generator,
@@ -388,7 +403,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if self._is_iterable:
             self.__dict__["sampler"] = StreamSampler()
         self._listen()
-        _check_torchs(num_workers, timeout, prefetch_factor, generator)
+        _check_torchs(num_workers, timeout, prefetch_factor, generator, snapshot_every_n_steps)
+        self.snapshot_every_n_steps = snapshot_every_n_steps
         if self.order is not None and self.world_size > 1 and rule == "short":
             _warn_of_left_out(self.order)
 
@@ -411,13 +427,16 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
         An iterator from which no batch was taken does not count as an epoch.
         """
+        return self._followed(self._next_batches)
+
+    def _next_batches(self) -> Iterator[Any]:
         progress = self._next_progress()
         self._progress, self._wanted_epoch = progress, None
         if self.order is not None:
             self.order.epoch = progress.epoch
         return hooked(self, self._batches(progress))
 
-    def _batches(self, progress: Progress) -> Iterator[Any]:
+    def _batches(self, progress: EpochProgress) -> Iterator[Any]:
         kind = self._iterator_kind()
         engine, steps = self._engine(), self._epoch_steps
         if self._is_iterable and gradient_state() is not None:
@@ -431,11 +450,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             return ThreadIterator
         return StreamIterator if self._is_iterable else ProcessIterator
 
-    def _next_progress(self) -> Progress:
+    def _next_progress(self) -> EpochProgress:
         last = self._progress
-        if last is None or not last.has_started:
-            progress = last.copy() if last is not None else Progress()
-        else:
+        progress = EpochProgress() if last is None else last.unstarted()
+        if last is not None and last.has_started:  # asked after the copy: a thread may start it now
             progress = last.next(last.epoch + 1)
         if self._wanted_epoch is not None and self._wanted_epoch != progress.epoch:
             progress = progress.next(self._wanted_epoch)
@@ -453,7 +471,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if last is None or last.has_started:
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
-            last.become(last.next(epoch))
+            self._leave(last, epoch)
         if self.order is not None:
             self.order.epoch = epoch
         elif self._is_from_sampler:
@@ -462,11 +480,32 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 tell_epoch(sampler, epoch)
             self._heard = epoch
 
-    def _set_epoch_of_trainer(self, epoch: int) -> None:
-        """Called with the epoch that a trainer tells this package's sampler, by its own count."""
-        self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
+    def _leave(self, place: EpochProgress, epoch: int) -> None:
+        """Goes from a place in an epoch, at which no iterator started, to the start of another
+        epoch, as a program does that has had the batches before that place."""
+        sampler = self._engine().index_sampler
+        drawn_from = (place.start or {}).get("generators")
+        if drawn_from and generator_states(sampler)["generators"] == drawn_from:
+            # A trainer may have read the epoch from the sampler itself; otherwise this draws.
+            key = mixed(self.seed, place.epoch)
+            SamplerIterator(sampler, key, place.position, place.start, None)
+        streams = None
+        if place.streams and (self.persistent_workers or not self.num_workers):
+            streams = [StreamPlace(0, one.state, False) for one in place.streams
+                       if one.state is not None and one.state[0] == "dataset"]  # fmt: skip
+        place.become(dataclasses.replace(place.next(epoch), streams=streams or None))
 
-    def _hear_epoch(self, progress: Progress) -> None:
+    def _begin_epoch(self, epoch: int) -> None:
+        """Goes to the first batch of an epoch."""
+        last = self._progress
+        if last is not None and not last.has_started and last.epoch == epoch and last.position:
+            self._leave(last, epoch)
+        self.set_epoch(epoch)
+
+    def _next_epoch(self) -> int:
+        return self.epoch
+
+    def _hear_epoch(self, progress: EpochProgress) -> None:
         """Before the first batch: takes over the epoch that the program has told its sampler since
         the last epoch, so that random numbers and states are of the same epoch."""
         told = epoch_of(self._engine().index_sampler) if self._is_from_sampler else None
@@ -527,15 +566,20 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """The place of the loader. Delivered batches count, not batches that are made ahead; after
-        the last batch of an epoch it is the start of the next epoch.
+        """The place of the loader. Delivered batches count, not batches that are made ahead.
+
+        After the last batch of an epoch it is the end of that epoch, and the first iterator of a
+        resumed program has no batch; after the StopIteration it is the start of the next epoch.
 
         The state has less than 300 bytes as JSON, and is the same on every rank.  A sampler or
-        dataset with a state of its own, or a sampler with a generator, adds that.
+        dataset with its own state, or a sampler with a generator, adds that.
         """
-        progress = self._progress or Progress(self._wanted_epoch or 0)
-        if progress.is_over or self._engine().is_at_end(progress):
-            progress = Progress(
+        return self._state_of_user()
+
+    def _own_state(self) -> dict[str, Any]:
+        progress = self._progress or EpochProgress(self._wanted_epoch or 0)
+        if progress.is_over:
+            progress = EpochProgress(
                 progress.epoch + 1, start=progress.after, streams=progress.after_streams
             )
         elif self._is_from_sampler and not progress.has_started and not progress.start:
@@ -547,7 +591,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if streams is None and self._is_iterable and not self.num_workers:
             streams = _place_of(self.dataset)
         progress = dataclasses.replace(progress, streams=streams)
-        return copy.deepcopy(write_state(progress, self._facts()))
+        state = copy.deepcopy(write_state(progress, self._facts()))
+        if self._is_iterable:
+            state["told"] = self._tells_epoch
+        return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Makes the next iterator, also one that has not started, continue from the state.
@@ -568,15 +615,19 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         self.seed = int(state_dict["seed"])
         if self.order is not None:
             self.order.seed, self.order.epoch = self.seed, progress.epoch
-        restore_epoch(self._engine().index_sampler, progress.start)
+        restore_start(self._engine().index_sampler, progress.start)
+        if progress.start:
+            progress.start.update(generator_states(self._engine().index_sampler))
         self._heard = epoch_of(self._engine().index_sampler) or 0
-        self._tells_epoch = True
+        # A dataset may stay in the epoch of its own state until it is told of another one.
+        has_own = any(one.state is not None for one in progress.streams or ())
+        self._tells_epoch = has_own or bool(state_dict.get("told", True))
         if self._progress is None or self._progress.has_started:
             self._progress = progress
         else:
             self._progress.become(progress)  # also for the iterator that has not started
         self._wanted_epoch = None
-        self._trainer_epochs.forget()
+        self._has_loaded()
 
     # ---- The end ----
 
@@ -594,7 +645,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+        left_out = "_kept", "_noted", "_left_at"
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())

@@ -8,12 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....errors import shown
-from ....loader.state import as_state, malformed, refuse, whole
+from ....loader.state import (
+    VERSION,
+    as_state,
+    check_sum,
+    malformed,
+    refuse,
+    whole,
+    with_sum,
+)
 from .fetching import StreamPlace
 
 
 @dataclass
-class Progress:
+class EpochProgress:
     """The place of an iterator; the DataLoader has it for its state.
 
     Attributes:
@@ -49,27 +57,27 @@ class Progress:
     delivered: int | None = None
     look_ahead: Callable[[], None] | None = None
 
-    def copy(self) -> Progress:
+    def unstarted(self) -> EpochProgress:
         """The progress before an iterator began here."""
-        return Progress(
+        return EpochProgress(
             self.epoch, self.position, list(self.ahead), self.start, None, self.sampler,
             list(self.streams) if self.streams is not None else None, self.worker,
             after_streams=self.after_streams,
         )  # fmt: skip
 
-    def snapshot(self) -> Progress:
+    def snapshot(self) -> EpochProgress:
         """The progress now, in an object that does not change with this one."""
         streams = None if self.streams is None else [*self.streams]
         return dataclasses.replace(self, ahead=[*self.ahead], streams=streams)
 
-    def next(self, epoch: int) -> Progress:
+    def next(self, epoch: int) -> EpochProgress:
         """The start of an epoch after this one."""
-        return Progress(epoch, after_streams=self.after_streams)
+        return EpochProgress(epoch, after_streams=self.after_streams)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "look_ahead": None}
 
-    def become(self, other: Progress) -> None:
+    def become(self, other: EpochProgress) -> None:
         """Takes over the values of another progress, for all holders of this one."""
         for one in dataclasses.fields(self):
             setattr(self, one.name, getattr(other, one.name))
@@ -77,13 +85,11 @@ class Progress:
 
 # ---- States -------------------------------------------------------------------------------------
 
-_VERSION = 1
 
-
-def write_state(progress: Progress, facts: Mapping[str, Any]) -> dict[str, Any]:
+def write_state(progress: EpochProgress, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A state: a dict of numbers and texts, and the program's own states."""
     state = {
-        "version": _VERSION,
+        "version": VERSION,
         "epoch": progress.epoch,
         "position": progress.position,
         **facts,
@@ -101,10 +107,10 @@ def write_state(progress: Progress, facts: Mapping[str, Any]) -> dict[str, Any]:
             | ({} if one.state is None else {"of": one.state[0], "state": one.state[1]})
             for one in progress.streams
         ]
-    return state
+    return with_sum(state)
 
 
-def read_state(state: object, facts: Mapping[str, Any]) -> Progress:
+def read_state(state: object, facts: Mapping[str, Any]) -> EpochProgress:
     """The progress in a state.
 
     Args:
@@ -114,9 +120,10 @@ def read_state(state: object, facts: Mapping[str, Any]) -> Progress:
     Raises:
         InvalidArgumentError: The state is not of this loader.
     """
-    state = as_state(state, _VERSION, "order")
+    state = as_state(state, "order")
     epoch, position = whole(state, "epoch"), whole(state, "position")
     whole(state, "seed")
+    check_sum(state)
     differences = [
         f"{name} = {shown(facts[name])}, in the state {shown(state.get(name))}"
         for name in facts
@@ -131,7 +138,7 @@ def read_state(state: object, facts: Mapping[str, Any]) -> Progress:
         )
     refuse(differences)
     streams = [_stream(one) for one in state["streams"]] if "streams" in state else None
-    return Progress(
+    return EpochProgress(
         epoch, position, list(state.get("ahead", ())), state.get("start"), None,
         state.get("sampler"), streams, int(state.get("worker", 0)),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
+import os
 import random
 import sys
 import threading
@@ -55,7 +56,7 @@ def _words(generator: Any) -> Words:
 
 @functools.cache
 def _has_known_layout() -> bool:
-    """Draws from a generator of its own, and compares the words with the state from NumPy."""
+    """Draws from its own generator, and compares the words with the state from NumPy."""
     generator: Any = np.random.MT19937(1)
     found = _words(generator)
     for _ in range(2):
@@ -99,6 +100,20 @@ def number_of(index: Any) -> int:
         return int.from_bytes(blake2b(repr(index).encode(), digest_size=8).digest(), "little")
 
 
+turns: Any = threading.RLock()  # of threads that seed, replace or watch the three generators
+
+
+def _forget_turns() -> None:
+    """In a forked child: ends the turn of a thread that is not there."""
+    if turns.acquire(blocking=False):
+        turns.release()
+    else:
+        turns._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_forget_turns)
+
+
 def seed_all(key: int) -> None:
     """Seeds the three generators of this process."""
     _seed_python(key)
@@ -132,7 +147,7 @@ def _see_call(_: Any, event: str, called: Any) -> None:
 
 
 class Watch:
-    """Notices a draw from one of the three generators, and undoes it.
+    """Notices a draw from one of the three generators, and undoes it.  Used within `turns`.
 
     A draw changes the position in a generator's words, or makes new words.  A draw whose generator
     is set back, as by torch.random.fork_rng(), changes neither: in the first batches, calls of
@@ -243,6 +258,7 @@ def sample_generator() -> np.random.Generator:
 
 class OwnGenerators:
     """Uses the three generators of the process in a `with` block; then the program's states return.
+    A block is within `turns`.
 
     The numbers of a block continue in the next block.
     """

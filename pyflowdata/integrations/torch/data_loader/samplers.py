@@ -4,7 +4,7 @@ resume."""
 from __future__ import annotations
 
 import itertools
-import os
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
@@ -20,11 +20,9 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from .... import DataLoader as FlowLoader
-from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
-from ....loader.open_loader import open_loader_of
-from .randomness import OwnGenerators
+from ....native import ffi, lib
+from .randomness import OwnGenerators, turns
 
 # ---- The order of this package ------------------------------------------------------------------
 # The ranks divide this order if the program gives no sampler.
@@ -32,19 +30,13 @@ from .randomness import OwnGenerators
 _ROWS = 4096  # rows of an epoch's order that are read at once
 
 
-class _Shuffle:
-    """The order of n samples in each epoch, with random access."""
-
-    def __init__(self, samples: int, seed: int) -> None:
-        self.samples, self.seed, self.pid = samples, seed, os.getpid()
-        data = from_arrays({"index": np.arange(samples)}).shuffle(seed=seed)
-        batch = data.batch(_ROWS, rank=0, world_size=1)
-        self._loader = FlowLoader(batch["index"], num_threads=1, prefetch=1)
-        open_loader_of(self._loader).observation.drop_report_at_end()
-
-    def rows(self, epoch: int, begin: int, end: int) -> list[int]:
-        found: list[int] = self._loader.read(range(begin, end), epoch=epoch).tolist()
-        return found
+def _shuffled(samples: int, seed: int, epoch: int, begin: int, end: int) -> list[int]:
+    """The samples at these positions of an epoch, in the order of `Dataset.shuffle(seed=seed)`."""
+    found = np.empty(end - begin, np.int64)
+    data = ffi.from_buffer("int64_t[]", found)
+    lib.pfd_shuffled(seed, epoch, b"shuffle", samples, begin, end - begin, data)
+    order: list[int] = found.tolist()
+    return order
 
 
 _Hears = Callable[[], Callable[[int], None] | None] | None  # a weak reference to a function
@@ -65,9 +57,9 @@ class EpochOrder:
 
     Attributes:
         data_source, dataset: The dataset.
-        num_replicas, rank: As of torch's DistributedSampler.
+        num_replicas, rank: As in torch's DistributedSampler.
         batch_size: Samples of this rank in a full step.
-        seed, shuffle: As of the DataLoader.
+        seed, shuffle: As in the DataLoader.
         epoch: The epoch of `iter()`.
         loader_hears: The function of the DataLoader that hears the epochs of set_epoch().
     """
@@ -83,7 +75,6 @@ class EpochOrder:
         self.epoch = 0
         self.loader_hears: _Hears = None
         self.replacement, self.generator = False, None
-        self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
             raise ValueError(
                 "num_samples should be a positive integer value, but got num_samples=0: the "
@@ -92,7 +83,7 @@ class EpochOrder:
 
     @property
     def drop_last(self) -> bool:
-        """As of torch's samplers."""
+        """As in torch's samplers."""
         return self.last == "drop"
 
     @property
@@ -135,12 +126,7 @@ class EpochOrder:
     def _rows(self, epoch: int, begin: int, end: int) -> list[int]:
         if not self.shuffle:
             return list(range(begin, end))
-        made = self._shuffle
-        if made is None or (made.samples, made.seed, made.pid) != (
-            self.samples, self.seed, os.getpid(),
-        ):  # fmt: skip
-            made = self._shuffle = _Shuffle(self.samples, self.seed)
-        return made.rows(epoch, begin, end)
+        return _shuffled(self.samples, self.seed, epoch, begin, end)
 
     def batches(self, epoch: int, step: int = 0) -> Iterator[list[int]]:
         """This rank's samples, step after step."""
@@ -170,7 +156,7 @@ class EpochOrder:
         _tell_loader(self.loader_hears, epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_shuffle": None, "loader_hears": None}
+        return {**self.__dict__, "loader_hears": None}
 
 
 # Trainers recognize by these classes a sampler that is divided among ranks already.
@@ -204,9 +190,17 @@ def _generators(sampler: Any) -> list[torch.Generator]:
 
 
 def generator_states(sampler: Any) -> dict[str, Any]:
-    """The states of the generators of its own that a sampler draws from, for a state."""
-    states = [one.get_state() for one in _generators(sampler)]
+    """The states of the generators of its own that a sampler draws from, for a state: as texts,
+    since transformers.Trainer keeps states as JSON."""
+    states = [b64encode(one.get_state().numpy().tobytes()).decode() for one in _generators(sampler)]
     return {"generators": states} if states else {}
+
+
+def _as_tensor(state: Any) -> torch.Tensor:
+    """The state of a generator; states of older versions have the tensor."""
+    if isinstance(state, torch.Tensor):
+        return state
+    return torch.frombuffer(bytearray(b64decode(state)), dtype=torch.uint8)
 
 
 def _own_random(sampler: Any, key: int) -> OwnGenerators | None:
@@ -220,7 +214,7 @@ def _own_random(sampler: Any, key: int) -> OwnGenerators | None:
 
 
 def is_stateful(one: Any) -> bool:
-    """Whether it has a state of its own, as torchdata's Stateful."""
+    """Whether it has its own state, as torchdata's Stateful."""
     return hasattr(one, "state_dict") and hasattr(one, "load_state_dict")
 
 
@@ -241,11 +235,16 @@ def tell_epoch(sampler: Any, epoch: int) -> None:
             told.append(one)
 
 
-def restore_epoch(sampler: Any, start: dict[str, Any] | None) -> None:
-    """Sets the epoch of a sampler to that of a state."""
+def restore_start(sampler: Any, start: dict[str, Any] | None) -> None:
+    """Brings a sampler to the start of the epoch of a state: its epoch and its generators, from
+    which a trainer may read the sampler itself."""
+    if not start:
+        return
     inner = _inner(sampler)
-    if start and "epoch" in start and hasattr(inner, "set_epoch"):
+    if start.get("epoch") is not None and hasattr(inner, "set_epoch"):
         inner.set_epoch(start["epoch"])
+    for generator, kept in zip(_generators(sampler), start.get("generators", ()), strict=False):
+        generator.set_state(_as_tensor(kept))
 
 
 class StreamSampler(Sampler[None]):
@@ -290,10 +289,8 @@ class SamplerIterator(Iterator[Any]):
             start, state: The attributes, from a state; None: the current ones.
         """
         self._sampler = sampler
-        generators = _generators(sampler)
         if start:
-            for generator, kept in zip(generators, start.get("generators", ()), strict=False):
-                generator.set_state(kept)
+            restore_start(sampler, {**start, "epoch": None})
         self.start = self.now()
         epoch = epoch_of(sampler)
         if epoch is not None:
@@ -323,7 +320,7 @@ class SamplerIterator(Iterator[Any]):
     def _do(self, call: Any) -> Any:
         if self._random is None:
             return call()
-        with self._random:
+        with turns, self._random:
             return call()
 
     def __next__(self) -> Any:

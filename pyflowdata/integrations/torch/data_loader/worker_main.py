@@ -23,7 +23,7 @@ import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import get_worker_info
 
 from .... import UnsupportedError
-from ....workers.remote_errors import RemoteError, remote_error
+from ....workers.remote_errors import RemoteError, of_user, remote_error
 from ....workers.shared_memory import SharedFile
 from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace, use_in_worker
 from .packing import SharedPickle, WorkerSlot, pack
@@ -45,7 +45,7 @@ class Begin(NamedTuple):
         number: The number of the epoch's run; answers have it, too.
         key: The key of this worker's random numbers, for an iterable dataset.
         place: The place where the worker continues in an iterable dataset.
-        epoch: As of Stream.
+        epoch: As in Stream.
     """
 
     number: int
@@ -133,7 +133,7 @@ class Job(NamedTuple):
 
 def _remote_failure(failure: BaseException, when: str = "") -> RemoteFailure:
     """An exception as a message."""
-    return RemoteFailure(remote_error(failure, failure.__traceback__), when)
+    return RemoteFailure(remote_error(failure, of_user(failure.__traceback__, __file__)), when)
 
 
 # ---- The worker ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import torch
 
 from .... import UserFunctionError
 from ....workers.pool import end_together, forget_in_forks, killed_by
-from ....workers.remote_errors import RemoteTraceback, raised_there
+from ....workers.remote_errors import RemoteTraceback, begins_as_torchs, raised_there
 from ....workers.shared_memory import SharedFile
 from .fetching import Fetching
 from .worker_main import (
@@ -38,7 +38,6 @@ from .packing import NotPicklable, SharedPickle, SlotPool, pickle_to_memory, unp
 from .randomness import mixed
 
 _CLOSE_SECONDS = 2.0  # for workers to end by themselves
-_TRACE = 3000  # characters of a traceback
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
 
 
@@ -47,16 +46,16 @@ class WorkerError(UserFunctionError):
 
 
 def exception_of(found: RemoteFailure, worker: int) -> BaseException:
-    """The exception of a worker, of its own class if it could be sent."""
+    """The exception of a worker, of its own class if it could be sent, with the text of torch's;
+    its cause is the exception as it was raised."""
     where = f"in DataLoader worker process {worker}"
     if found.when:
         where += f", while {found.when}"
-    said, trace = found.error.said, found.error.trace[-_TRACE:]
-    text = f"Caught {said.partition(':')[0]} {where}.\nOriginal {trace}"
-    failure = raised_there(found.error)
-    if failure is None:
-        failure = UserFunctionError(f"the dataset raised {said} ({where})")
-    failure.__cause__ = RemoteTraceback(text)
+    kind = found.error.said.partition(":")[0]
+    text = f"Caught {kind} {where}.\nOriginal {found.error.trace}"
+    cause = raised_there(found.error)
+    failure = begins_as_torchs(raised_there(found.error) or UserFunctionError(text), text)
+    failure.__cause__ = cause or RemoteTraceback(found.error.trace)
     return failure
 
 
@@ -320,7 +319,7 @@ class Workers:
         Args:
             key: The key of the random numbers of iterable datasets.
             places: The place of each worker in an iterable dataset.
-            epoch: As of Stream.
+            epoch: As in Stream.
         """
         self.run += 1
         for one, place in zip(self.processes, places, strict=True):

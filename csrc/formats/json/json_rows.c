@@ -1,0 +1,481 @@
+/* Reads the wanted values of JSON objects, in one pass over each, into rows of the outputs. */
+#include "core/convert.h"
+#include "core/rows.h"
+#include "formats/json/json_fields.h"
+#include "parse/json.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+static void store(uint64_t value, int64_t bytes, uint8_t *out)
+{
+    uint32_t four = (uint32_t)value;
+    uint16_t two = (uint16_t)value;
+    uint8_t one = (uint8_t)value;
+    if (bytes == 8) memcpy(out, &value, 8);
+    else if (bytes == 4) memcpy(out, &four, 4);
+    else if (bytes == 2) memcpy(out, &two, 2);
+    else *out = one;
+}
+
+static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, uint8_t *out)
+{
+    int32_t has_sign = dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 ||
+                       dtype == PFD_INT64;
+    int32_t is_negative = *text == '-', is_large = 0;
+    int64_t bytes = pfd_dtype_size(dtype);
+    uint64_t most = UINT64_MAX >> (64 - 8 * bytes + has_sign), value = 0;
+    if (is_negative) most = has_sign ? most + 1 : 0;
+    for (int64_t i = is_negative; i < size; i++) {
+        uint64_t digit = (uint64_t)text[i] - '0';
+        if (digit > 9) return PFD_JSON_NOT_WHOLE;
+        is_large |= __builtin_mul_overflow(value, 10u, &value) ||
+                    __builtin_add_overflow(value, digit, &value);
+    }
+    if (is_large || value > most) return PFD_JSON_BEYOND;
+    store(is_negative ? 0 - value : value, bytes, out);
+    return PFD_JSON_ITEM;
+}
+
+int32_t pfd_json_number(int32_t dtype, const uint8_t *text, int64_t size, uint8_t *out)
+{
+    if (dtype != PFD_FLOAT32 && dtype != PFD_FLOAT64)
+        return parse_integer(dtype, text, size, out);
+    double value = 0;
+    (void)pfd_parse_double((const char *)text, size, &value);
+    float narrow = (float)value;
+    if (isinf(dtype == PFD_FLOAT32 ? (double)narrow : value)) return PFD_JSON_BEYOND;
+    if (dtype == PFD_FLOAT32) memcpy(out, &narrow, sizeof narrow);
+    else memcpy(out, &value, sizeof value);
+    return PFD_JSON_ITEM;
+}
+
+/* ---- A record -------------------------------------------------------------------------------- */
+
+/* What was found for a field.  Only the last value of a repeated name counts, so that a fault is
+ * reported after the whole record is read. */
+enum { MISSING, IS_NULL, FOUND, WRONG_KIND, NOT_WHOLE, BEYOND, WRONG_LENGTH, UNEVEN };
+
+typedef struct slot {
+    int32_t state;
+    int32_t is_item;         /* WRONG_KIND: of an item, and not of an array */
+    int64_t at;              /* of the value, in the record */
+    int64_t length, expected; /* WRONG_LENGTH, UNEVEN: items of an array */
+} slot;
+
+typedef struct reader {
+    const pfd_json_fields *fields;
+    const pfd_compute_args *args;
+    int64_t row;
+    slot *slots;   /* of each field */
+    int64_t *seen; /* of each node: row + 1 where the record has it */
+    uint8_t *items; /* of the row of a ragged output, while its size is not known */
+    int64_t room;   /* bytes */
+    int32_t is_out_of_memory;
+} reader;
+
+static void *take(reader *r, int64_t bytes)
+{
+    void *memory = r->args->host->alloc(r->args->scratch, bytes > 0 ? bytes : 1);
+    if (!memory) r->is_out_of_memory = 1;
+    return memory;
+}
+
+/* Notes what is wrong with a value; returns 0. */
+static int32_t refuse(slot *s, int32_t state, int64_t at)
+{
+    s->state = state;
+    s->at = at;
+    return 0;
+}
+
+/* ---- Arrays and numbers ---------------------------------------------------------------------- */
+
+/* Where the items of a field go. */
+typedef struct sink {
+    const pfd_json_field *field;
+    slot *slot;
+    uint8_t *base; /* NULL: the items of the reader, which grow */
+    int64_t n;     /* items written */
+    int64_t shape[PFD_MAX_DIMS]; /* -1: not known yet */
+} sink;
+
+/* Memory for the next item of a ragged row; NULL: out of memory. */
+static uint8_t *grow(reader *r, const sink *to)
+{
+    int64_t bytes = (to->n + 1) * to->field->item_bytes;
+    if (bytes > r->room) {
+        int64_t room = bytes < 512 ? 1024 : 2 * bytes;
+        uint8_t *items = take(r, room);
+        if (!items) return NULL;
+        if (r->room > 0) memcpy(items, r->items, (size_t)r->room);
+        r->items = items;
+        r->room = room;
+    }
+    return r->items + bytes - to->field->item_bytes;
+}
+
+static int32_t read_item(reader *r, pfd_json *json, sink *to)
+{
+    const pfd_json_field *field = to->field;
+    int32_t dtype = field->spec.type.dtype, found;
+    uint8_t *out = to->base ? to->base + to->n * field->item_bytes : grow(r, to);
+    if (!out) return 0;
+    to->n++;
+    if (dtype == PFD_BOOL) {
+        *out = (uint8_t)pfd_json_is(json, 't');
+        if (*out || pfd_json_is(json, 'f')) return pfd_json_skip(json);
+    } else if (pfd_json_is(json, 0)) {
+        int64_t begin = json->at;
+        if (!pfd_json_skip(json)) return 0;
+        found = pfd_json_number(dtype, json->data + begin, json->at - begin, out);
+        if (found == PFD_JSON_ITEM) return 1;
+        return refuse(to->slot, found == PFD_JSON_BEYOND ? BEYOND : NOT_WHOLE, begin);
+    }
+    to->slot->is_item = 1;
+    return refuse(to->slot, WRONG_KIND, json->at);
+}
+
+/* How many more items an array has, which is too long. */
+static int64_t count_rest(pfd_json *json)
+{
+    int64_t n = 0;
+    do {
+        (void)pfd_json_skip(json);
+        n++;
+    } while (pfd_json_element(json));
+    return n;
+}
+
+static int32_t refuse_length(sink *to, int32_t d, int64_t length, int64_t at)
+{
+    to->slot->length = length;
+    to->slot->expected = to->shape[d];
+    return refuse(to->slot, to->field->spec.type.shape[d] < 0 ? UNEVEN : WRONG_LENGTH, at);
+}
+
+/* Reads dimension d and those in it; 0: the slot says why not, or the JSON is wrong. */
+static int32_t read_array(reader *r, pfd_json *json, sink *to, int32_t d)
+{
+    int32_t ndim = to->field->spec.type.ndim;
+    int64_t n = 0;
+    if (d == ndim) return read_item(r, json, to);
+    to->slot->is_item = 0;
+    if (!pfd_json_is(json, '[')) return refuse(to->slot, WRONG_KIND, json->at);
+    int64_t begin = json->at;
+    if (!pfd_json_enter(json, '[')) return 0;
+    for (; pfd_json_element(json); n++) {
+        if (to->shape[d] == n) return refuse_length(to, d, n + count_rest(json), begin);
+        if (!(d + 1 == ndim ? read_item(r, json, to) : read_array(r, json, to, d + 1))) return 0;
+    }
+    if (json->problem) return 0;
+    if (to->shape[d] >= 0 && n != to->shape[d]) return refuse_length(to, d, n, begin);
+    to->shape[d] = n;
+    return 1;
+}
+
+/* Makes the ragged row of the items that were read. */
+static int32_t keep_items(reader *r, const sink *to, pfd_ragged_row *row)
+{
+    const pfd_json_field *field = to->field;
+    int32_t ndim = field->spec.type.ndim;
+    int64_t bytes = to->n * field->item_bytes, *shape = NULL;
+    uint8_t *items = take(r, bytes);
+    if (!items) return 0;
+    if (bytes > 0) memcpy(items, r->items, (size_t)bytes);
+    if (ndim > 1) {
+        shape = take(r, ndim * (int64_t)sizeof *shape);
+        if (!shape) return 0;
+        for (int32_t d = 0; d < ndim; d++) shape[d] = to->shape[d] < 0 ? 0 : to->shape[d];
+    }
+    *row = (pfd_ragged_row){items, to->n, shape};
+    return 1;
+}
+
+static void read_numbers(reader *r, int32_t number, pfd_json *json)
+{
+    const pfd_json_field *field = &r->fields->fields[number];
+    const pfd_json begin = *json;
+    pfd_tensor *out = r->args->outputs[number];
+    sink to = {.field = field, .slot = &r->slots[number]};
+    if (!field->is_ragged) to.base = out->data + r->row * out->row_bytes;
+    memcpy(to.shape, field->spec.type.shape, sizeof to.shape);
+    to.slot->state = FOUND;
+    int32_t is_read = read_array(r, json, &to, 0);
+    if (is_read && field->is_ragged) (void)keep_items(r, &to, &out->rows[r->row]);
+    if (is_read || r->is_out_of_memory) return;
+    *json = begin; /* the rest of the value is checked too */
+    (void)pfd_json_skip(json);
+}
+
+/* ---- Strings, and values of any kind --------------------------------------------------------- */
+
+static void read_string(reader *r, int32_t number, pfd_json *json)
+{
+    slot *s = &r->slots[number];
+    pfd_json_text text;
+    pfd_ragged_row *row = &r->args->outputs[number]->rows[r->row];
+    if (!pfd_json_is(json, '"')) {
+        (void)refuse(s, WRONG_KIND, json->at);
+        (void)pfd_json_skip(json);
+        return;
+    }
+    if (!pfd_json_string(json, &text)) return;
+    s->state = FOUND;
+    *row = (pfd_ragged_row){.data = text.data, .num_elements = text.size};
+    if (!text.has_escapes) return;
+    char *copy = take(r, text.size);
+    if (!copy) return;
+    *row = (pfd_ragged_row){.data = copy, .num_elements = pfd_json_decode(&text, copy)};
+}
+
+static void read_any(reader *r, int32_t number, pfd_json *json)
+{
+    int64_t begin = json->at;
+    if (!pfd_json_skip(json)) return;
+    r->slots[number].state = FOUND;
+    r->args->outputs[number]->rows[r->row] =
+        (pfd_ragged_row){.data = json->data + begin, .num_elements = json->at - begin};
+}
+
+static void read_field(reader *r, int32_t number, pfd_json *json)
+{
+    int32_t kind = r->fields->fields[number].kind;
+    int32_t is_null = pfd_json_is(json, 'n'); /* moves to the value */
+    slot *s = &r->slots[number];
+    s->at = json->at;
+    if (kind == PFD_JSON_ANY) {
+        read_any(r, number, json);
+    } else if (is_null) {
+        s->state = IS_NULL;
+        (void)pfd_json_skip(json);
+    } else if (kind == PFD_JSON_STRING) {
+        read_string(r, number, json);
+    } else {
+        read_numbers(r, number, json);
+    }
+}
+
+/* ---- The tree -------------------------------------------------------------------------------- */
+
+/* The child with this name, looked for from the one where it is expected: lines mostly have their
+ * members in one order.  -1: it is not wanted. */
+static int32_t find_member(const reader *r, const pfd_json_node *parent, const pfd_json_text *key,
+                           int32_t expected)
+{
+    const pfd_json_node *nodes = r->fields->nodes;
+    for (int32_t pass = 0, i = expected; pass < 2; pass++, i = parent->child) {
+        for (; i >= 0 && (pass == 0 || i != expected); i = nodes[i].sibling) {
+            if (!nodes[i].name) continue;
+            if (key->has_escapes ? pfd_json_equals(key, nodes[i].name)
+                                 : key->size == nodes[i].size &&
+                                       !memcmp(key->data, nodes[i].name, (size_t)key->size))
+                return i;
+        }
+    }
+    return -1;
+}
+
+static int32_t find_element(const reader *r, const pfd_json_node *parent, int64_t number)
+{
+    const pfd_json_node *nodes = r->fields->nodes;
+    for (int32_t i = parent->child; i >= 0; i = nodes[i].sibling)
+        if (!nodes[i].name && nodes[i].size == number) return i;
+    return -1;
+}
+
+static void read_node(reader *r, int32_t number, pfd_json *json);
+
+static void read_members(reader *r, const pfd_json_node *node, pfd_json *json)
+{
+    pfd_json_text key;
+    int32_t expected = node->child;
+    (void)pfd_json_enter(json, '{');
+    while (pfd_json_member(json, &key)) {
+        int32_t child = find_member(r, node, &key, expected);
+        if (child < 0) {
+            (void)pfd_json_skip(json);
+            continue;
+        }
+        read_node(r, child, json);
+        expected = r->fields->nodes[child].sibling;
+    }
+}
+
+static void read_elements(reader *r, const pfd_json_node *node, pfd_json *json)
+{
+    (void)pfd_json_enter(json, '[');
+    for (int64_t i = 0; pfd_json_element(json); i++) {
+        int32_t child = find_element(r, node, i);
+        if (child < 0) (void)pfd_json_skip(json);
+        else read_node(r, child, json);
+    }
+}
+
+/* A value replaces all that an earlier one of the same name had. */
+static void forget(reader *r, const pfd_json_node *node)
+{
+    for (int32_t i = node->first; i < node->end; i++)
+        r->slots[r->fields->order[i]].state = MISSING;
+}
+
+/* Reads the value at a node: for each field that ends here, and then for those below. */
+static void read_node(reader *r, int32_t number, pfd_json *json)
+{
+    const pfd_json_node *node = &r->fields->nodes[number];
+    const pfd_json begin = *json;
+    if (r->seen[number] == r->row + 1) forget(r, node);
+    r->seen[number] = r->row + 1;
+    for (int32_t i = node->field; i >= 0 && !json->problem; i = r->fields->fields[i].next) {
+        *json = begin;
+        read_field(r, i, json);
+    }
+    if (node->child < 0 || json->problem) return;
+    *json = begin;
+    if (pfd_json_is(json, '{')) read_members(r, node, json);
+    else if (pfd_json_is(json, '[')) read_elements(r, node, json);
+    else (void)pfd_json_skip(json);
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+static pfd_status fail_json(const reader *r, const pfd_json *json, pfd_error *err)
+{
+    char found[256] = "the end of the line";
+    if (json->at < json->size)
+        (void)pfd_quote_bytes(json->data + json->at, 1, found, sizeof found);
+    return r->args->host->fail_row(err, r->row, json->at, PFD_CORRUPT_DATA,
+                                   "column %" PRId64 ": %s, found %s; a line is one JSON object",
+                                   json->at + 1, json->problem, found);
+}
+
+static const char *kind_of(const pfd_json_field *field, int32_t is_item)
+{
+    int32_t dtype = field->spec.type.dtype;
+    if (field->kind == PFD_JSON_STRING) return "a string";
+    if (!is_item) return "an array";
+    return dtype == PFD_BOOL                              ? "true or false"
+           : dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64 ? "a number"
+                                                          : "an integer";
+}
+
+static const char *default_of(const pfd_json_field *field)
+{
+    int32_t is_bool = field->spec.type.dtype == PFD_BOOL;
+    return field->kind == PFD_JSON_ANY                             ? "=null"
+           : field->kind == PFD_JSON_STRING || field->is_ragged ? "="
+           : is_bool                                               ? "=false"
+                                                                   : "=0";
+}
+
+/* What is wrong with the value. */
+static void describe(const pfd_json_field *field, const slot *s, char *out, size_t capacity)
+{
+    const char *dtype = pfd_dtype_name(field->spec.type.dtype);
+    const char *limits = pfd_dtype_limits(field->spec.type.dtype);
+    int32_t is_float = field->spec.type.dtype == PFD_FLOAT32 ||
+                       field->spec.type.dtype == PFD_FLOAT64;
+    if (s->state == WRONG_KIND)
+        (void)snprintf(out, capacity, "expected %s%s", kind_of(field, s->is_item),
+                       field->kind == PFD_JSON_STRING ? " (the type json takes any value)" : "");
+    else if (s->state == NOT_WHOLE)
+        (void)snprintf(out, capacity, "expected an integer, without fraction and exponent, for %s",
+                       dtype);
+    else if (s->state == BEYOND && is_float)
+        (void)snprintf(out, capacity, "expected a number that is not too large for %s", dtype);
+    else if (s->state == BEYOND)
+        (void)snprintf(out, capacity, "expected an integer from %s, for %s", limits, dtype);
+    else
+        (void)snprintf(out, capacity, "expected %" PRId64 " items%s, and there are %" PRId64,
+                       s->expected, s->state == UNEVEN ? " as in the array before" : "",
+                       s->length);
+}
+
+static pfd_status fail_value(const reader *r, const pfd_json_field *field, const slot *s,
+                             pfd_error *err)
+{
+    const pfd_record *record = &r->args->records[r->row];
+    char found[256], problem[256];
+    pfd_json json = pfd_json_begin(record->data, record->size);
+    json.at = s->at;
+    (void)pfd_json_skip(&json);
+    describe(field, s, problem, sizeof problem);
+    return r->args->host->fail_row(
+        err, r->row, s->at, PFD_CORRUPT_DATA, "column %" PRId64 ": field '%.200s': %s, found %s",
+        s->at + 1, field->element, problem,
+        pfd_quote_bytes(record->data + s->at, json.at - s->at, found, sizeof found));
+}
+
+static pfd_status fail_missing(const reader *r, const pfd_json_field *field, const slot *s,
+                               pfd_error *err)
+{
+    int32_t is_null = s->state == IS_NULL;
+    return r->args->host->fail_row(
+        err, r->row, is_null ? s->at : 0, PFD_CORRUPT_DATA,
+        "field '%.200s': %s; a default, as in '%.200s%s', would replace it", field->element,
+        is_null ? "the value is null" : "the line has no such value", field->element,
+        default_of(field));
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static void write_default(const reader *r, int32_t number)
+{
+    const pfd_json_field *field = &r->fields->fields[number];
+    const pfd_field_spec *spec = &field->spec;
+    pfd_tensor *out = r->args->outputs[number];
+    if (!field->is_ragged)
+        pfd_fill(out->data + r->row * out->row_bytes, pfd_row_elements(&spec->type), field->fill,
+                 field->item_bytes);
+    else if (field->kind == PFD_JSON_NUMBERS)
+        out->rows[r->row] = (pfd_ragged_row){0};
+    else
+        out->rows[r->row] = (pfd_ragged_row){spec->default_text, spec->default_size, NULL};
+}
+
+/* Writes the defaults of what the record does not have, and reports the first fault. */
+static pfd_status finish_row(const reader *r, pfd_error *err)
+{
+    for (int32_t i = 0; i < r->fields->num_fields; i++) {
+        const pfd_json_field *field = &r->fields->fields[i];
+        const slot *s = &r->slots[i];
+        if (s->state == FOUND) continue;
+        if (s->state > FOUND) return fail_value(r, field, s, err);
+        if (!field->spec.default_text) return fail_missing(r, field, s, err);
+        write_default(r, i);
+    }
+    return PFD_OK;
+}
+
+static pfd_status read_row(reader *r, pfd_error *err)
+{
+    const pfd_record *record = &r->args->records[r->row];
+    pfd_json json = pfd_json_begin(record->data, record->size);
+    forget(r, &r->fields->nodes[0]);
+    read_members(r, &r->fields->nodes[0], &json);
+    if (r->is_out_of_memory)
+        return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the values of a line");
+    if (!pfd_json_end(&json)) return fail_json(r, &json, err);
+    return finish_row(r, err);
+}
+
+pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *args,
+                         pfd_error *err)
+{
+    reader r = {.fields = fields, .args = args};
+    r.slots = take(&r, fields->num_fields * (int64_t)sizeof *r.slots);
+    r.seen = take(&r, fields->num_nodes * (int64_t)sizeof *r.seen);
+    if (!r.slots || !r.seen)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    memset(r.slots, 0, (size_t)fields->num_fields * sizeof *r.slots);
+    memset(r.seen, 0, (size_t)fields->num_nodes * sizeof *r.seen);
+    for (; r.row < args->num_rows; r.row++) PFD_TRY(read_row(&r, err));
+    return PFD_OK;
+}

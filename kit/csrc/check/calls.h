@@ -1,0 +1,110 @@
+/* check/calls.h -- the calls of an op's functions, of which a run consists.
+ *
+ * OWNERSHIP  A source owns its files and its data set; each call borrows all else that it gets.
+ * THREADS    A call belongs to its thread; several threads may share a source.
+ */
+#ifndef PFD_KIT_CALLS_H
+#define PFD_KIT_CALLS_H
+#include "files/input_files.h"
+#include "watch/run_state.h"
+
+/* Bytes with which memory is filled: what stays both was never written. */
+#define PFD_KIT_FILL_1 0xA5
+#define PFD_KIT_FILL_2 0x5A
+
+/* Around each call of a function of the op under check. */
+void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
+/* What the function returned as an agreed status: also reports what is wrong with it. */
+pfd_status pfd_kit_leave(pfd_kit_call *call, pfd_status status, pfd_error *err);
+/* Ends the call of a function that cannot fail. */
+void pfd_kit_left(pfd_kit_call *call);
+
+/* watching_host.c: the checking host. */
+const pfd_host *pfd_kit_host(void);
+int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch); /* 0: out of memory */
+/* Takes all back that was handed out, and looks whether more was written than asked for. */
+void pfd_kit_scratch_reset(pfd_kit_scratch *scratch, pfd_kit_run_state *run, const char *function);
+void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts a zeroed one */
+
+/* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
+void pfd_kit_crash_begin(const pfd_kit_options *options);
+void pfd_kit_crash_end(void);
+
+/* Files and source of a reader node. */
+typedef struct pfd_kit_source {
+    const pfd_node *node;
+    int32_t is_checked;     /* 0: a reader upstream of the op under check, called plainly */
+    pfd_input_files *files; /* NULL for a reader of no files */
+    const pfd_file *const *list;
+    int64_t num_files;
+    struct pfd_dataset *dataset; /* owns the source */
+    pfd_source_methods methods;
+    void *self;
+    int64_t size; /* -1: a stream */
+} pfd_kit_source;
+
+/* checked_source.c */
+pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit_source *out,
+                               pfd_error *err);
+void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source); /* accepts a zeroed one */
+/* The records with these ordinals by at(); what it returned is checked. */
+pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
+                             const int64_t *ordinals, int64_t n, pfd_kit_scratch *scratch,
+                             pfd_record *out, pfd_error *err);
+/* 1 to `most` following records by next(); PFD_END at the end. */
+pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source, int64_t most,
+                               pfd_kit_scratch *scratch, pfd_record *out, int64_t *n,
+                               pfd_error *err);
+/* In the epoch that the options say. */
+pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source, int64_t position,
+                               pfd_error *err);
+/* Touches every byte, and hashes it with the record's place; never 0 or 1. */
+uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record);
+
+/* inputs.c: the tensors that a node's inputs are for these records, computed plainly in memory of
+ * the scratch; `source` is that of the reader. */
+pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
+                               uint64_t random_key, const void *source, pfd_scratch *scratch,
+                               const pfd_tensor **inputs, pfd_error *err);
+/* The only reader that a node depends on, or is; NULL: there are several. */
+const pfd_node *pfd_kit_reader_of(const pfd_node *node);
+/* Gives the tensors, and rows in memory of the scratch, other bytes, where the
+ * options say so. */
+void pfd_kit_damage_inputs(const pfd_kit_run_state *run, const pfd_tensor *const *inputs, int64_t n,
+                           pfd_scratch *scratch);
+/* Gives a run a copy of an attr struct of its op that the op cannot write to.
+ * 0: out of memory; close() all the same. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
+void pfd_kit_attrs_close(pfd_kit_run_state *run);
+
+/* attempt.c: computes the node under check for these records; hashes each output row (never to 0 or
+ * 1).  err->row is the row that failed. */
+pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
+                           uint64_t *hashes, pfd_error *err);
+
+/* optional_functions.c: functions that an op need not have; called where they are there.  group()
+ * is asked twice for each record, whose bytes are guarded; err->row is the one that failed. */
+pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int64_t n,
+                             pfd_error *err);
+void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
+                          const pfd_record *record);
+void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
+                        int64_t n);
+/* Asks the formats that the op reads about the files of the sample. */
+pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
+
+#define PFD_KIT_MOST_LENGTH 4097 /* rows of a range */
+/* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
+ * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
+ * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
+ * computed. */
+int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                           const pfd_record *records, int64_t n, int64_t most);
+/* Tries the first records of a source, and at() for as many. */
+pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
+                                     int64_t *longest, pfd_error *err);
+
+/* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
+pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
+
+#endif

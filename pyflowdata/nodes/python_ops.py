@@ -1,0 +1,100 @@
+"""Ops that are written in Python: whether the interpreter runs them, or processes beside it.
+
+The processes of an op exist while a loader of the op is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from ..native import CData, address_of, lib
+from .node import Blob, Node, nodes_of
+
+
+class Resource(Protocol):
+    """Something that exists from the first acquire() to the last release()."""
+
+    processes: int  # how many it has
+
+    def acquire(self) -> None:
+        """A loader is about to open."""
+
+    def release(self) -> None:
+        """A loader is closed."""
+
+
+_resources: dict[int, Resource] = {}  # by the address of the compute() of an op
+_interpreted: dict[int, bool] = {}  # addresses of those that call Python: for each row or not
+
+_own = threading.local()
+
+
+@contextlib.contextmanager
+def nothing_in_use() -> Iterator[None]:
+    """Loaders that this thread opens in the block acquire nothing: for a look at a few records."""
+    former = getattr(_own, "is_off", False)
+    _own.is_off = True
+    try:
+        yield
+    finally:
+        _own.is_off = former
+
+
+def provide(compute: CData, resource: Resource) -> None:
+    """From now on loaders of the op with this compute() use the resource."""
+    _resources[address_of(compute)] = resource
+
+
+def note_interpreted(compute: CData, *, by_row: bool) -> None:
+    """The op with this compute() is Python, which runs under the interpreter's lock, and is called
+    for each row or for many."""
+    _interpreted[address_of(compute)] = by_row
+
+
+def language_of(node: Node) -> str:
+    """What computes a node's op: "C", "Python", or "processes" that run Python."""
+    address = address_of(lib.pfd_node_op(node.handle).compute)
+    if address in _resources:
+        return "processes"
+    return "Python" if address in _interpreted else "C"
+
+
+def calls_by_row(node: Node) -> bool:
+    """Whether a node's op is Python that is called for each row."""
+    return _interpreted.get(address_of(lib.pfd_node_op(node.handle).compute), False)
+
+
+def processes_of(node: Node) -> int:
+    """How many processes run a node's op; 0: none."""
+    resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
+    return 0 if resource is None else resource.processes
+
+
+class InUse:
+    """The resources of the ops upstream of some blobs, acquired."""
+
+    def __init__(self, blobs: Sequence[Blob]) -> None:
+        self._held: list[Resource] = []
+        try:
+            for resource in _resources_of(blobs):
+                resource.acquire()
+                self._held.append(resource)
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Releases them; may be called again."""
+        held, self._held = self._held, []
+        for resource in held:
+            resource.release()
+
+
+def _resources_of(blobs: Sequence[Blob]) -> list[Resource]:
+    if not _resources or getattr(_own, "is_off", False):
+        return []
+    addresses = [address_of(lib.pfd_node_op(node.handle).compute) for node in nodes_of(blobs)]
+    return [_resources[address] for address in dict.fromkeys(addresses) if address in _resources]
