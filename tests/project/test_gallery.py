@@ -21,6 +21,7 @@ PRINTED = {block.text.split()[1]: block.prints.text for block in BLOCKS
            if block.language == "sh" and block.prints}  # fmt: skip
 NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"]}
 NEEDS |= dict.fromkeys(["train_lenet", "train_lenet_sink"], ["torch", "sklearn"])
+SINK = "examples/train_lenet_sink.py"
 
 
 def _with_needs(example):
@@ -41,7 +42,18 @@ def test_an_example_prints_what_the_page_says(example):
     assert NUMBER.sub("#", run.stdout) == NUMBER.sub("#", PRINTED[example])
     found, shown = ([float(each) for each in NUMBER.findall(text)]
                     for text in (run.stdout, PRINTED[example]))  # fmt: skip
-    assert found == pytest.approx(shown, rel=0.03, abs=0.02)
+    # Training makes differences of rounding grow: between SSE and AVX-512, by 0.09 in SINK.
+    assert found == pytest.approx(shown, rel=0.03, abs=0.15 if example == SINK else 0.02)
+    if example == SINK:
+        _check_that_the_sink_changes_no_loss(run.stdout)
+
+
+def _check_that_the_sink_changes_no_loss(printed):
+    *epochs, last = printed.splitlines()
+    plain_and_sunk = [re.findall(r"\d\.\d{6}", line) for line in epochs]
+    assert len(epochs) == 5 and all(plain == sunk for plain, sunk in plain_and_sunk)
+    assert float(plain_and_sunk[-1][0]) < 0.2
+    assert last == "280 steps, largest difference of their losses: 0"
 
 
 def test_examples_learn():
@@ -57,10 +69,7 @@ def test_examples_learn():
     assert float(tokens[-1].split()[3]) < 2 < 3 < float(tokens[0].split()[3])
     for name, limit in (("images", 95), ("lenet", 97)):
         assert float(PRINTED[f"examples/train_{name}.py"].splitlines()[-1].split()[2][:-1]) > limit
-    *steps, last = PRINTED["examples/train_lenet_sink.py"].splitlines()
-    plain_and_sunk = [re.findall(r"\d\.\d{6}", line) for line in steps]
-    assert all(plain == sunk for plain, sunk in plain_and_sunk)
-    assert last == "280 steps, largest difference of their losses: 0"
+    _check_that_the_sink_changes_no_loss(PRINTED[SINK])
 
 
 def test_examples_are_short():
