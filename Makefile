@@ -32,7 +32,7 @@ OPTIMIZE := $(if $(SAN),-O1,-O2) -g1
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
 # of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
-CODEC_LIBRARIES := zlib libzstd libjpeg libpng libwebp
+CODEC_LIBRARIES := zlib libzstd liblz4 libjpeg libpng libwebp
 PKG_CONFIG ?= pkg-config
 IS_CROSS := $(if $(filter file default,$(origin PKG_CONFIG)),$(filter-out $(shell uname -m)-%, \
               $(patsubst powerpc%,ppc%,$(shell $(CC) -dumpmachine 2>/dev/null))))
@@ -47,6 +47,7 @@ endif
 ABSENT   := $(filter-out $(FOUND),$(CODEC_LIBRARIES))
 CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libzstd,$(FOUND)),-DPFD_HAVE_ZSTD) \
+            $(if $(filter liblz4,$(FOUND)),-DPFD_HAVE_LZ4) \
             $(if $(filter libjpeg,$(FOUND)),-DPFD_HAVE_JPEG) \
             $(if $(filter libpng,$(FOUND)),-DPFD_HAVE_PNG) \
             $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \

@@ -15,9 +15,9 @@ from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parent
 BUILD = Path("build", "wheel")
-# Of a wheel with the codecs in it: libjpeg-turbo has IJG, BSD and Zlib; zstd and libwebp have BSD;
-# the compiler's runtime has MIT.
-LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
+# Of a wheel with the codecs in it: libjpeg-turbo has IJG, BSD and Zlib; zstd, lz4 and libwebp have
+# BSD; the compiler's runtime has MIT.
+LICENSES = "Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
 OWN_LICENSE = "License-File: LICENSE\n"
 BUILT = BUILD / "libpyflowdata.so"
 WRITTEN = [Path("pyflowdata", "ops.pyi"), Path("pyflowdata", "native", "declared.py")]  # for Python

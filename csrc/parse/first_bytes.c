@@ -95,9 +95,8 @@ static const signature containers[] = {
     {"an empty zip archive", 0, 4, "PK\x05\x06"},
     {"Parquet (write its rows to TFRecord: pyarrow.parquet, TFRecordWriter; or give them to "
      "GeneratorReader)", 0, 4, "PAR1"},
-    {"Arrow IPC (write its rows to TFRecord: pyarrow.feather, TFRecordWriter; or give them to "
-     "GeneratorReader)", 0, 6, "ARROW1"},
-    {"Feather (write its rows to TFRecord: pyarrow.feather, TFRecordWriter)", 0, 4, "FEA1"},
+    {"Feather, version 1 (write it in version 2: pyarrow.feather.read_table, write_feather)", 0, 4,
+     "FEA1"},
     {"HDF5 (save its arrays as .npy files: h5py.File, numpy.save)", 0, 8, "\x89HDF\r\n\x1a\n"},
     {"a MATLAB file (save its arrays as .npy files: scipy.io.loadmat, numpy.save)", 0, 10,
      "MATLAB 5.0"},

@@ -12,6 +12,7 @@
     X(tar)                                                                                         \
     X(mindrecord)                                                                                  \
     X(mds)                                                                                         \
+    X(arrow)                                                                                       \
     X(idx)                                                                                         \
     X(ofrecord)                                                                                    \
     X(coco)                                                                                        \

@@ -5,6 +5,7 @@
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
     X(mindrecord_reader)                                                                           \
+    X(arrow_reader)                                                                                \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(json_lines_reader)                                                                           \

@@ -23,6 +23,11 @@
 #else
 #define ZSTD_versionString absent
 #endif
+#ifdef PFD_HAVE_LZ4
+#include <lz4.h>
+#else
+#define LZ4_versionString absent
+#endif
 #ifdef PFD_HAVE_JPEG
 #include <jpeglib.h>
 #endif
@@ -121,8 +126,8 @@ const char *pfd_build_part(int64_t i, const char **version)
         const char *(*version)(void);
     } parts[] = {
         {"compiler", compiler}, {"SIMD", pfd_simd_name}, {"zlib", zlibVersion},
-        {"libzstd", ZSTD_versionString}, {"libjpeg-turbo", jpeg}, {"libpng", png},
-        {"libwebp", webp},
+        {"libzstd", ZSTD_versionString}, {"liblz4", LZ4_versionString}, {"libjpeg-turbo", jpeg},
+        {"libpng", png}, {"libwebp", webp},
     };
     if (i < 0 || i >= (int64_t)PFD_COUNT(parts)) return NULL;
     *version = parts[i].version();

@@ -78,7 +78,8 @@ def _rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a batch; bytes as bytes."""
     columns: dict[str, Any] = {}
     for name, column in batch.items():
-        is_bytes = isinstance(column, Ragged) and column.dtype == np.uint8
+        is_ragged = isinstance(column, Ragged) and len(column.shape) == 2
+        is_bytes = is_ragged and column.dtype == np.uint8
         columns[name] = column.to_bytes_list() if is_bytes else list(column)
     count = min(map(len, columns.values()), default=0)
     return [{name: one[row] for name, one in columns.items()} for row in range(count)]

@@ -242,7 +242,28 @@ def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]
     return flow.GPTReader(files=files, seq_length=8, **attrs)
 
 
+ARROW = {
+    "types.arrow": ["int64:int64", "string_view", "matrix:int64[?,?]", "null_text:bytes=",
+                    "dictionary_int8", "struct.number:int64", "list_bool:bool[?]"],
+    "types.arrows": ["int64:int64", "string", "list:float32[?]"],
+    "types-lz4.feather": ["int64:int64", "string", "list:float32[?]"],
+    "types-zstd.arrows": ["int64:int64", "string", "pairs:float64[?,2]"],
+}  # fmt: skip
+
+
+def arrow(name: str) -> Format:
+    columns = ARROW[name]
+    return Format(
+        lambda folder: copy_of(f"arrow/{name}", folder),
+        lambda files, **attrs: flow.ArrowReader(files=files, columns=columns, **attrs),
+    )
+
+
 FORMATS = {
+    "ArrowReader": arrow("types.arrow"),
+    "ArrowReader stream": arrow("types.arrows"),
+    "ArrowReader LZ4": arrow("types-lz4.feather"),
+    "ArrowReader zstd": arrow("types-zstd.arrows"),
     "MDSReader": Format(mds_shard, read_mds),
     "MDSReader index": Format(mds_index, read_mds),
     "MDSReader alone": Format(mds_alone, read_mds),

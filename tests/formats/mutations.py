@@ -169,6 +169,9 @@ VARIANTS = {
     "Mosaic MDS, a shard alone": Variant(
         "shard.00000.mds", _in_folder(format_samples.mds_alone), checked="shard.00000.mds"
     ),
+    "Arrow, a file": Variant("types.arrow", _copied("arrow/types.arrow")),
+    "Arrow, a stream": Variant("types.arrows", _copied("arrow/types.arrows")),
+    "Arrow, a stream of zstd": Variant("types-zstd.arrows", _copied("arrow/types-zstd.arrows")),
     "MindRecord 3.0": Variant("a.mindrecord", _mindrecord("3.0")),
     "MindRecord 2.0": Variant("a.mindrecord", _mindrecord("2.0")),
     "Megatron .bin": Variant("tokens.bin", _tokens),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,7 @@ def _formats(folder: Path) -> None:
     columns = {"image": ("jpeg", None), "label": ("int", 8), "x": ("ndarray:float32:2,3", 24)}
     sample = [b"image", bytes(8), bytes(24)]
     mds_files.write(folder / "dataset", columns, [[sample, sample]])
+    shutil.copytree(ROOT / "tests/fixtures/arrow/hf", folder / "saved")
     schema = {"image": {"type": "bytes"}, "label": {"type": "int32"},
               "ids": {"type": "int64", "shape": [-1]}}  # fmt: skip
     row = {"image": b"image", "label": 1, "ids": np.arange(3)}

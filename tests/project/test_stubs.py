@@ -194,7 +194,7 @@ def test_stubs_are_written_without_the_package(tmp_path):
     ]
     subprocess.run(command, cwd=ROOT, check=True)
     text = (tmp_path / "ops.pyi").read_text()
-    assert text == make_stubs(registered_ops()) and text.count("\n") < 2500
+    assert text == make_stubs(registered_ops()) and text.count("\n") < 2600
     assert max(map(len, text.splitlines())) < 120  # a parameter is not cut
 
 

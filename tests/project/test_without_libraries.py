@@ -27,6 +27,18 @@ for path in sys.argv[1:]:
 """
 
 
+ARROW = """
+import sys
+import pyflowdata as flow
+for path in sys.argv[1:]:
+    try:
+        with flow.DataLoader(flow.ArrowReader(files=path, columns=["string:bytes"])) as loader:
+            print(sum(len(batch) for batch in loader))
+    except flow.Error as error:
+        print(type(error).__name__, error)
+"""
+
+
 IMAGES = """
 import sys
 import pyflowdata as flow
@@ -99,6 +111,15 @@ def test_the_error_names_the_package(library, tmp_path):
         assert f"apt-get install {package}" in line and "build pyflowdata again" in line
 
 
+def test_arrow_bodies(library):
+    folder = ROOT / "tests/fixtures/arrow"
+    names = ("types.arrow", "types-lz4.feather", "types-zstd.arrows")
+    plain, lz4, zstd = run(library, ARROW, *(folder / name for name in names))
+    assert plain == "8"
+    assert "UnsupportedError" in lz4 and "apt-get install liblz4-dev" in lz4
+    assert "UnsupportedError" in zstd and "apt-get install libzstd-dev" in zstd
+
+
 def test_images(library, tmp_path):
     """Sizes come from headers; BMP and PNM need no library."""
     forms = {"jpeg": "libjpeg-dev", "png": "libpng-dev", "webp": "libwebp-dev",
@@ -122,7 +143,7 @@ def test_images(library, tmp_path):
 def test_the_build_says_what_is_absent(tmp_path):
     dropped = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PKG_CONFIG")
     environment = {key: value for key, value in os.environ.items() if key not in dropped}
-    all_of_them = "built without zlib libzstd libjpeg libpng libwebp"
+    all_of_them = "built without zlib libzstd liblz4 libjpeg libpng libwebp"
     for found, said in (("false", all_of_them), ("true", None)):
         library = f"{tmp_path}/libpyflowdata.so"
         run = subprocess.run(

@@ -120,6 +120,12 @@ def mds():
     return flow.MDSReader(folder, columns=columns, batch_size=2)
 
 
+def arrow():
+    columns = ["int64:int64", "string", "pairs:float64[?,2]", "matrix:int64[?,?]"]
+    folder = part_of(FIXTURES / "arrow" / "types.arrow")
+    return flow.ArrowReader(folder, columns=columns, batch_size=2)
+
+
 def mindrecord():
     folder = tempfile.TemporaryDirectory()
     FOLDERS.append(folder)
@@ -221,6 +227,7 @@ def classified():
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
+    "ArrowReader": arrow,
     "MDSReader": mds,
     "MindRecordReader": mindrecord,
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),

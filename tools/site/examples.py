@@ -21,6 +21,7 @@ FOLDER = ROOT / "docs" / "reference" / "examples"
 
 # Files that no writer of this library makes; other libraries wrote them.
 FILES = {
+    "ArrowReader": {"types.arrow": "tests/fixtures/arrow/types.arrow"},
     "MDSReader": {name: f"tests/fixtures/streaming/plain/{name}"
                   for name in ("index.json", *(f"shard.0000{i}.mds" for i in range(3)))},
     "MindRecordReader": {"blobs.mindrecord": "tests/fixtures/mindspore/blobs.gz"},

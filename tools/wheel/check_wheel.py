@@ -22,7 +22,7 @@ from elftools.elf.elffile import ELFFile
 MOST_BYTES = 3_000_000
 LINKED = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "libpyflowdata.so"}
 LOADERS = re.compile(r"ld-linux-.*\.so\.[12]")
-BUNDLED = ("zlib", "zstd", "libjpeg-turbo", "libpng", "libwebp", "zig")
+BUNDLED = ("zlib", "zstd", "lz4", "libjpeg-turbo", "libpng", "libwebp", "zig")
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 
 

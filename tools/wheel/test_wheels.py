@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXPECTED = ("3.10", "3.11", "3.12", "3.13")
-CODECS = re.compile(r"lib(zstd|jpeg|turbojpeg|png16|webp)\.so")  # Python itself may have libz
+CODECS = re.compile(r"lib(zstd|lz4|jpeg|turbojpeg|png16|webp)\.so")  # Python itself may have libz
 
 MEASURE = """
 import json, sys, time

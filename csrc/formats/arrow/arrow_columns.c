@@ -1,0 +1,1197 @@
+/* Columns of Arrow record batches: outputs, paths, buffers of a batch, rows. */
+#include "formats/arrow/arrow_columns.h"
+
+#include "core/bytes.h"
+#include "core/convert.h"
+#include "core/rows.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Outputs --------------------------------------------------------------------------------- */
+
+static int32_t is_word(const pfd_field_spec *spec, const char *word)
+{
+    return spec->default_size == (int64_t)strlen(word) && !strcmp(spec->default_text, word);
+}
+
+/* Parses one item from the text of a default; 0: it is not one. */
+static int32_t parse_item(const pfd_host *host, const pfd_field_spec *spec, int32_t dtype,
+                          uint8_t *out)
+{
+    const char *text = spec->default_text;
+    char *end;
+    if (dtype == PFD_BOOL) {
+        out[0] = (uint8_t)is_word(spec, "true");
+        return out[0] || is_word(spec, "false");
+    }
+    if (dtype >= PFD_FLOAT16) {
+        double number;
+        return spec->default_size > 0 &&
+               host->parse_double(text, spec->default_size, &number) == spec->default_size &&
+               pfd_convert_stored(PFD_FLOAT64, &number, dtype, out, 1) == 1;
+    }
+    if (!*text || !strchr("-0123456789", *text)) return 0;
+    errno = 0;
+    if (*text == '-') {
+        int64_t number = strtoll(text, &end, 10);
+        return !errno && !*end && pfd_convert_stored(PFD_INT64, &number, dtype, out, 1) == 1;
+    }
+    uint64_t number = strtoull(text, &end, 10);
+    return !errno && !*end && pfd_convert_stored(PFD_UINT64, &number, dtype, out, 1) == 1;
+}
+
+pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd_arrow_output *out,
+                                  pfd_error *err)
+{
+    *out = (pfd_arrow_output){.element = element};
+    pfd_field_spec *spec = &out->spec;
+    PFD_TRY(pfd_field_spec_parse_with(host, "columns", element, "str", spec, err));
+    out->type = spec->has_type ? spec->type
+                               : (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    out->is_ragged = pfd_is_ragged(&out->type);
+    out->has_default = spec->default_text != NULL;
+    int64_t items = 1;
+    for (int32_t d = 0; d < out->type.ndim; d++) {
+        int64_t size = out->type.shape[d];
+        if (size == 0 || (size > 0 && items > INT32_MAX / size))
+            return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' has a shape with a dimension of 0, or of more than "
+                                   "2^31 items", element);
+        if (size > 0) items *= size;
+    }
+    int32_t is_text = pfd_field_has_type(spec, "bytes") || pfd_field_has_type(spec, "str");
+    if (!out->has_default || is_text || (out->is_ragged && spec->default_size == 0)) return PFD_OK;
+    out->has_item = 1;
+    if (parse_item(host, spec, out->type.dtype, out->item)) return PFD_OK;
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                           ": '%.200s' has a default that is not one %s, for items that are null%s",
+                           element, pfd_dtype_name(out->type.dtype),
+                           out->is_ragged ? "; write nothing after the '=' for rows that are null"
+                                          : "");
+}
+
+/* ---- Paths ----------------------------------------------------------------------------------- */
+
+/* A name of a path.  With quotes it has '' for a quote. */
+typedef struct step {
+    const char *name;
+    int64_t size;
+    int32_t is_quoted;
+} step;
+
+/* Takes the next name from *at; returns what is wrong, or NULL. */
+static const char *next_step(const char **at, const char *end, step *out)
+{
+    const char *begin = *at;
+    if (begin < end && *begin == '\'') {
+        const char *p = ++begin;
+        for (; p < end; p++) {
+            if (*p != '\'') continue;
+            if (p + 1 == end || p[1] != '\'') break;
+            p++;
+        }
+        if (p == end) return "a quote is not closed";
+        *out = (step){begin, p - begin, 1};
+        *at = p + 1;
+    } else {
+        const char *p = begin;
+        while (p < end && *p != '.') p++;
+        if (p == begin) return "a name is empty";
+        *out = (step){begin, p - begin, 0};
+        *at = p;
+    }
+    if (*at == end) return NULL;
+    if (**at != '.' || *at + 1 == end) return "a name does not end with a dot and another name";
+    ++*at;
+    return NULL;
+}
+
+static int32_t is_named(const pfd_arrow_field *field, const step *one)
+{
+    int64_t k = 0;
+    if (!one->is_quoted)
+        return field->name_size == one->size && !memcmp(field->name, one->name, (size_t)one->size);
+    for (int64_t i = 0; i < one->size; i++, k++) {
+        if (k >= field->name_size || field->name[k] != one->name[i]) return 0;
+        i += one->name[i] == '\'';
+    }
+    return k == field->name_size;
+}
+
+/* The field of this name in [begin, end); -1: there is none, -2: there are two. */
+static int32_t find_field(const pfd_arrow_schema *schema, int32_t begin, int32_t end,
+                          const step *one)
+{
+    int32_t found = -1;
+    for (int32_t i = begin; i < end; i = schema->fields[i].end) {
+        if (!is_named(&schema->fields[i], one)) continue;
+        if (found >= 0) return -2;
+        found = i;
+    }
+    return found;
+}
+
+/* Writes a name as a path has it; NULL: there is no room. */
+static char *write_name(const pfd_arrow_field *field, char *out, const char *end)
+{
+    int32_t is_plain = field->name_size > 0;
+    for (int64_t i = 0; i < field->name_size; i++)
+        if (memchr(".[]'=:", field->name[i], 6)) is_plain = 0;
+    if (end - out < 2 * field->name_size + 4) return NULL;
+    if (is_plain) {
+        memcpy(out, field->name, (size_t)field->name_size);
+        return out + field->name_size;
+    }
+    *out++ = '\'';
+    for (int64_t i = 0; i < field->name_size; i++) {
+        *out++ = field->name[i];
+        if (field->name[i] == '\'') *out++ = '\'';
+    }
+    *out++ = '\'';
+    return out;
+}
+
+/* ---- Columns of a schema --------------------------------------------------------------------- */
+
+/* Adds the step into a field; 0: there are too many, or too many dimensions. */
+static int32_t add_level(pfd_arrow_column *column, const pfd_arrow_field *field, int32_t kind)
+{
+    if (column->num_levels == PFD_ARROW_MOST_LEVELS) return 0;
+    column->levels[column->num_levels++] =
+        (pfd_arrow_level){.kind = kind, .node = field->node, .buffer = field->buffer,
+                          .views = field->views, .size = field->size};
+    if (kind == PFD_ARROW_MEMBERS) return 1;
+    pfd_row_type *type = &column->type;
+    if (type->ndim == PFD_MAX_DIMS) return 0;
+    type->shape[type->ndim++] = kind == PFD_ARROW_FIXED ? field->size : -1;
+    return 1;
+}
+
+/* What the values of a field are; 0: they are not numbers or bytes. */
+static int32_t set_values(pfd_arrow_column *column, const pfd_arrow_field *field)
+{
+    pfd_arrow_level *out = &column->values;
+    *out = (pfd_arrow_level){.kind = PFD_ARROW_BYTES, .node = field->node, .buffer = field->buffer,
+                             .views = field->views, .bytes = 1};
+    column->has_validity = 1;
+    switch (field->type) {
+    case PFD_ARROW_BINARY:
+    case PFD_ARROW_UTF8: return 1;
+    case PFD_ARROW_LARGE_BINARY:
+    case PFD_ARROW_LARGE_UTF8: out->kind = PFD_ARROW_LARGE_BYTES; return 1;
+    case PFD_ARROW_BINARY_VIEW:
+    case PFD_ARROW_UTF8_VIEW: out->kind = PFD_ARROW_VIEWS; return 1;
+    default: break;
+    }
+    column->type.dtype = field->dtype;
+    out->kind = field->dtype == PFD_BOOL ? PFD_ARROW_BITS : PFD_ARROW_NUMBERS;
+    out->bytes = (int32_t)pfd_dtype_size(field->dtype ? field->dtype : PFD_UINT8);
+    return field->dtype != 0;
+}
+
+static int32_t is_bytes(const pfd_arrow_column *column)
+{
+    return column->values.kind >= PFD_ARROW_BYTES;
+}
+
+static const char *set_dictionary(pfd_arrow_column *column, const pfd_arrow_field *field)
+{
+    if (!set_values(column, field))
+        return "it is encoded by a dictionary whose values are neither numbers nor bytes";
+    column->has_dictionary = 1;
+    column->dictionary = field->dictionary;
+    column->index = field->index;
+    column->keys = column->values;
+    column->keys.kind = PFD_ARROW_NUMBERS;
+    column->keys.bytes = (int32_t)pfd_dtype_size(field->index);
+    column->values.node = column->values.buffer = column->values.views = 0;
+    return NULL;
+}
+
+/* Goes from field i, the end of a path, to its values; returns why it has no type of rows. */
+static const char *go_to_values(const pfd_arrow_schema *schema, int32_t i, pfd_arrow_column *column)
+{
+    static const char deep[] = "its lists are nested deeper than rows can be, 8 dimensions";
+    for (;; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        if (field->has_dictionary) return set_dictionary(column, field);
+        if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST) {
+            int32_t is_large = field->type == PFD_ARROW_LARGE_LIST;
+            if (!add_level(column, field, is_large ? PFD_ARROW_LARGE_LISTS : PFD_ARROW_LISTS))
+                return deep;
+            continue;
+        }
+        if (field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_FIXED_BINARY) {
+            if (field->size == 0) return "its values have a fixed size of 0";
+            if (!add_level(column, field, PFD_ARROW_FIXED)) return deep;
+            if (field->type == PFD_ARROW_FIXED_LIST) continue;
+            column->values = column->levels[column->num_levels - 1];
+            column->values.kind = PFD_ARROW_NUMBERS;
+            column->values.bytes = 1;
+            column->type.dtype = PFD_UINT8;
+            return NULL;
+        }
+        if (field->type == PFD_ARROW_STRUCT)
+            return column->type.ndim
+                       ? "it is a list of structs: name a member, as in list.member"
+                       : "it is a struct: name a member, as in struct.member";
+        if (set_values(column, field)) return NULL;
+        return "rows have numbers or bytes, and this type is neither";
+    }
+}
+
+/* Numbers the words of a column, from *words on; sets what follows from its levels. */
+static const char *finish_column(pfd_arrow_column *column, int32_t *words)
+{
+    if (is_bytes(column)) {
+        if (column->type.ndim) return "it is a list of texts, and a row is one text or numbers";
+        column->type = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    }
+    int32_t next = *words;
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        pfd_arrow_level *level = &column->levels[k];
+        level->word = next;
+        next += level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS ? 3 : 1;
+        if (level->kind == PFD_ARROW_MEMBERS && column->num_outer == k) column->num_outer = k + 1;
+    }
+    if (column->has_dictionary) {
+        column->keys.word = next;
+        next += 3;
+    } else {
+        column->values.word = next;
+        next += is_bytes(column) ? PFD_ARROW_VALUE_WORDS : 2;
+    }
+    *words = next;
+    return NULL;
+}
+
+static const char *find_column(const pfd_arrow_schema *schema, int32_t at, int32_t *words,
+                               pfd_arrow_column *out)
+{
+    const char *reason = go_to_values(schema, at, out);
+    return reason ? reason : finish_column(out, words);
+}
+
+static const char *list_fields(const pfd_arrow_schema *schema, int32_t begin, int32_t end,
+                               char *out, size_t capacity)
+{
+    size_t used = 0;
+    for (int32_t i = begin; i < end; i = schema->fields[i].end) {
+        char name[64];
+        const pfd_arrow_field *field = &schema->fields[i];
+        int64_t size = field->name_size < 60 ? field->name_size : 60;
+        (void)snprintf(name, sizeof name, "%.*s", (int)size, field->name);
+        used = pfd_add_name(out, capacity, used, name);
+    }
+    return used ? out : "none";
+}
+
+/* Follows a path to its field, number *found. */
+static pfd_status follow_path(const pfd_host *host, const pfd_file *file,
+                              const pfd_arrow_schema *schema, const pfd_arrow_output *output,
+                              pfd_arrow_column *column, int32_t *found, pfd_error *err)
+{
+    const pfd_field_spec *spec = &output->spec;
+    const char *at = spec->key, *end = spec->key + spec->key_size;
+    int32_t begin = 0, last = schema->num_fields;
+    char names[400];
+    while (at < end) {
+        step one;
+        const char *problem = next_step(&at, end, &one);
+        if (problem)
+            return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                                   ": in the path of '%.200s' %s; a path is names with dots "
+                                   "between them, like meta.lang, and a name with dots is written "
+                                   "in single quotes, like 'a.b'.c", output->element, problem);
+        *found = find_field(schema, begin, last, &one);
+        if (*found < 0)
+            return host->fail_attr(err, "columns", file, PFD_INVALID_ARGUMENT,
+                                   ": %s '%.*s' (of '%.200s'); there are %s",
+                                   *found == -1 ? "there is no column"
+                                                : "two columns have the name",
+                                   (int)(one.size < 100 ? one.size : 100), one.name,
+                                   output->element,
+                                   list_fields(schema, begin, last, names, sizeof names));
+        if (at == end) return PFD_OK;
+        const pfd_arrow_field *field = &schema->fields[*found];
+        int32_t fits = !field->has_dictionary;
+        for (; fits && (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
+                        field->type == PFD_ARROW_FIXED_LIST); field++) {
+            int32_t kind = field->type == PFD_ARROW_LIST         ? PFD_ARROW_LISTS
+                           : field->type == PFD_ARROW_LARGE_LIST ? PFD_ARROW_LARGE_LISTS
+                                                                 : PFD_ARROW_FIXED;
+            fits = add_level(column, field, kind) && !field[1].has_dictionary;
+        }
+        if (!fits || field->type != PFD_ARROW_STRUCT ||
+            !add_level(column, field, PFD_ARROW_MEMBERS))
+            return host->fail_attr(err, "columns", file, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' names a member of '%.*s', which is %s and has none",
+                                   output->element, (int)(one.size < 100 ? one.size : 100),
+                                   one.name, pfd_arrow_type_name(field));
+        begin = (int32_t)(field - schema->fields) + 1;
+        last = field->end;
+    }
+    return PFD_OK;
+}
+
+/* Whether rows as they are stored can be an output of a type. */
+static int32_t fits(const pfd_arrow_column *column, const pfd_row_type *type)
+{
+    const pfd_row_type *stored = &column->type;
+    if (type->dtype != stored->dtype) return 0;
+    if (is_bytes(column) && type->ndim > 1) return !pfd_is_ragged(type);
+    if (type->ndim != stored->ndim) return 0;
+    for (int32_t d = 0; d < type->ndim; d++)
+        if (stored->shape[d] >= 0 && type->shape[d] >= 0 && type->shape[d] != stored->shape[d])
+            return 0;
+    return 1;
+}
+
+/* The type of a column as a user writes it. */
+static const char *written_type(const pfd_arrow_column *column, char *out, size_t capacity)
+{
+    return is_bytes(column) ? "bytes" : pfd_format_field_type(&column->type, out, capacity);
+}
+
+pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
+                                 const pfd_arrow_schema *schema, const pfd_arrow_output *output,
+                                 int32_t *words, pfd_arrow_column *out, pfd_error *err)
+{
+    int32_t at = 0;
+    char asked[256], stored[256];
+    const pfd_field_spec *spec = &output->spec;
+    *out = (pfd_arrow_column){0};
+    PFD_TRY(follow_path(host, file, schema, output, out, &at, err));
+    const char *reason = find_column(schema, at, words, out);
+    if (reason)
+        return host->fail_attr(err, "columns", file, PFD_UNSUPPORTED,
+                               ": the column of '%.200s' is %s and cannot be read: %s",
+                               output->element, pfd_arrow_type_name(&schema->fields[at]), reason);
+    if (fits(out, &output->type)) return PFD_OK;
+    return host->fail_attr(
+        err, "columns", file, PFD_INVALID_ARGUMENT,
+        ": the column of '%.200s' is %s here and cannot be read as %s; write '%.*s:%s'",
+        output->element, pfd_arrow_type_name(&schema->fields[at]),
+        spec->has_type ? pfd_format_row_type(&output->type, asked, sizeof asked) : "without a type",
+        (int)spec->key_size, spec->key, written_type(out, stored, sizeof stored));
+}
+
+/* ---- All columns ----------------------------------------------------------------------------- */
+
+typedef struct visitor {
+    const pfd_host *host;
+    const pfd_arrow_schema *schema;
+    pfd_arrow_visit_fn visit;
+    void *ctx;
+    char path[4096];
+} visitor;
+
+static pfd_status visit_fields(visitor *v, int32_t begin, int32_t end, char *at,
+                               const pfd_arrow_column *above, pfd_error *err);
+
+/* Visits a field whose path is complete, or its members. */
+static pfd_status visit_field(visitor *v, int32_t i, char *at, pfd_arrow_column *column,
+                              pfd_error *err)
+{
+    const pfd_arrow_field *fields = v->schema->fields;
+    pfd_arrow_column inner = *column;
+    int32_t k = i, room = 1, words = 0;
+    for (; room && !fields[k].has_dictionary; k++) {
+        if (fields[k].type == PFD_ARROW_LIST) room = add_level(&inner, &fields[k], PFD_ARROW_LISTS);
+        else if (fields[k].type == PFD_ARROW_LARGE_LIST)
+            room = add_level(&inner, &fields[k], PFD_ARROW_LARGE_LISTS);
+        else if (fields[k].type == PFD_ARROW_FIXED_LIST)
+            room = add_level(&inner, &fields[k], PFD_ARROW_FIXED);
+        else break;
+    }
+    if (room && !fields[k].has_dictionary && fields[k].type == PFD_ARROW_STRUCT &&
+        add_level(&inner, &fields[k], PFD_ARROW_MEMBERS)) {
+        *at++ = '.';
+        return visit_fields(v, k + 1, fields[k].end, at, &inner, err);
+    }
+    const char *reason = find_column(v->schema, i, &words, column);
+    return v->visit(v->ctx, v->path, column, reason, err);
+}
+
+static pfd_status visit_fields(visitor *v, int32_t begin, int32_t end, char *at,
+                               const pfd_arrow_column *above, pfd_error *err)
+{
+    for (int32_t i = begin; i < end; i = v->schema->fields[i].end) {
+        pfd_arrow_column column = *above;
+        char *after = write_name(&v->schema->fields[i], at, v->path + sizeof v->path - 2);
+        if (!after) continue; /* a name of thousands of bytes: nobody would write it */
+        *after = '\0';
+        PFD_TRY(visit_field(v, i, after, &column, err));
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_arrow_columns_visit(const pfd_host *host, const pfd_arrow_schema *schema,
+                                   pfd_arrow_visit_fn visit, void *ctx, pfd_error *err)
+{
+    visitor v = {.host = host, .schema = schema, .visit = visit, .ctx = ctx};
+    pfd_arrow_column none = {0};
+    return visit_fields(&v, 0, schema->num_fields, v.path, &none, err);
+}
+
+static int64_t nulls_of(const pfd_arrow_batch *batch, int32_t node)
+{
+    if (node >= batch->num_nodes) return 0;
+    return (int64_t)pfd_load_le64(batch->nodes + 16 * (int64_t)node + 8);
+}
+
+int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch)
+{
+    int32_t found = 0, inside = 1;
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        const pfd_arrow_level *level = &column->levels[k];
+        if (nulls_of(batch, level->node) != 0) found |= inside;
+        if (level->kind != PFD_ARROW_MEMBERS) inside = 2;
+    }
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    if (column->has_validity && nulls_of(batch, last->node) != 0) found |= inside;
+    return found;
+}
+
+/* ---- Buffers of a batch ---------------------------------------------------------------------- */
+
+static int64_t extra_buffers(const pfd_arrow_batch *batch, int64_t i)
+{
+    return (int64_t)pfd_load_le64(batch->views + 8 * i);
+}
+
+const char *pfd_arrow_batch_fault(const pfd_arrow_schema *schema, const pfd_arrow_batch *batch)
+{
+    int64_t buffers = schema->num_buffers;
+    if (batch->num_nodes != schema->num_nodes)
+        return "a record batch does not have as many nodes as the schema has fields";
+    if (batch->num_views < schema->num_views)
+        return "a record batch does not state how many buffers its views have";
+    for (int32_t i = 0; i < schema->num_views; i++) {
+        int64_t extra = extra_buffers(batch, i);
+        if (extra < 0 || extra > batch->num_buffers)
+            return "a record batch states a number of buffers for views that it does not have";
+        buffers += extra;
+    }
+    if (buffers != batch->num_buffers)
+        return "a record batch does not have as many buffers as the fields of the schema need";
+    return NULL;
+}
+
+/* The number of a buffer in a batch: that of the schema, and the extra ones of views before it. */
+static int64_t buffer_number(const pfd_arrow_batch *batch, const pfd_arrow_level *level, int32_t k)
+{
+    int64_t number = level->buffer + k;
+    for (int32_t i = 0; i < level->views; i++) number += extra_buffers(batch, i);
+    return number;
+}
+
+/* What the making of words works on. */
+typedef struct wording {
+    const pfd_host *host;
+    pfd_arrow_body *body;
+    pfd_arrow_extras *extras;
+    pfd_error *err;
+} wording;
+
+static pfd_status corrupt(const wording *w, const char *problem)
+{
+    w->body->problem = problem;
+    return w->host->fail(w->err, PFD_CORRUPT_DATA, "%s", problem);
+}
+
+/* Finds a buffer, which has `needed` bytes at least. */
+static pfd_status find_buffer(const wording *w, int64_t number, int64_t needed,
+                              pfd_arrow_extent *out)
+{
+    const pfd_arrow_body *body = w->body;
+    if (number >= body->batch->num_buffers)
+        return corrupt(w, "a record batch has fewer buffers than its columns need");
+    if (body->decoded) {
+        *out = body->decoded[number];
+    } else {
+        const uint8_t *pair = body->batch->buffers + 16 * number;
+        out->offset = (int64_t)pfd_load_le64(pair);
+        out->size = (int64_t)pfd_load_le64(pair + 8);
+        if (out->offset < 0 || out->size < 0 || out->offset > body->size ||
+            out->size > body->size - out->offset)
+            return corrupt(w, "a buffer lies outside the body of its record batch");
+        out->offset += body->base;
+    }
+    if (out->size < needed)
+        return corrupt(w, "a buffer is shorter than the rows of its record batch need");
+    return PFD_OK;
+}
+
+/* The number of items that a node states. */
+static pfd_status find_items(const wording *w, int32_t node, int64_t least, int64_t *items)
+{
+    const pfd_arrow_batch *batch = w->body->batch;
+    if (node >= batch->num_nodes)
+        return corrupt(w, "a record batch has fewer nodes than its columns need");
+    *items = (int64_t)pfd_load_le64(batch->nodes + 16 * (int64_t)node);
+    if (*items < least)
+        return corrupt(w, "a node of a record batch has fewer items than the rows need");
+    if (*items > INT64_MAX / 64) return corrupt(w, "a node of a record batch has too many items");
+    return PFD_OK;
+}
+
+/* The word of a bitmap of validity: 0 where nothing is null. */
+static pfd_status find_validity(const wording *w, const pfd_arrow_level *level, int64_t items,
+                                int64_t *word)
+{
+    pfd_arrow_extent found;
+    *word = 0;
+    if (nulls_of(w->body->batch, level->node) == 0) return PFD_OK;
+    PFD_TRY(find_buffer(w, buffer_number(w->body->batch, level, 0), (items + 7) / 8, &found));
+    if (items > 0) *word = found.offset;
+    return PFD_OK;
+}
+
+/* The word of offsets, one more than items. */
+static pfd_status find_offsets(const wording *w, const pfd_arrow_level *level, int64_t items,
+                               int64_t bytes, int64_t *word)
+{
+    pfd_arrow_extent found;
+    int64_t needed = items ? (items + 1) * bytes : 0;
+    PFD_TRY(find_buffer(w, buffer_number(w->body->batch, level, 1), needed, &found));
+    *word = found.offset;
+    return PFD_OK;
+}
+
+static pfd_status add_extras(const wording *w, const pfd_arrow_level *level, int64_t *words)
+{
+    pfd_arrow_extras *all = w->extras;
+    const pfd_arrow_batch *batch = w->body->batch;
+    if (level->views >= batch->num_views)
+        return corrupt(w, "a record batch does not state how many buffers its views have");
+    int64_t n = extra_buffers(batch, level->views), first = buffer_number(batch, level, 2);
+    words[2] = all->size;
+    words[3] = n;
+    if (n < 0 || n > batch->num_buffers)
+        return corrupt(w, "a record batch states more buffers for views than it has");
+    if (all->size + n > all->capacity) {
+        int64_t capacity = 2 * all->capacity > all->size + n ? 2 * all->capacity : all->size + n;
+        pfd_arrow_extent *grown = realloc(all->list, (size_t)capacity * sizeof *grown);
+        if (!grown) return w->host->fail(w->err, PFD_OUT_OF_MEMORY, "no memory for buffers");
+        all->list = grown;
+        all->capacity = capacity;
+    }
+    for (int64_t i = 0; i < n; i++)
+        PFD_TRY(find_buffer(w, first + i, 0, &all->list[all->size + i]));
+    all->size += n;
+    return PFD_OK;
+}
+
+/* The words of values or keys, at `words`. */
+static pfd_status values_words(const wording *w, const pfd_arrow_level *level, int64_t items,
+                               int32_t has_validity, int64_t *words)
+{
+    enum { VIEW_BYTES = 16 };
+    const pfd_arrow_batch *batch = w->body->batch;
+    pfd_arrow_extent found;
+    words[0] = 0;
+    if (has_validity) PFD_TRY(find_validity(w, level, items, &words[0]));
+    int64_t needed = level->kind == PFD_ARROW_BITS      ? (items + 7) / 8
+                     : level->kind == PFD_ARROW_NUMBERS ? items * level->bytes
+                                                        : items * VIEW_BYTES;
+    if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
+        int64_t bytes = level->kind == PFD_ARROW_BYTES ? 4 : 8;
+        PFD_TRY(find_offsets(w, level, items, bytes, &words[1]));
+        PFD_TRY(find_buffer(w, buffer_number(batch, level, 2), 0, &found));
+        words[2] = found.offset;
+        words[3] = found.size;
+        return PFD_OK;
+    }
+    PFD_TRY(find_buffer(w, buffer_number(batch, level, 1), needed, &found));
+    words[1] = found.offset;
+    return level->kind == PFD_ARROW_VIEWS ? add_extras(w, level, words) : PFD_OK;
+}
+
+pfd_status pfd_arrow_values_words(const pfd_host *host, const pfd_arrow_level *values,
+                                  pfd_arrow_body *body, int64_t *words, pfd_arrow_extras *extras,
+                                  pfd_error *err)
+{
+    wording w = {host, body, extras, err};
+    int64_t items;
+    PFD_TRY(find_items(&w, values->node, body->batch->rows, &items));
+    return values_words(&w, values, body->batch->rows, 1, words);
+}
+
+pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *column,
+                                  pfd_arrow_body *body, int64_t dictionary, int64_t *words,
+                                  pfd_arrow_extras *extras, pfd_error *err)
+{
+    wording w = {host, body, extras, err};
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    int64_t items = body->batch->rows, found;
+    if (items > INT64_MAX / 64) return corrupt(&w, "a record batch has too many rows");
+    for (int32_t k = 0; k <= column->num_levels; k++) {
+        const pfd_arrow_level *level = k < column->num_levels ? &column->levels[k] : last;
+        int32_t is_fixed_binary = k == column->num_levels && !column->has_validity;
+        if (!is_fixed_binary) PFD_TRY(find_items(&w, level->node, items, &found));
+        if (level == last) break;
+        int64_t *to = words + level->word;
+        PFD_TRY(find_validity(&w, level, items, &to[0]));
+        if (level->kind == PFD_ARROW_FIXED &&
+            (__builtin_mul_overflow(items, level->size, &items) || items > INT64_MAX / 64))
+            return corrupt(&w, "lists of a fixed size have too many items");
+        if (level->kind != PFD_ARROW_LISTS && level->kind != PFD_ARROW_LARGE_LISTS) continue;
+        PFD_TRY(find_offsets(&w, level, items, level->kind == PFD_ARROW_LISTS ? 4 : 8, &to[1]));
+        /* All items of the list's child may be reached: its buffers must have them. */
+        const pfd_arrow_level *child = k + 1 < column->num_levels ? level + 1 : last;
+        PFD_TRY(find_items(&w, child->node, 0, &items));
+        to[2] = items;
+    }
+    PFD_TRY(values_words(&w, last, items, column->has_validity, words + last->word));
+    if (column->has_dictionary) words[last->word + 2] = dictionary;
+    return PFD_OK;
+}
+
+void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_batch *batch,
+                              void (*need)(void *ctx, int64_t buffer), void *ctx)
+{
+    int64_t first = buffer_number(batch, values, 0), n = 2;
+    if (values->kind == PFD_ARROW_BYTES || values->kind == PFD_ARROW_LARGE_BYTES) n = 3;
+    if (values->kind == PFD_ARROW_VIEWS && values->views < batch->num_views)
+        n += extra_buffers(batch, values->views);
+    for (int64_t i = 0; i < n; i++) need(ctx, first + i);
+}
+
+void pfd_arrow_column_buffers(const pfd_arrow_column *column, const pfd_arrow_batch *batch,
+                              void (*need)(void *ctx, int64_t buffer), void *ctx)
+{
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        const pfd_arrow_level *level = &column->levels[k];
+        need(ctx, buffer_number(batch, level, 0));
+        if (level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS)
+            need(ctx, buffer_number(batch, level, 1));
+    }
+    pfd_arrow_values_buffers(column->has_dictionary ? &column->keys : &column->values, batch, need,
+                             ctx);
+}
+
+/* ---- Rows: reading --------------------------------------------------------------------------- */
+
+/* A value that is written, or an item of it. */
+typedef struct writer {
+    const pfd_arrow_column *column;
+    const pfd_arrow_output *output;
+    const pfd_arrow_row *row;
+    pfd_tensor *out;
+    pfd_error *err;
+} writer;
+
+/* The items of a row: those of its innermost lists. */
+typedef struct run {
+    int64_t begin, end;
+    int64_t shape[PFD_MAX_DIMS];
+    int32_t ndim;
+} run;
+
+/* Fails for a row; `at` is a place in the space, -1: that of the row.  Errors count bytes in the
+ * record, so that a place elsewhere stands in the message. */
+__attribute__((format(printf, 4, 5))) static pfd_status
+fail_row(const writer *w, const pfd_arrow_space *space, int64_t at, const char *format, ...)
+{
+    char found[400], place[64] = "";
+    const pfd_arrow_row *row = w->row;
+    const pfd_record *record = &row->args->records[row->row];
+    int32_t is_known = at >= 0 && !space->is_decoded;
+    int64_t byte = is_known ? at - record->offset : -1;
+    if (byte < 0 || byte > record->size) byte = -1;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(found, sizeof found, format, args);
+    va_end(args);
+    if (is_known && byte < 0)
+        (void)snprintf(place, sizeof place, " (byte %" PRId64 " of the file)", at);
+    return row->args->host->fail_row(w->err, row->row, byte, PFD_CORRUPT_DATA,
+                                     "column '%.200s' %s%s", w->output->element, found, place);
+}
+
+/* The bytes at a place, which the words have checked. */
+static inline pfd_status bytes_at(const writer *w, const pfd_arrow_space *space, int64_t offset,
+                                  int64_t size, const uint8_t **out)
+{
+    if (space->base) {
+        *out = space->base + offset;
+        return PFD_OK;
+    }
+    const pfd_compute_args *args = w->row->args;
+    return args->host->read(space->file, offset, size, args->scratch, out, w->err);
+}
+
+/* Whether item i is null. */
+static inline pfd_status is_null(const writer *w, const pfd_arrow_space *space, int64_t validity,
+                                 int64_t i, int32_t *null)
+{
+    const uint8_t *bits;
+    *null = 0;
+    if (!validity) return PFD_OK;
+    PFD_TRY(bytes_at(w, space, validity + i / 8, 1, &bits));
+    *null = !(*bits >> (i % 8) & 1);
+    return PFD_OK;
+}
+
+/* Whether one of the items [begin, end) is null. */
+static pfd_status has_null(const writer *w, const pfd_arrow_space *space, int64_t validity,
+                           int64_t begin, int64_t end, int32_t *found)
+{
+    const uint8_t *bits;
+    *found = 0;
+    if (!validity || begin >= end) return PFD_OK;
+    int64_t first = begin / 8;
+    PFD_TRY(bytes_at(w, space, validity + first, (end + 7) / 8 - first, &bits));
+    for (int64_t i = begin; i < end && !*found; i++)
+        *found = !(bits[i / 8 - first] >> (i % 8) & 1);
+    return PFD_OK;
+}
+
+/* Offsets i and j of a buffer of them, which must not fall, nor go past `most`. */
+static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space, int64_t offsets,
+                                    int32_t is_large, int64_t i, int64_t most, int64_t out[2])
+{
+    const uint8_t *pair;
+    int64_t bytes = is_large ? 8 : 4, at = offsets + i * bytes;
+    PFD_TRY(bytes_at(w, space, at, 2 * bytes, &pair));
+    if (is_large) {
+        out[0] = (int64_t)pfd_load_le64(pair);
+        out[1] = (int64_t)pfd_load_le64(pair + 8);
+    } else {
+        out[0] = (int32_t)pfd_load_le32(pair);
+        out[1] = (int32_t)pfd_load_le32(pair + 4);
+    }
+    if (out[0] >= 0 && out[0] <= out[1] && out[1] <= most) return PFD_OK;
+    return fail_row(w, space, at,
+                    "has the offsets %" PRId64 " and %" PRId64 ", and its values have %" PRId64
+                    " items", out[0], out[1], most);
+}
+
+/* ---- Rows: writing --------------------------------------------------------------------------- */
+
+static pfd_status no_memory(const writer *w)
+{
+    return w->row->args->host->fail(w->err, PFD_OUT_OF_MEMORY, "no memory for a row");
+}
+
+static pfd_status fail_null(const writer *w, const pfd_arrow_space *space)
+{
+    const pfd_arrow_output *output = w->output;
+    const char *instead = is_bytes(w->column)                 ? ":bytes="
+                          : output->is_ragged                 ? "="
+                          : output->type.dtype >= PFD_FLOAT16 ? "=nan"
+                          : output->type.dtype == PFD_BOOL    ? "=false"
+                                                              : "=0";
+    const char *end = is_bytes(w->column) && output->spec.has_type ? "=" : instead;
+    return fail_row(w, space, -1, "has a null here; a default, as in '%.200s%s', would replace it",
+                    output->element, end);
+}
+
+/* Writes the row in place of a null. */
+static pfd_status write_default(const writer *w, const pfd_arrow_space *space)
+{
+    const pfd_arrow_output *output = w->output;
+    const pfd_field_spec *spec = &output->spec;
+    int64_t row = w->row->row;
+    if (!output->has_default) return fail_null(w, space);
+    if (output->is_ragged) {
+        w->out->rows[row] = (pfd_ragged_row){0};
+        if (!output->has_item && spec->default_size > 0)
+            w->out->rows[row] = (pfd_ragged_row){spec->default_text, spec->default_size, NULL};
+        return PFD_OK;
+    }
+    int64_t item = pfd_dtype_size(output->type.dtype);
+    pfd_fill(w->out->data + row * w->out->row_bytes, w->out->row_bytes / item, output->item, item);
+    return PFD_OK;
+}
+
+/* Checks a shape against the type of the output. */
+static pfd_status check_shape(const writer *w, const pfd_arrow_space *space, int64_t at, run *items)
+{
+    const pfd_row_type *type = &w->output->type;
+    for (int32_t d = 0; d < type->ndim; d++) {
+        if (type->shape[d] < 0 || items->shape[d] == type->shape[d]) continue;
+        if (d > 0 && items->end == items->begin && w->output->is_ragged) {
+            items->shape[d] = type->shape[d]; /* of no lists at all */
+            continue;
+        }
+        return fail_row(w, space, at,
+                        "has %" PRId64 " items along dimension %d here, but the output has "
+                        "%" PRId64, items->shape[d], d, type->shape[d]);
+    }
+    return PFD_OK;
+}
+
+/* Points the row at `n` items, or copies them. */
+static pfd_status write_items(const writer *w, const pfd_arrow_space *space, const uint8_t *data,
+                              int64_t n, const int64_t *shape)
+{
+    const pfd_compute_args *args = w->row->args;
+    const pfd_row_type *type = &w->output->type;
+    int64_t row = w->row->row, item = pfd_dtype_size(type->dtype);
+    if (!w->out->is_ragged) {
+        memcpy(w->out->data + row * w->out->row_bytes, data, (size_t)(n * item));
+        return PFD_OK;
+    }
+    pfd_ragged_row *to = &w->out->rows[row];
+    to->num_elements = n;
+    if (n > 0 && (space->is_passing || (uintptr_t)data % (uintptr_t)item)) {
+        uint8_t *copy = args->host->alloc(args->scratch, n * item);
+        if (!copy) return no_memory(w);
+        data = memcpy(copy, data, (size_t)(n * item));
+    }
+    to->data = data;
+    if (type->ndim == 1) return PFD_OK;
+    int64_t *kept = args->host->alloc(args->scratch, type->ndim * (int64_t)sizeof *kept);
+    if (!kept) return no_memory(w);
+    to->shape = memcpy(kept, shape, (size_t)type->ndim * sizeof *kept);
+    return PFD_OK;
+}
+
+/* Writes bytes, whose number an output with a fixed shape states. */
+static pfd_status write_bytes(const writer *w, const pfd_arrow_space *space, const uint8_t *data,
+                              int64_t size, int64_t at)
+{
+    if (!w->out->is_ragged && size != w->out->row_bytes)
+        return fail_row(w, space, at, "has %" PRId64 " bytes here, but the output has %" PRId64,
+                        size, w->out->row_bytes);
+    return write_items(w, space, data, size, NULL);
+}
+
+/* Writes view i of texts: up to 12 bytes are in the view itself. */
+static pfd_status write_view(const writer *w, const pfd_arrow_space *space, const int64_t *words,
+                             int64_t i)
+{
+    enum { VIEW = 16, INLINE = 12 };
+    const uint8_t *view, *data;
+    int64_t at = words[1] + VIEW * i;
+    PFD_TRY(bytes_at(w, space, at, VIEW, &view));
+    int64_t size = (int32_t)pfd_load_le32(view);
+    if (size >= 0 && size <= INLINE) return write_bytes(w, space, view + 4, size, at);
+    int64_t number = (int32_t)pfd_load_le32(view + 8), offset = (int32_t)pfd_load_le32(view + 12);
+    if (size < 0 || number < 0 || number >= words[3])
+        return fail_row(w, space, at,
+                        "has a view of %" PRId64 " bytes in buffer %" PRId64 "; there are %" PRId64
+                        " buffers", size, number, words[3]);
+    pfd_arrow_extent in = space->extras[words[2] + number];
+    if (offset < 0 || offset > in.size || size > in.size - offset)
+        return fail_row(w, space, at,
+                        "has a view of %" PRId64 " bytes at %" PRId64 " of a buffer of %" PRId64
+                        " bytes", size, offset, in.size);
+    PFD_TRY(bytes_at(w, space, in.offset + offset, size, &data));
+    return write_bytes(w, space, data, size, in.offset + offset);
+}
+
+static pfd_status write_text(const writer *w, const pfd_arrow_space *space,
+                             const pfd_arrow_level *values, int64_t i)
+{
+    const uint8_t *data;
+    const int64_t *words = space->words + values->word;
+    int64_t offsets[2];
+    if (values->kind == PFD_ARROW_VIEWS) return write_view(w, space, words, i);
+    PFD_TRY(offsets_at(w, space, words[1], values->kind == PFD_ARROW_LARGE_BYTES, i, words[3],
+                       offsets));
+    int64_t size = offsets[1] - offsets[0], at = words[2] + offsets[0];
+    PFD_TRY(bytes_at(w, space, at, size, &data));
+    return write_bytes(w, space, data, size, at);
+}
+
+/* Reads numbers [begin, end) of values; *out is in the file or in the scratch. */
+static pfd_status read_numbers(const writer *w, const pfd_arrow_space *space,
+                               const pfd_arrow_level *values, int64_t begin, int64_t end,
+                               const uint8_t **out)
+{
+    const pfd_compute_args *args = w->row->args;
+    int64_t word = space->words[values->word + 1], n = end - begin;
+    if (values->kind != PFD_ARROW_BITS)
+        return bytes_at(w, space, word + begin * values->bytes, n * values->bytes, out);
+    uint8_t *bools = args->host->alloc(args->scratch, n + 1);
+    const uint8_t *bits = NULL;
+    if (!bools) return no_memory(w);
+    int64_t first = begin / 8;
+    if (n > 0) PFD_TRY(bytes_at(w, space, word + first, (end + 7) / 8 - first, &bits));
+    for (int64_t i = 0; i < n; i++)
+        bools[i] = bits[(begin + i) / 8 - first] >> ((begin + i) % 8) & 1;
+    *out = bools;
+    return PFD_OK;
+}
+
+static int64_t key_at(const uint8_t *keys, int64_t i, int32_t dtype)
+{
+    const uint8_t *at = keys + i * pfd_dtype_size(dtype);
+    switch (dtype) {
+    case PFD_INT8: return (int8_t)*at;
+    case PFD_UINT8: return *at;
+    case PFD_INT16: return (int16_t)pfd_load_le16(at);
+    case PFD_UINT16: return pfd_load_le16(at);
+    case PFD_INT32: return (int32_t)pfd_load_le32(at);
+    case PFD_UINT32: return pfd_load_le32(at);
+    default: return (int64_t)pfd_load_le64(at); /* a uint64 above 2^63 becomes negative */
+    }
+}
+
+/* Finds the value of a key; *null: it is null in the dictionary. */
+static pfd_status find_value(const writer *w, const pfd_arrow_dictionary *from, int64_t key,
+                             int64_t at, int32_t *null)
+{
+    if (key < 0 || key >= from->rows)
+        return fail_row(w, &w->row->space, at,
+                        "has the number %" PRId64 " of a value; its dictionary has %" PRId64
+                        " values", key, from->rows);
+    return is_null(w, &from->space, from->words[0], key, null);
+}
+
+/* Copies the numbers of keys [begin, end) out of a dictionary; a null becomes the item. */
+static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint8_t *keys,
+                         const pfd_arrow_dictionary *from, uint8_t *out)
+{
+    const pfd_arrow_column *column = w->column;
+    int64_t item = column->values.bytes, word = w->row->space.words[column->keys.word + 1];
+    for (int64_t i = 0; i < end - begin; i++, out += item) {
+        const uint8_t *value;
+        int32_t null = 0;
+        int64_t key = key_at(keys, i, column->index);
+        PFD_TRY(find_value(w, from, key, word + (begin + i) * column->keys.bytes, &null));
+        if (null && !w->output->has_item) return fail_null(w, &w->row->space);
+        if (!null) PFD_TRY(read_numbers(w, &from->space, &column->values, key, key + 1, &value));
+        memcpy(out, null ? w->output->item : value, (size_t)item);
+    }
+    return PFD_OK;
+}
+
+/* Replaces the null ones of numbers [begin, end) by the default; *data becomes a copy. */
+static pfd_status replace_nulls(const writer *w, int64_t validity, const run *items, int64_t bytes,
+                                const uint8_t **data)
+{
+    const pfd_compute_args *args = w->row->args;
+    int64_t n = items->end - items->begin;
+    uint8_t *copy = args->host->alloc(args->scratch, n * bytes);
+    if (!copy) return no_memory(w);
+    memcpy(copy, *data, (size_t)(n * bytes));
+    for (int64_t i = 0; i < n; i++) {
+        int32_t null = 0;
+        PFD_TRY(is_null(w, &w->row->space, validity, items->begin + i, &null));
+        if (null) memcpy(copy + i * bytes, w->output->item, (size_t)bytes);
+    }
+    *data = copy;
+    return PFD_OK;
+}
+
+/* Keys that are null count as 0 until replace_nulls(). */
+static pfd_status decode_keys(const writer *w, const run *items, int32_t has_nulls,
+                              const uint8_t **data)
+{
+    const pfd_compute_args *args = w->row->args;
+    const pfd_arrow_column *column = w->column;
+    const int64_t *words = w->row->space.words + column->keys.word;
+    int64_t n = items->end - items->begin, item = column->values.bytes;
+    const pfd_arrow_dictionary *from = w->row->dictionaries[words[2]];
+    uint8_t *out = args->host->alloc(args->scratch, n * item + 1);
+    if (!out) return no_memory(w);
+    if (!has_nulls) PFD_TRY(gather(w, items->begin, items->end, *data, from, out));
+    for (int64_t i = 0; has_nulls && i < n; i++) {
+        int32_t null = 0;
+        PFD_TRY(is_null(w, &w->row->space, words[0], items->begin + i, &null));
+        if (null) memset(out + i * item, 0, (size_t)item);
+        else
+            PFD_TRY(gather(w, items->begin + i, items->begin + i + 1,
+                           *data + i * column->keys.bytes, from, out + i * item));
+    }
+    *data = out;
+    return PFD_OK;
+}
+
+/* Writes the numbers of a row, which are in one piece. */
+static pfd_status write_run(const writer *w, run *items)
+{
+    const pfd_arrow_column *column = w->column;
+    const pfd_arrow_space *space = &w->row->space;
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    const int64_t *words = space->words + last->word;
+    int64_t at = words[1] + items->begin * (last->kind == PFD_ARROW_BITS ? 0 : last->bytes);
+    const uint8_t *data = NULL;
+    int32_t nulls = 0;
+    PFD_TRY(check_shape(w, space, at, items));
+    if (items->end == items->begin) {
+        return write_items(w, space, (const uint8_t *)"", 0, items->shape);
+    }
+    PFD_TRY(has_null(w, space, words[0], items->begin, items->end, &nulls));
+    if (nulls && !w->output->has_item) return fail_null(w, space);
+    PFD_TRY(read_numbers(w, space, last, items->begin, items->end, &data));
+    if (column->has_dictionary) PFD_TRY(decode_keys(w, items, nulls, &data));
+    if (nulls) PFD_TRY(replace_nulls(w, words[0], items, column->values.bytes, &data));
+    return write_items(w, space, data, items->end - items->begin, items->shape);
+}
+
+/* ---- Rows: lists ----------------------------------------------------------------------------- */
+
+/* Goes into the lists [begin, end), which have one length: a row is rectangular. */
+static pfd_status enter_lists(const writer *w, const pfd_arrow_level *level, run *items)
+{
+    const pfd_arrow_space *space = &w->row->space;
+    const int64_t *words = space->words + level->word;
+    int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
+    int64_t begin = 0, end = 0, size = 0, pair[2];
+    for (int64_t i = items->begin; i < items->end; i++) {
+        PFD_TRY(offsets_at(w, space, words[1], is_large, i, words[2], pair));
+        if (i == items->begin) {
+            begin = pair[0];
+            size = pair[1] - pair[0];
+        } else if (pair[0] != end || pair[1] - pair[0] != size) {
+            return fail_row(w, space, words[1] + i * (is_large ? 8 : 4),
+                            "has lists of %" PRId64 " and of %" PRId64 " items along dimension %d "
+                            "in one row, which has to be rectangular", size, pair[1] - pair[0],
+                            items->ndim);
+        }
+        end = pair[1];
+    }
+    items->shape[items->ndim++] = size;
+    items->begin = begin;
+    items->end = end;
+    return PFD_OK;
+}
+
+/* Goes one step into the items of a row.  *null: the row itself is null. */
+static pfd_status enter(const writer *w, const pfd_arrow_level *level, int32_t is_row, run *items,
+                        int32_t *null)
+{
+    const pfd_arrow_space *space = &w->row->space;
+    int64_t validity = space->words[level->word];
+    PFD_TRY(has_null(w, space, validity, items->begin, items->end, null));
+    if (*null && is_row) return PFD_OK;
+    if (*null)
+        return fail_row(w, space, -1,
+                        "has a null in a list, which no default replaces");
+    if (level->kind == PFD_ARROW_MEMBERS) return PFD_OK;
+    if (level->kind != PFD_ARROW_FIXED) return enter_lists(w, level, items);
+    items->begin *= level->size;
+    items->end *= level->size;
+    items->shape[items->ndim++] = level->size;
+    return PFD_OK;
+}
+
+static pfd_status write_lists(const writer *w, const pfd_arrow_row *row)
+{
+    const pfd_arrow_column *column = w->column;
+    run items = {.begin = row->index, .end = row->index + 1};
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        int32_t null = 0;
+        const pfd_arrow_level *level = &column->levels[k];
+        PFD_TRY(enter(w, level, k <= column->num_outer, &items, &null));
+        if (null) return write_default(w, &row->space);
+    }
+    return write_run(w, &items);
+}
+
+/* Writes a text, or one number. */
+static pfd_status write_single(const writer *w, const pfd_arrow_row *row)
+{
+    const pfd_arrow_column *column = w->column;
+    const pfd_arrow_space *space = &row->space;
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    const int64_t *words = space->words + last->word;
+    const uint8_t *data;
+    int64_t i = row->index;
+    int32_t null = 0;
+    for (int32_t k = 0; k < column->num_levels && !null; k++)
+        PFD_TRY(is_null(w, space, space->words[column->levels[k].word], i, &null));
+    if (!null) PFD_TRY(is_null(w, space, words[0], i, &null));
+    if (null) return write_default(w, space);
+    if (!column->has_dictionary && is_bytes(column))
+        return write_text(w, space, &column->values, i);
+    PFD_TRY(read_numbers(w, space, last, i, i + 1, &data));
+    if (!column->has_dictionary) return write_items(w, space, data, 1, NULL);
+    const pfd_arrow_dictionary *from = row->dictionaries[words[2]];
+    int64_t key = key_at(data, 0, column->index), at = words[1] + i * last->bytes;
+    PFD_TRY(find_value(w, from, key, at, &null));
+    if (null) return write_default(w, space);
+    if (is_bytes(column)) return write_text(w, &from->space, &column->values, key);
+    PFD_TRY(read_numbers(w, &from->space, &column->values, key, key + 1, &data));
+    return write_items(w, &from->space, data, 1, NULL);
+}
+
+pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
+                                  const pfd_arrow_row *row, int64_t number, pfd_error *err)
+{
+    writer w = {column, output, row, row->args->outputs[number], err};
+    if (column->num_levels > column->num_outer) return write_lists(&w, row);
+    return write_single(&w, row);
+}
+
+/* ---- Rows: their places ---------------------------------------------------------------------- */
+
+/* The items of the first list of a row, or the bytes of its text, as the offsets say; none where
+ * they cannot be right. */
+static pfd_arrow_extent first_items(const pfd_arrow_space *space, int64_t offsets, int32_t is_large,
+                                    int64_t i, int64_t most)
+{
+    const uint8_t *at = space->base + offsets + i * (is_large ? 8 : 4);
+    int64_t begin = is_large ? (int64_t)pfd_load_le64(at) : (int32_t)pfd_load_le32(at);
+    int64_t end = is_large ? (int64_t)pfd_load_le64(at + 8) : (int32_t)pfd_load_le32(at + 4);
+    if (begin < 0 || end < begin || end > most) begin = end = 0;
+    return (pfd_arrow_extent){begin, end - begin};
+}
+
+pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
+                                        const pfd_arrow_space *space, int64_t index)
+{
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    const int64_t *words = space->words + last->word;
+    int64_t bytes = last->bytes;
+    pfd_arrow_extent found = {index, 1};
+    if (last->kind == PFD_ARROW_BYTES || last->kind == PFD_ARROW_LARGE_BYTES) {
+        found = first_items(space, words[1], last->kind == PFD_ARROW_LARGE_BYTES, index, words[3]);
+        return (pfd_arrow_extent){words[2] + found.offset, found.size};
+    }
+    if (last->kind == PFD_ARROW_VIEWS) bytes = 16;
+    for (int32_t k = column->num_outer; k < column->num_levels; k++) {
+        const pfd_arrow_level *level = &column->levels[k];
+        const int64_t *of = space->words + level->word;
+        if (level->kind == PFD_ARROW_MEMBERS) continue;
+        if (level->kind == PFD_ARROW_FIXED) {
+            found.offset *= level->size;
+            found.size *= level->size;
+            continue;
+        }
+        if (found.size == 0) return (pfd_arrow_extent){words[1], 0};
+        int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
+        pfd_arrow_extent a = first_items(space, of[1], is_large, found.offset, of[2]);
+        pfd_arrow_extent b = first_items(space, of[1], is_large, found.offset + found.size - 1,
+                                         of[2]);
+        int64_t end = b.offset + b.size;
+        found = (pfd_arrow_extent){a.offset, end > a.offset ? end - a.offset : 0};
+    }
+    if (last->kind == PFD_ARROW_BITS)
+        return (pfd_arrow_extent){words[1] + found.offset / 8, found.size > 0};
+    return (pfd_arrow_extent){words[1] + found.offset * bytes, found.size * bytes};
+}
+
+void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
+                               int64_t index)
+{
+    if (column->num_levels > column->num_outer) {
+        const pfd_arrow_level *level = &column->levels[column->num_outer];
+        const int64_t *words = space->words + level->word;
+        if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
+        if (level->kind == PFD_ARROW_FIXED) return;
+        int64_t bytes = level->kind == PFD_ARROW_LISTS ? 4 : 8;
+        __builtin_prefetch(space->base + words[1] + index * bytes);
+        return;
+    }
+    const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
+    const int64_t *words = space->words + last->word;
+    int64_t bytes = last->kind == PFD_ARROW_BYTES         ? 4
+                    : last->kind == PFD_ARROW_LARGE_BYTES ? 8
+                    : last->kind == PFD_ARROW_VIEWS       ? 16
+                    : last->kind == PFD_ARROW_BITS        ? 0
+                                                          : last->bytes;
+    if (words[0]) __builtin_prefetch(space->base + words[0] + index / 8);
+    __builtin_prefetch(space->base + words[1] + index * bytes);
+}

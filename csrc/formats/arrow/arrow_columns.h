@@ -1,0 +1,181 @@
+/* formats/arrow/arrow_columns.h -- the columns of Arrow record batches: found by their paths, their
+ * buffers in a batch, their rows written to outputs.
+ *
+ * A path is the names of structs and of their members with dots between them, meta.lang; a name in
+ * single quotes may have dots, 'a.b'.c, and '' is a quote.  It goes through lists of structs.
+ *
+ * What is known of a column in a batch is a few int64, its words: where buffers begin, and how many
+ * items they have.  Buffers are checked against the body when the words are made; what buffers say,
+ * offsets and numbers of values, is checked for each row.
+ *
+ * OWNERSHIP  Columns own nothing.  Ragged rows point into the mapped file where their numbers are
+ *            aligned, else into the scratch.
+ * THREADS    Any.
+ */
+#ifndef PFD_FORMATS_ARROW_ARROW_COLUMNS_H
+#define PFD_FORMATS_ARROW_ARROW_COLUMNS_H
+#include "formats/arrow/arrow_metadata.h"
+#include "sources/fields.h"
+
+/* ---- Outputs, as the user writes them -------------------------------------------------------- */
+
+typedef struct pfd_arrow_output {
+    const char *element; /* of the attr */
+    pfd_field_spec spec;
+    pfd_row_type type;
+    int32_t is_ragged;
+    int32_t has_default; /* of a row that is null */
+    int32_t has_item;    /* `item` is for numbers that are null, in rows and in lists */
+    int32_t reserved;
+    uint8_t item[8];
+} pfd_arrow_output;
+
+/* Parses an element of the attr `columns`; without a type it is bytes. */
+pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd_arrow_output *out,
+                                  pfd_error *err);
+
+/* ---- Columns of a schema --------------------------------------------------------------------- */
+
+enum { PFD_ARROW_MOST_LEVELS = 16 };
+
+/* Steps from a row to its numbers. */
+enum {
+    PFD_ARROW_MEMBERS, /* words: validity */
+    PFD_ARROW_LISTS,   /* words: validity, offsets, items */
+    PFD_ARROW_LARGE_LISTS,
+    PFD_ARROW_FIXED, /* words: validity */
+};
+
+/* What is at their end. */
+enum {
+    PFD_ARROW_NUMBERS, /* words: validity, numbers */
+    PFD_ARROW_BITS,
+    PFD_ARROW_BYTES, /* words: validity, offsets, bytes, size */
+    PFD_ARROW_LARGE_BYTES,
+    PFD_ARROW_VIEWS, /* words: validity, views, first extra buffer, number of these */
+};
+
+typedef struct pfd_arrow_level {
+    int32_t kind; /* one of the two lists above */
+    int32_t node, buffer, views;
+    int32_t word; /* its first one in the words of a batch */
+    int32_t bytes; /* of a number, or of a fixed value */
+    int64_t size; /* items of PFD_ARROW_FIXED */
+} pfd_arrow_level;
+
+typedef struct pfd_arrow_column {
+    pfd_arrow_level levels[PFD_ARROW_MOST_LEVELS];
+    int32_t num_levels, num_outer; /* the outer ones are structs before the first list */
+    pfd_arrow_level values;        /* with a dictionary: in the dictionary, from word 0 on */
+    int32_t has_validity;          /* of the values; that of fixed binary is its level's */
+    int32_t has_dictionary;
+    int64_t dictionary;
+    int32_t index;        /* dtype of the numbers of values */
+    pfd_arrow_level keys; /* with a dictionary, words: validity, numbers, the dictionary */
+    int32_t has_nulls;    /* set by pfd_arrow_column_nulls() */
+    pfd_row_type type;    /* as stored */
+} pfd_arrow_column;
+
+/* Finds the column of an output, and compares their types; *words grows by the words that it needs.
+ * ERRORS  PFD_INVALID_ARGUMENT, PFD_UNSUPPORTED: there is no such column in `file`, or the output
+ *         cannot be made of it. */
+pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
+                                 const pfd_arrow_schema *schema, const pfd_arrow_output *output,
+                                 int32_t *words, pfd_arrow_column *out, pfd_error *err);
+
+/* The columns of a schema that have a type of rows.  `visit` gets the path, which lives during the
+ * call; the reason is NULL where the column has a type. */
+typedef pfd_status (*pfd_arrow_visit_fn)(void *ctx, const char *path,
+                                         const pfd_arrow_column *column, const char *reason,
+                                         pfd_error *err);
+pfd_status pfd_arrow_columns_visit(const pfd_host *host, const pfd_arrow_schema *schema,
+                                   pfd_arrow_visit_fn visit, void *ctx, pfd_error *err);
+
+/* Whether a batch states nulls in the column: of rows (1), of items in lists (2). */
+int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch);
+
+/* ---- Buffers of a batch ---------------------------------------------------------------------- */
+
+typedef struct pfd_arrow_extent {
+    int64_t offset, size;
+} pfd_arrow_extent;
+
+/* A growing list of the extra buffers of views; zeroed: empty. */
+typedef struct pfd_arrow_extras {
+    pfd_arrow_extent *list; /* owned; free() */
+    int64_t size, capacity;
+} pfd_arrow_extras;
+
+/* Where buffers are: in the body that begins at `base` of a file, or as `decoded` has them. */
+typedef struct pfd_arrow_body {
+    const pfd_arrow_batch *batch;
+    int64_t base, size;
+    const pfd_arrow_extent *decoded; /* by the number of the buffer; NULL: in the body */
+    const char *problem;             /* set after PFD_CORRUPT_DATA, a text without a place */
+} pfd_arrow_body;
+
+/* Whether a batch has the nodes and buffers of a schema; else a text that says what is wrong. */
+const char *pfd_arrow_batch_fault(const pfd_arrow_schema *schema, const pfd_arrow_batch *batch);
+
+/* Writes the words of a column in a batch.  `dictionary` is the number for the words of a column
+ * with a dictionary.  PFD_CORRUPT_DATA: body->problem. */
+pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *column,
+                                  pfd_arrow_body *body, int64_t dictionary, int64_t *words,
+                                  pfd_arrow_extras *extras, pfd_error *err);
+
+/* The same for the values of a dictionary, of which there are batch->rows. */
+pfd_status pfd_arrow_values_words(const pfd_host *host, const pfd_arrow_level *values,
+                                  pfd_arrow_body *body, int64_t *words, pfd_arrow_extras *extras,
+                                  pfd_error *err);
+
+/* Calls back for each buffer of a column that has to be decoded, by its number in the batch. */
+void pfd_arrow_column_buffers(const pfd_arrow_column *column, const pfd_arrow_batch *batch,
+                              void (*need)(void *ctx, int64_t buffer), void *ctx);
+void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_batch *batch,
+                              void (*need)(void *ctx, int64_t buffer), void *ctx);
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+enum { PFD_ARROW_VALUE_WORDS = 4 };
+
+/* Where the words lead to. */
+typedef struct pfd_arrow_space {
+    const uint8_t *base;  /* all bytes; NULL: host->read() gives them */
+    const pfd_file *file; /* of the bytes, for host->read() */
+    const int64_t *words;
+    const pfd_arrow_extent *extras;
+    int32_t is_passing; /* the bytes live shorter than the loader: ragged rows are copied */
+    int32_t is_decoded; /* places in it are no places in the file */
+} pfd_arrow_space;
+
+/* The values of a dictionary. */
+typedef struct pfd_arrow_dictionary {
+    pfd_arrow_space space; /* its words are those below */
+    int64_t words[PFD_ARROW_VALUE_WORDS];
+    int64_t rows;
+    int64_t number; /* in the schema */
+    uint8_t *decoded; /* owned; NULL: the values are in the file */
+} pfd_arrow_dictionary;
+
+/* A row that is written. */
+typedef struct pfd_arrow_row {
+    const pfd_compute_args *args;
+    int64_t row;   /* of the range */
+    int64_t index; /* in the batch */
+    pfd_arrow_space space;
+    pfd_arrow_dictionary *const *dictionaries;
+} pfd_arrow_row;
+
+/* Writes one row of output number `number`. */
+pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
+                                  const pfd_arrow_row *row, int64_t number, pfd_error *err);
+
+/* Where the numbers or bytes of row `index` are, about: without errors, and inside their buffer.
+ * Needs a space with bytes. */
+pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
+                                        const pfd_arrow_space *space, int64_t index);
+
+/* Asks the cache for what a row needs first: offsets and bits of validity. */
+void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
+                               int64_t index);
+#endif
