@@ -764,6 +764,61 @@ const char *pfd_seal_file_name(const pfd_seal *seal, int64_t i);
 pfd_status pfd_seal_find_damage(const pfd_seal *seal, const char *path, int64_t i, int64_t from,
                                 int64_t *begin, int64_t *end, pfd_error *err);
 
+/* ---- Arrow ------------------------------------------------------------------------------------
+ * The structs of the Arrow C data and stream interfaces, whose fields these are:
+ * https://arrow.apache.org/docs/format/CDataInterface.html.  Python fills them in; what releases
+ * them is in C, because a consumer may call it in any thread and while an exception is raised.
+ *
+ * OWNERSHIP  private_data is a Python object, of which the struct has one reference. */
+typedef struct pfd_arrow_schema {
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    struct pfd_arrow_schema **children, *dictionary;
+    void (*release)(struct pfd_arrow_schema *schema);
+    void *private_data;
+} pfd_arrow_schema;
+
+typedef struct pfd_arrow_array {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct pfd_arrow_array **children, *dictionary;
+    void (*release)(struct pfd_arrow_array *array);
+    void *private_data;
+} pfd_arrow_array;
+
+typedef struct pfd_arrow_stream {
+    int (*get_schema)(struct pfd_arrow_stream *stream, pfd_arrow_schema *out);
+    int (*get_next)(struct pfd_arrow_stream *stream, pfd_arrow_array *out);
+    const char *(*get_last_error)(struct pfd_arrow_stream *stream);
+    void (*release)(struct pfd_arrow_stream *stream);
+    void *private_data;
+} pfd_arrow_stream;
+
+/* Functions of the interpreter, by the names that its C interface gives them. */
+typedef struct pfd_python_calls {
+    int (*Py_IsInitialized)(void);
+    int (*PyGILState_Ensure)(void);
+    void (*PyGILState_Release)(int state);
+    void (*Py_DecRef)(void *object);
+    void *(*PyCapsule_GetPointer)(void *capsule, const char *name);
+    void *(*PyCapsule_GetContext)(void *capsule);
+} pfd_python_calls;
+
+/* Sets these functions, once, before a struct is filled in.  They are copied. */
+void pfd_arrow_python_set(const pfd_python_calls *calls);
+
+/* The `release` of the structs.  They also release the children that were not moved away. */
+void pfd_arrow_schema_release(pfd_arrow_schema *schema);
+void pfd_arrow_array_release(pfd_arrow_array *array);
+void pfd_arrow_stream_release(pfd_arrow_stream *stream);
+
+/* The destructors of capsules with the names "arrow_schema", "arrow_array" and
+ * "arrow_array_stream".  They release the struct if nobody has taken it, and then the capsule's
+ * context: a Python object that owns the memory of the struct, of which it has one reference. */
+void pfd_arrow_schema_capsule_end(void *capsule);
+void pfd_arrow_array_capsule_end(void *capsule);
+void pfd_arrow_stream_capsule_end(void *capsule);
+
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of
  * them are in `data` then, fewer than `room` where the file ends or is damaged there: *damage says
