@@ -148,7 +148,7 @@ def _python_calls() -> CData:
     return calls
 
 
-lib.pfd_arrow_python_set(_python_calls())
+lib.pfd_exported_python_set(_python_calls())
 
 _add_reference = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 
@@ -160,27 +160,27 @@ def _owned(what: object) -> CData:
 
 
 def _fill_schema(out: CData, node: _Node) -> None:
-    """Fills in a `pfd_arrow_schema *`."""
-    children, pointers = _children("pfd_arrow_schema *", _fill_schema, node)
+    """Fills in a `pfd_exported_schema *`."""
+    children, pointers = _children("pfd_exported_schema *", _fill_schema, node)
     texts = [ffi.new("char[]", text.encode()) for text in (node.format, node.name)]
     metadata = ffi.NULL if node.metadata is None else ffi.new("char[]", node.metadata)
     out.format, out.name = texts
     out.metadata, out.flags = metadata, 0
     out.n_children, out.children, out.dictionary = len(children), pointers, ffi.NULL
     out.private_data = _owned([texts, metadata, children, pointers])
-    out.release = lib.pfd_arrow_schema_release
+    out.release = lib.pfd_exported_schema_release
 
 
 def _fill_array(out: CData, node: _Node) -> None:
-    """Fills in a `pfd_arrow_array *`, which keeps the arrays of the node."""
-    children, pointers = _children("pfd_arrow_array *", _fill_array, node)
+    """Fills in a `pfd_exported_array *`, which keeps the arrays of the node."""
+    children, pointers = _children("pfd_exported_array *", _fill_array, node)
     addresses = [0 if buffer is None else buffer.ctypes.data for buffer in node.buffers]
     buffers = ffi.new("const void *[]", [ffi.cast("void *", address) for address in addresses])
     out.length, out.null_count, out.offset = node.length, 0, 0
     out.n_buffers, out.buffers = len(addresses), buffers
     out.n_children, out.children, out.dictionary = len(children), pointers, ffi.NULL
     out.private_data = _owned([node.buffers, buffers, children, pointers])
-    out.release = lib.pfd_arrow_array_release
+    out.release = lib.pfd_exported_array_release
 
 
 def _children(
@@ -210,8 +210,8 @@ _Address = functools.partial(ffi.cast, "uintptr_t")
 
 def _capsule(kind: str, fill: Callable[[CData], None]) -> object:
     """A capsule with a struct, which is released with it if nobody takes it."""
-    struct = ffi.new(f"pfd_arrow_{kind} *")
-    end = getattr(lib, f"pfd_arrow_{kind}_capsule_end")
+    struct = ffi.new(f"pfd_exported_{kind} *")
+    end = getattr(lib, f"pfd_exported_{kind}_capsule_end")
     capsule = _new_capsule(int(_Address(struct)), _NAMES[kind], int(_Address(end)))
     _set_context(capsule, int(_Address(_owned(struct))))
     fill(struct)
@@ -299,16 +299,16 @@ class _Reading:
         self._batches = itertools.chain([first], batches)
         self._error = ffi.new("char[]", b"")
         self._callbacks = [
-            ffi.callback("int(pfd_arrow_stream *, pfd_arrow_schema *)", self._get_schema),
-            ffi.callback("int(pfd_arrow_stream *, pfd_arrow_array *)", self._get_next),
-            ffi.callback("const char *(pfd_arrow_stream *)", lambda _: self._error),
+            ffi.callback("int(pfd_exported_stream *, pfd_exported_schema *)", self._get_schema),
+            ffi.callback("int(pfd_exported_stream *, pfd_exported_array *)", self._get_next),
+            ffi.callback("const char *(pfd_exported_stream *)", lambda _: self._error),
         ]
 
     def fill(self, out: CData) -> None:
-        """Fills in a `pfd_arrow_stream *`, which keeps this object."""
+        """Fills in a `pfd_exported_stream *`, which keeps this object."""
         out.get_schema, out.get_next, out.get_last_error = self._callbacks
         out.private_data = _owned(self)
-        out.release = lib.pfd_arrow_stream_release
+        out.release = lib.pfd_exported_stream_release
 
     def _get_schema(self, _: CData, out: CData) -> int:
         return self._answer(lambda: _fill_schema(out, self._schema))

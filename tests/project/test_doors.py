@@ -32,7 +32,7 @@ FORMATS = [path.name for path in (ROOT / "csrc/formats").iterdir()]
 # a command.  C files with a DESCRIPTOR, as ops, are of a kind, too.
 KIND = re.compile(rf"""
     csrc/views/\w+_dataset\.c | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c
-    | csrc/registry/host\.c | csrc/formats/arrow/arrow_structs\.c | csrc/include/
+    | csrc/registry/host\.c | csrc/formats/arrow/exported_structs\.c | csrc/include/
     | pyflowdata/\w+\.py | pyflowdata/cli/({"|".join(COMMANDS)})\.py
     | pyflowdata/formats/({"|".join(FORMATS)})\.py
     | pyflowdata/integrations/\w+\.py

@@ -770,29 +770,29 @@ pfd_status pfd_seal_find_damage(const pfd_seal *seal, const char *path, int64_t 
  * them is in C, because a consumer may call it in any thread and while an exception is raised.
  *
  * OWNERSHIP  private_data is a Python object, of which the struct has one reference. */
-typedef struct pfd_arrow_schema {
+typedef struct pfd_exported_schema {
     const char *format, *name, *metadata;
     int64_t flags, n_children;
-    struct pfd_arrow_schema **children, *dictionary;
-    void (*release)(struct pfd_arrow_schema *schema);
+    struct pfd_exported_schema **children, *dictionary;
+    void (*release)(struct pfd_exported_schema *schema);
     void *private_data;
-} pfd_arrow_schema;
+} pfd_exported_schema;
 
-typedef struct pfd_arrow_array {
+typedef struct pfd_exported_array {
     int64_t length, null_count, offset, n_buffers, n_children;
     const void **buffers;
-    struct pfd_arrow_array **children, *dictionary;
-    void (*release)(struct pfd_arrow_array *array);
+    struct pfd_exported_array **children, *dictionary;
+    void (*release)(struct pfd_exported_array *array);
     void *private_data;
-} pfd_arrow_array;
+} pfd_exported_array;
 
-typedef struct pfd_arrow_stream {
-    int (*get_schema)(struct pfd_arrow_stream *stream, pfd_arrow_schema *out);
-    int (*get_next)(struct pfd_arrow_stream *stream, pfd_arrow_array *out);
-    const char *(*get_last_error)(struct pfd_arrow_stream *stream);
-    void (*release)(struct pfd_arrow_stream *stream);
+typedef struct pfd_exported_stream {
+    int (*get_schema)(struct pfd_exported_stream *stream, pfd_exported_schema *out);
+    int (*get_next)(struct pfd_exported_stream *stream, pfd_exported_array *out);
+    const char *(*get_last_error)(struct pfd_exported_stream *stream);
+    void (*release)(struct pfd_exported_stream *stream);
     void *private_data;
-} pfd_arrow_stream;
+} pfd_exported_stream;
 
 /* Functions of the interpreter, by the names that its C interface gives them. */
 typedef struct pfd_python_calls {
@@ -805,19 +805,19 @@ typedef struct pfd_python_calls {
 } pfd_python_calls;
 
 /* Sets these functions, once, before a struct is filled in.  They are copied. */
-void pfd_arrow_python_set(const pfd_python_calls *calls);
+void pfd_exported_python_set(const pfd_python_calls *calls);
 
 /* The `release` of the structs.  They also release the children that were not moved away. */
-void pfd_arrow_schema_release(pfd_arrow_schema *schema);
-void pfd_arrow_array_release(pfd_arrow_array *array);
-void pfd_arrow_stream_release(pfd_arrow_stream *stream);
+void pfd_exported_schema_release(pfd_exported_schema *schema);
+void pfd_exported_array_release(pfd_exported_array *array);
+void pfd_exported_stream_release(pfd_exported_stream *stream);
 
 /* The destructors of capsules with the names "arrow_schema", "arrow_array" and
  * "arrow_array_stream".  They release the struct if nobody has taken it, and then the capsule's
  * context: a Python object that owns the memory of the struct, of which it has one reference. */
-void pfd_arrow_schema_capsule_end(void *capsule);
-void pfd_arrow_array_capsule_end(void *capsule);
-void pfd_arrow_stream_capsule_end(void *capsule);
+void pfd_exported_schema_capsule_end(void *capsule);
+void pfd_exported_array_capsule_end(void *capsule);
+void pfd_exported_stream_capsule_end(void *capsule);
 
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of

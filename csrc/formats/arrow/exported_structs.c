@@ -8,7 +8,7 @@
 
 static pfd_python_calls python;
 
-void pfd_arrow_python_set(const pfd_python_calls *calls)
+void pfd_exported_python_set(const pfd_python_calls *calls)
 {
     python = *calls;
 }
@@ -25,7 +25,7 @@ static void give_back(void *object)
 /* Defines `release` and the destructor of a capsule for one kind of struct.  NAME is that of its
  * capsules. */
 #define ARROW_STRUCT(kind, NAME, RELEASE_CHILDREN)                                                 \
-    void pfd_arrow_##kind##_release(pfd_arrow_##kind *self)                                        \
+    void pfd_exported_##kind##_release(pfd_exported_##kind *self)                                  \
     {                                                                                              \
         RELEASE_CHILDREN                                                                           \
         void *owner = self->private_data;                                                          \
@@ -34,9 +34,9 @@ static void give_back(void *object)
         give_back(owner);                                                                          \
     }                                                                                              \
                                                                                                    \
-    void pfd_arrow_##kind##_capsule_end(void *capsule)                                             \
+    void pfd_exported_##kind##_capsule_end(void *capsule)                                          \
     {                                                                                              \
-        pfd_arrow_##kind *self = python.PyCapsule_GetPointer(capsule, NAME);                       \
+        pfd_exported_##kind *self = python.PyCapsule_GetPointer(capsule, NAME);                    \
         void *owner = python.PyCapsule_GetContext(capsule);                                        \
         if (self && self->release) self->release(self);                                            \
         give_back(owner);                                                                          \
