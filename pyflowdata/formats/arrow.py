@@ -68,7 +68,7 @@ def _first_head(one: Detected) -> bytes:
     """The first bytes of a file, or of the first one that a state.json lists."""
     if not one.path.endswith(".json"):
         return one.head
-    files = json.loads(one.head)["_data_files"]
+    files = json.loads(Path(one.path).read_bytes())["_data_files"]
     return head_of(Path(one.path).with_name(files[0]["filename"])).data
 
 

@@ -19,11 +19,10 @@
 /* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty.  Buffers that are
  * not in it have no bytes. */
 typedef struct pfd_arrow_buffers {
-    pfd_arrow_extent *extents; /* owned: of every buffer of the batch, in `data` */
-    uint8_t *wanted;           /* owned: 1 for those in the set */
-    uint8_t *data;             /* owned */
-    int64_t num_buffers, bytes;
-    int64_t failed;            /* after PFD_CORRUPT_DATA, the byte of the file */
+    pfd_arrow_extent *extents;  /* owned: of every buffer of the batch, in `data` */
+    uint8_t *wanted;            /* owned: 1 for those in the set */
+    uint8_t *data;              /* owned */
+    int64_t num_buffers, bytes; /* `bytes` of data */
 } pfd_arrow_buffers;
 
 /* Makes room for the buffers of a batch. */

@@ -26,8 +26,7 @@ typedef struct pfd_arrow_output {
     int32_t is_ragged;
     int32_t has_default; /* of a row that is null */
     int32_t has_item;    /* `item` is for numbers that are null, in rows and in lists */
-    int32_t reserved;
-    uint8_t item[8];
+    _Alignas(8) uint8_t item[8];
 } pfd_arrow_output;
 
 /* Parses an element of the attr `columns`; without a type it is bytes. */
@@ -72,7 +71,7 @@ typedef struct pfd_arrow_column {
     int64_t dictionary;
     int32_t index;        /* dtype of the numbers of values */
     pfd_arrow_level keys; /* with a dictionary, words: validity, numbers, the dictionary */
-    int32_t has_nulls;    /* set by pfd_arrow_column_nulls() */
+    int32_t has_nulls;    /* for callers: what pfd_arrow_column_nulls() returned */
     pfd_row_type type;    /* as stored */
 } pfd_arrow_column;
 
@@ -153,7 +152,6 @@ typedef struct pfd_arrow_dictionary {
     pfd_arrow_space space; /* its words are those below */
     int64_t words[PFD_ARROW_VALUE_WORDS];
     int64_t rows;
-    int64_t number; /* in the schema */
     uint8_t *decoded; /* owned; NULL: the values are in the file */
 } pfd_arrow_dictionary;
 

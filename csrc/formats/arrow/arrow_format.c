@@ -9,7 +9,8 @@ static int32_t is_saved(const pfd_probe_args *args)
 {
     static const char name[] = "dataset_dict.json";
     if (args->data[0] != '{') return 0;
-    if (pfd_probe_finds(args, "\"_data_files\"")) return pfd_probe_finds(args, "\"_fingerprint\"");
+    if (pfd_probe_finds(args, "\"_data_files\"")) /* a list, which may be long */
+        return pfd_probe_finds(args, "\"_fingerprint\"") || args->size != args->file_size;
     size_t size = args->path ? strlen(args->path) : 0, suffix = sizeof name - 1;
     return size >= suffix && !strcmp(args->path + size - suffix, name) &&
            pfd_probe_finds(args, "\"splits\"");

@@ -209,7 +209,6 @@ const char *pfd_arrow_type_name(const pfd_arrow_field *field)
 /* ---- Schemas --------------------------------------------------------------------------------- */
 
 typedef struct parser {
-    const pfd_host *host;
     pfd_flatbuffer *fb;
     pfd_arrow_schema *out;
     int32_t capacity, version;
@@ -316,7 +315,7 @@ void pfd_arrow_schema_free(pfd_arrow_schema *schema)
 pfd_status pfd_arrow_schema_read(const pfd_host *host, pfd_flatbuffer *fb, int64_t header,
                                  int32_t version, pfd_arrow_schema *out, pfd_error *err)
 {
-    parser p = {host, fb, out, 0, version};
+    parser p = {fb, out, 0, version};
     int64_t n;
     *out = (pfd_arrow_schema){.metadata = malloc((size_t)fb->size + 1)};
     if (!out->metadata) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a schema");

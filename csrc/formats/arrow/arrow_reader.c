@@ -478,7 +478,6 @@ typedef struct layout {
     pfd_arrow_schema schema;
     int32_t version, num_words;
     int32_t widest; /* the column that records are the bytes of; -1: not known yet */
-    int32_t reserved;
     pfd_arrow_column *columns;
 } layout;
 
@@ -501,7 +500,7 @@ typedef struct arrow {
     pfd_arrow_dictionary **dictionaries;
     int64_t batches_capacity, num_words, words_capacity;
     int64_t num_dictionaries, dictionaries_capacity;
-    int32_t has_packed, reserved;
+    int32_t has_packed; /* a body is compressed */
     pfd_arrow_cache *cache;
 } arrow;
 
@@ -706,7 +705,7 @@ static pfd_status fill_dictionary(walk *w, message *m, const pfd_arrow_batch *va
     pfd_arrow_body body = {.batch = values, .base = m->body, .size = m->head.body_bytes};
     pfd_arrow_buffers buffers = {0};
     pfd_status status = PFD_OK;
-    *out = (pfd_arrow_dictionary){.rows = values->rows, .number = values->dictionary};
+    *out = (pfd_arrow_dictionary){.rows = values->rows};
     out->space = (pfd_arrow_space){.base = pfd_file_data(w->file), .file = w->file,
                                    .words = out->words};
     if (values->codec != PFD_ARROW_PLAIN) {

@@ -197,11 +197,23 @@ def head_of(path: str | os.PathLike[str]) -> Head:
     return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
 
 
+def _is_of_another(path: Path) -> bool:
+    """Whether a file with the name of that of a data set is of no format with such a file: other
+    programs have a state.json beside their files, too."""
+    try:
+        head = head_of(path)
+        name = detect_format(str(path), head.data, None if head.compression else head.size)
+    except Error:
+        return False  # the reader says what is wrong with it
+    return name not in {one.name for one in registered_formats() if one.folder_file == path.name}
+
+
 def data_file(path: str | os.PathLike[str]) -> str | None:
     """The file, such as an index, that makes a folder a data set; None: there is no such file."""
     folder = Path(path)
     names = {one.folder_file for one in registered_formats()} - {""}
-    return next((str(folder / name) for name in sorted(names) if (folder / name).is_file()), None)
+    found = [folder / name for name in sorted(names) if (folder / name).is_file()]
+    return next((str(one) for one in found if not _is_of_another(one)), None)
 
 
 def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool:

@@ -381,6 +381,13 @@ def test_a_saved_data_set(given):
     assert np.array(data[3]["x"]).shape == (2, 3)
 
 
+def test_a_list_of_files_that_is_longer_than_a_head(tmp_path):
+    shutil.copytree(FIXTURES / "hf_splits" / "train", tmp_path, dirs_exist_ok=True)
+    text = (tmp_path / "state.json").read_text()
+    (tmp_path / "state.json").write_text(text.replace("]", " " * 70_000 + "]", 1))
+    assert len(flow.open(tmp_path)) == 3
+
+
 def test_folders_that_are_not_one_data_set(tmp_path):
     with pytest.raises(flow.InvalidArgumentError, match="several data sets.*such as train"):
         flow.ArrowReader(str(FIXTURES / "hf_splits"), columns=["text"])
@@ -395,6 +402,17 @@ def test_folders_that_are_not_one_data_set(tmp_path):
     (tmp_path / "state.json").write_text(json.dumps(state))
     with pytest.raises(flow.UnsupportedError, match=r"an indices mapping.*flatten_indices\(\)"):
         flow.ArrowReader(str(tmp_path), columns=["text"])
+
+
+def test_a_state_json_of_another_program(tmp_path):
+    (tmp_path / "state.json").write_text('{"step": 3}')
+    (tmp_path / "a.csv").write_text("1,2\n")
+    with pytest.raises(flow.InvalidArgumentError, match=r"not of one format.*state\.json"):
+        flow.open(tmp_path)
+    shutil.copy(FIXTURES / "legacy.arrows", tmp_path / "a.arrows")
+    with pytest.raises(flow.CorruptDataError, match=r"state\.json.*the member _data_files"):
+        flow.open(tmp_path)
+    assert len(flow.open(tmp_path / "*.arrows")) == 8
 
 
 # ---- Damage --------------------------------------------------------------------------------------
