@@ -71,6 +71,7 @@ __all__ = [
     "Speed",
     "Stall",
     "StallWarning",
+    "Tokenize",
     "Trace",
     "Tuning",
     "UnsupportedError",
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
+    from .pyops.tokens import Tokenize
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
         "Batches": "datasets",
@@ -123,6 +125,7 @@ else:  # a type checker finds unknown names by itself
         "Sink": "loader.sinks",
         "Speed": "insight.speed",
         "Stall": "insight.stalls",
+        "Tokenize": "pyops.tokens",
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
         "audit": "loader.audit",

@@ -41,6 +41,7 @@ COMMANDS = {
     "verify": "check every frame and checksum of files, and name the damage",
     "seal": "write checksums of all bytes of files beside them",
     "convert": "write the records of files in another format",
+    "tokenize": "write the tokens of texts in files, for training language models",
     "index": "build the index of a folder of part files, and describe it",
     "report": "print a report of a loader, or compare those of ranks",
     "audit": "prove from the ledgers of a run that no record was lost or repeated",

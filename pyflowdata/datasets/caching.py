@@ -24,7 +24,7 @@ from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
 from .columns import COMPARED, changing_fields, refuse_changing_order
-from .fingerprints import of_function
+from .fingerprints import is_own, of_function
 
 _AT_ONCE = 128  # records in a batch
 
@@ -159,6 +159,8 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
             return f"{array.dtype} {hashlib.sha256(array.data).hexdigest()}"
         if isinstance(value.value, _Cache):
             return value.value.identity
+        if value.identity is not None and not node.op.is_reader:  # of an op of this package
+            return value.identity.digest()
         _need_version(f"{node.op.name} reads a Python object", version)
         return "an object"
 
@@ -181,7 +183,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
 def _origin(node: Node, version: str) -> str:
     """The op of a node in words, and the folder of its relative paths."""
     function = function_of(node.op.name)
-    if function is not None:  # its op has a name of this process
+    if function is not None and not is_own(node.op.origin):  # its op has a name of this process
         name = name_of(function)
         given: tuple[bool, ...] = ()
         if isinstance(function, RowFunction):  # map() made it

@@ -184,7 +184,7 @@ class Maps(Reading):
             outputs: Names of the fields it makes, which come in addition or in place of fields of
                 the same name; with their types, {"size": "int64[2]"}, where it is a Python
                 function.  Types that are left out are those of the first records.  None: the
-                results take the place of `fields`.
+                results take the place of `fields`; those of `Tokenize` are called as its outputs.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
             name: The name of the node; random numbers depend on it.
             **attrs: Attrs of the op, or keyword arguments of the function.
@@ -330,6 +330,8 @@ def computed(
             )
         made = function(*inputs, name=name, **attrs)
         found = made if isinstance(made, tuple) else (made,)
+        if outputs is None and getattr(function, "names_fields", False):
+            outputs = [blob.name.rpartition("/")[2] for blob in found]
         return dict(zip(_named(names, outputs, len(found)), found, strict=True))
     are_bytes = [
         samples.per == "row" and is_bytes(RowType(one.dtype, one.shape[1:])) for one in inputs

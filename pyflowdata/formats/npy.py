@@ -44,6 +44,7 @@ class Npy(RowFormat):
     """One array of numbers."""
 
     writer = NpyWriter
+    tokens = "flat"
     decompresses_whole: ClassVar[bool] = True
 
 

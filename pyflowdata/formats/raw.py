@@ -58,6 +58,7 @@ class Raw(RowFormat):
     """Numbers without a header: attrs of the reader give their dtype and shape."""
 
     writer = RawWriter
+    tokens = "flat"
 
 
 FORMAT = Raw

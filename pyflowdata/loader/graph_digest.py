@@ -28,6 +28,7 @@ from ..errors import shown
 from ..native import lib
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
+from ..nodes.objects import Identity
 
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 _NUMBERED = re.compile(r"_[0-9]+$")  # the end of the label of a node without a name
@@ -309,10 +310,11 @@ class Graph:
                 "function in a file"
             )
         elif own.code != saved.code:
+            identity = self._nodes[name].identity
+            what = Identity.what if identity is None else identity.what
             yield (
-                f"{name}: the code of its function, or its arguments, were changed since the state "
-                f"was saved{self._place(name)} (digest {own.code or 'none'}, in the state "
-                f"{saved.code or 'none'})"
+                f"{name}: {what} changed since the state was saved{self._place(name)} (digest "
+                f"{own.code or 'none'}, in the state {saved.code or 'none'})"
             )
         if own.attrs != saved.attrs:
             yield (

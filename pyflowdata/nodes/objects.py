@@ -22,12 +22,14 @@ class Identity:
         said: What it is called and where it is, as "jitter(), train.py:12".
         draws: Whether it is given random numbers.
         outputs: Names of its results; none for an object that yields samples.
+        what: The subject and verb of a message that the digest is another one.
     """
 
     digest: Callable[[], str]
     said: str
     draws: bool = False
     outputs: tuple[str, ...] = ()
+    what: str = "the code of its function, or its arguments, were"
 
 
 class Object:

@@ -72,7 +72,7 @@ def register_decoder(
     *,
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = ...,
-    per: Literal["batch", "row"] = ...,
+    per: Literal["batch", "rows", "row"] = ...,
     processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
@@ -84,7 +84,7 @@ def register_decoder(
     *,
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = ...,
-    per: Literal["batch", "row"] = ...,
+    per: Literal["batch", "rows", "row"] = ...,
     processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
@@ -97,7 +97,7 @@ def register_decoder(
     *,
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = None,
-    per: Literal["batch", "row"] = "batch",
+    per: Literal["batch", "rows", "row"] = "batch",
     processes: int = 0,
     name: str | None = None,
     replace: bool = False,
@@ -112,13 +112,19 @@ def register_decoder(
 
     The parameters are the inputs, in order; the keyword-only ones are attrs, whose types are those
     of their defaults or annotations: bool, int, float, str, np.dtype, Literal, or a list or tuple
-    of int, float or str.  The loader gives two keyword-only names: `rng`, a NumPy Generator keyed
-    by seed, epoch, op and record (per="batch": the first record), valid during the call; and `ids`,
-    int64 with the file and the ordinal of each row's record, of shape (rows, 2) or (2,).
+    of int, float or str.  A last parameter whose default is None is an input that may be left out.
+    An output `x` is there only if the function has no bool attr `with_x`, or this is True; the
+    function returns None in its place.
+
+    The loader gives two keyword-only names: `rng`, a NumPy Generator keyed by seed, epoch, op and
+    record (per="batch": the first record), valid during the call; and `ids`, int64 with the file
+    and the ordinal of each row's record, of shape (rows, 2) or (2,).
 
     The function is called with arrays of its own, in threads of the loader, one call at a time
     under the GIL; the arrays that it returns are copied.  With per="batch" the first dimension of
     arrays is the rows of the batch that this rank has, and a ragged blob is a `Ragged`.  With
+    per="rows" it is some of these rows, so that several threads call the function for one batch,
+    and records before batches have it as well; which rows come together must not matter.  With
     per="row" an array is one row.  The op lives as long as the process.
 
     Args:
@@ -132,7 +138,7 @@ def register_decoder(
             each input, and with the attrs that it takes by keyword.
         inputs: Required types of inputs; an input that is not in it may have any type. None is a
             dimension of any size.
-        per: The rows of one call: "batch" or "row".
+        per: The rows of one call: "batch", "rows" (some of a batch) or "row".
         processes: Worker processes that call the function, in place of threads; 0: none. They run
             while a loader uses the op, and import the function by its module and name.
         name: The name of the op; None: the function's own in CamelCase.
@@ -173,8 +179,8 @@ def _register(
 ) -> PythonDecoder[Any]:
     if not callable(function):
         raise InvalidArgumentError(f"{shown(function)} was given; it must be a function")
-    if per not in ("batch", "row"):
-        raise InvalidArgumentError(f"per = {shown(per)}; it must be 'batch' or 'row'")
+    if per not in ("batch", "rows", "row"):
+        raise InvalidArgumentError(f"per = {shown(per)}; it must be 'batch', 'rows' or 'row'")
     if not isinstance(inputs, (Mapping, type(None))):
         raise InvalidArgumentError(f"inputs = {shown(inputs)}; it must be a dict or None")
     _check_outputs(outputs)
@@ -191,6 +197,11 @@ def _register(
             )
     if described is None:
         described = describe(function, inputs, outputs)
+    if per == "rows" and "rng" in described.from_host:
+        raise InvalidArgumentError(
+            "the function takes rng, whose numbers would depend on which rows come together: say "
+            "per='row'"
+        )
     if not name and name_of(function) == "<lambda>":
         raise InvalidArgumentError("a lambda has no name that an op can have; give one by name=")
     op = PythonOp(name or op_name(function), described, per, compute, processes)

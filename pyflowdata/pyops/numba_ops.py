@@ -62,7 +62,7 @@ class Compiled(Described):
 
     takes_ragged = False
 
-    def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
+    def infer(self, inputs: Sequence[RowType | None], attrs: Mapping[str, Any]) -> list[RowType]:
         """The types of the outputs, with the sizes of the inputs."""
         types = super().infer(inputs, attrs)
         for name, declared in zip(self.outputs, types, strict=True):
@@ -178,7 +178,7 @@ def _source(described: Described, outputs: Sequence[RowType], per: str, says: bo
     attrs = [f"s{index}" for index in range(len(described.attrs))]
     xs = [f"x{index}" for index in range(len(described.inputs))]
     ys = [f"y{index}" for index in range(len(outputs))]
-    if per == "batch":
+    if per != "row":
         call = f"function({', '.join([*xs, *ys, *attrs])})"
         body += ["row = -1", "try:", f"    said = {call}" if says else f"    {call}"]
         body += ["except Exception:", "    return fail(err, -1, raised)"]
@@ -221,7 +221,7 @@ def _text(template: str, name: str) -> Any:
 
 def _says(function: Any, described: Described, outputs: Sequence[RowType], per: str) -> bool:
     """Compiles the function, and returns whether it returns a number."""
-    extra = 1 if per == "batch" else 0
+    extra = 1 if per != "row" else 0
 
     def argument(declared: RowType, *, is_output: bool) -> Any:
         ndim = len(declared.shape) + extra

@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct, text_value
 from ..nodes.node import identities
-from ..nodes.objects import Identity
+from ..nodes.objects import Identity, Object, object_of
 from ..nodes.python_ops import note_interpreted, provide
 from ..nodes.row_types import (
     RowType,
@@ -84,7 +84,10 @@ _KINDS: dict[Any, tuple[int, int, Callable[[CData], Any]]] = {
     (int,): (lib.PFD_ATTR_LIST_INT64, 16, _list_reader("int64")),
     (float,): (lib.PFD_ATTR_LIST_FLOAT64, 16, _list_reader("float64")),
     (str,): (lib.PFD_ATTR_LIST_STRING, 16, _read_strings),
-}
+    Object: (  # of ops of this package
+        lib.PFD_ATTR_OBJECT, 8, lambda at: object_of(ffi.cast("int64_t *", at)[0]).value
+    ),
+}  # fmt: skip
 _EXPECTED = (
     "bool, int, float, str, np.dtype, Literal of str, or list or tuple of int, float or str"
 )
@@ -226,10 +229,12 @@ class Described:
     Attributes:
         function: The user's function.
         inputs, outputs: Their names.
+        has_optional_input: Whether the last input may be left out: it is then None.
         attrs: The other declared parameters.
         from_host: The parameters among `rng` and `ids`.
         types: Declared types of inputs; other inputs may have any type.
         specs: Declared types of outputs: a RowType, or a function of the inputs' types.
+        switches: For each output the attr that turns it on, the bool `with_<output>`; "": none.
         takes_ragged: Whether rows may differ in shape.
     """
 
@@ -243,9 +248,12 @@ class Described:
         from_host: Sequence[str],
         types: Mapping[str, Any] | None,
         outputs: Mapping[str, Any],
+        *,
+        has_optional_input: bool = False,
     ) -> None:
         self.function = function
         self.inputs = tuple(inputs)
+        self.has_optional_input = has_optional_input
         self.attrs = tuple(attrs)
         self.from_host = tuple(from_host)
         self.outputs = tuple(outputs)
@@ -263,11 +271,13 @@ class Described:
                     f"inputs names '{name}', which is not an input of the function; its inputs: "
                     + ", ".join(self.inputs)
                 )
+        own = {attr.name for attr in self.attrs if attr.kind is bool}
+        self.switches = tuple(one if (one := f"with_{name}") in own else "" for name in outputs)
 
-    def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
+    def infer(self, inputs: Sequence[RowType | None], attrs: Mapping[str, Any]) -> list[RowType]:
         for name, found in zip(self.inputs, inputs, strict=True):
             wanted = self.types.get(name)
-            if wanted is not None and not wanted.fits(*found):
+            if wanted is not None and found is not None and not wanted.fits(*found):
                 raise InvalidArgumentError(
                     f"the input '{name}' has rows of {found}; the function takes {wanted}"
                 )
@@ -292,6 +302,7 @@ def describe(
     inputs: list[str] = []
     attrs: list[inspect.Parameter] = []
     from_host: list[inspect.Parameter] = []
+    has_optional_input = False
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise InvalidArgumentError(
@@ -299,10 +310,14 @@ def describe(
             )
         if parameter.kind is parameter.KEYWORD_ONLY:
             (from_host if parameter.name in GIVEN_BY_HOST else attrs).append(parameter)
+        elif parameter.default is None and inputs and not has_optional_input:
+            inputs.append(parameter.name)
+            has_optional_input = True
         elif parameter.default is not parameter.empty:
             raise InvalidArgumentError(
-                f"the parameter '{parameter}' has a default, but inputs have none; if it is an "
-                f"attr, put it after a *: def {name_of(function)}(x, *, {parameter})"
+                f"the parameter '{parameter}' has a default, but inputs have none, apart from a "
+                "last one that may be left out, whose default is None; if it is an attr, put it "
+                f"after a *: def {name_of(function)}(x, *, {parameter})"
             )
         else:
             inputs.append(parameter.name)
@@ -311,7 +326,10 @@ def describe(
             "the function has no positional parameters; its inputs must be such parameters"
         )
     names = [parameter.name for parameter in from_host]
-    return Described(function, inputs, python_attrs(function, attrs), names, types, outputs)
+    return Described(
+        function, inputs, python_attrs(function, attrs), names, types, outputs,
+        has_optional_input=has_optional_input,
+    )  # fmt: skip
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -348,11 +366,12 @@ class PythonOp:
         self.name = name
         self.takes_any_names = takes_any_names
         self.described = described
-        self.is_batch = per == "batch"
+        self.is_whole_batch, self.is_batch = per == "batch", per != "row"
         self._said = name_of(described.function)
         self._runner = Runner(
-            described.function, self._said, described.outputs, described.from_host, self.is_batch
-        )
+            described.function, self._said, described.outputs, described.from_host, self.is_batch,
+            described.switches,
+        )  # fmt: skip
         self.pool: Pool | None = None
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
@@ -408,7 +427,8 @@ class PythonOp:
         described = self.described
         if self.pool is not None:
             self.pool.check()
-        inputs = [read_row_type(args.inputs[i]) for i in range(len(described.inputs))]
+        inputs: list[RowType | None] = [None] * len(described.inputs)
+        inputs[: args.num_inputs] = [read_row_type(args.inputs[i]) for i in range(args.num_inputs)]
         for index, found in enumerate(described.infer(inputs, self._attrs(args))):
             write_row_type(args.outputs[index], found)
 
@@ -420,7 +440,7 @@ class PythonOp:
         has_rng = "rng" in described.from_host
         pool = self.pool
         if pool is not None and pool.is_open:
-            given = [read_row_type(args.inputs[i].type) for i in range(len(described.inputs))]
+            given = [read_row_type(args.inputs[i].type) for i in range(args.num_inputs)]
             drawn = [_key(args, row) for row in range(num_rows)] if has_rng else None
             keys = None if drawn is None else np.array(drawn, np.uint64)
             pool.run(args, keywords, given, types, ids, keys)
@@ -434,7 +454,7 @@ class PythonOp:
             return _generators().of(*_key(args, row))
 
         take = input_batch if self.is_batch else input_rows
-        inputs = [take(args.inputs[i], num_rows) for i in range(len(described.inputs))]
+        inputs = [take(args.inputs[i], num_rows) for i in range(args.num_inputs)]
         outputs = [
             None if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
             for i, declared in enumerate(types)
@@ -464,8 +484,9 @@ class PythonOp:
 
         op = new_struct("pfd_op")
         op.attr_size, op.port_size = ffi.sizeof("pfd_attr"), ffi.sizeof("pfd_port")
-        op.flags = lib.PFD_WHOLE_BATCH if self.is_batch else 0
+        op.flags = lib.PFD_WHOLE_BATCH if self.is_whole_batch else 0
         op.flags |= lib.PFD_TAKES_RAGGED if described.takes_ragged else 0
+        op.flags |= lib.PFD_OPTIONAL_INPUT if described.has_optional_input else 0
         op.name, op.doc = kept(self.name), kept(_sentences(described.function))
         op.attrs, op.attrs_struct_size = _attr_table(described.attrs, self._said, keep)
         op.num_attrs = len(described.attrs)

@@ -42,6 +42,7 @@ class Pool(pool.Pool):
             "outputs": runner.outputs,
             "from_host": runner.from_host,
             "is_batch": runner.is_batch,
+            "switches": runner.switches,
         }
         self.processes = processes
         self._cannot_begin: Failed | None = None  # the answer of every process

@@ -249,6 +249,11 @@ def copy_ragged_values(
 # ---- Calls of a function over rows --------------------------------------------------------------
 
 
+def _nothing(row_type: RowType) -> Array:
+    """A row of an output that is not there."""
+    return np.zeros([size or 0 for size in row_type.shape], row_type.dtype)
+
+
 class Call(NamedTuple):
     """Rows for a function, and places for what it returns.
 
@@ -280,6 +285,8 @@ class Runner:
         outputs: The names of the outputs.
         from_host: The parameters among `rng` and `ids`.
         is_batch: Whether one call gets all rows.
+        switches: For each output the attr without which it is not there; "": none.  The function
+            returns None in its place.
     """
 
     function: Callable[..., Any]
@@ -287,6 +294,7 @@ class Runner:
     outputs: tuple[str, ...]
     from_host: tuple[str, ...]
     is_batch: bool
+    switches: tuple[str, ...]
 
     def run(self, call: Call) -> list[list[Array]]:
         """Writes dense outputs in place; for each output the rows, if it is ragged.
@@ -303,7 +311,10 @@ class Runner:
             try:
                 found = self._found([rows[row] for rows in call.inputs], call, row)
                 for index, out in enumerate(call.outputs):
-                    array = _checked(self.outputs[index], found[index], call.types[index], ())
+                    if self._is_off(index, call):
+                        array = _nothing(call.types[index])
+                    else:
+                        array = _checked(self.outputs[index], found[index], call.types[index], ())
                     if out is None:
                         ragged[index].append(array)
                     else:
@@ -317,13 +328,19 @@ class Runner:
         found = self._found(call.inputs, call, None)
         ragged: list[list[Array]] = []
         declared_of = zip(self.outputs, found, call.types, call.outputs, strict=True)
-        for name, value, declared, out in declared_of:
+        for index, (name, value, declared, out) in enumerate(declared_of):
             ragged.append([])
-            if out is None:
+            if self._is_off(index, call):
+                ragged[-1] = [_nothing(declared)] * (call.num_rows if out is None else 0)
+            elif out is None:
                 ragged[-1] = _ragged_rows_of(name, value, declared, call.num_rows)
             else:
                 out[...] = _checked(name, value, declared, (call.num_rows,))
         return ragged
+
+    def _is_off(self, index: int, call: Call) -> bool:
+        switch = self.switches[index]
+        return bool(switch) and not call.keywords[switch]
 
     def _found(self, inputs: Sequence[Any], call: Call, row: int | None) -> Sequence[Any]:
         """What the function returns for a row, or for all rows: a value for each output."""

@@ -31,8 +31,8 @@ from support.cli_files import (
 )
 from support.paths import ROOT
 
-from pyflowdata.cli import convert as convert_command
-from pyflowdata.cli.conversion import shards
+from pyflowdata.cli.conversion import running
+from pyflowdata.cli.conversion import running, shards
 from pyflowdata.cli.conversion.target import Target
 from pyflowdata.formats import open_source
 from pyflowdata.io import NpyWriter, RawWriter, TFRecordWriter, TextLineWriter
@@ -121,7 +121,7 @@ def test_lines_from_one_file_to_several(run, tmp_path):
 @pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
 def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatch):
     """Also where shards do not begin with a batch; a stream is read by one process."""
-    monkeypatch.setattr(convert_command, "rows_of_batch", lambda *_: 64)
+    monkeypatch.setattr(running, "rows_of_batch", lambda *_: 64)
     path = examples(tmp_path, compression=packed)
     out = convert(run, path, tmp_path / "b.npy", "--fields", "x", "--shards", 7, "--jobs", jobs)
     parts = [np.load(tmp_path / f"b-0000{i}-of-00007.npy") for i in range(7)]

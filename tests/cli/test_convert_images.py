@@ -14,8 +14,8 @@ from PIL import Image
 from support.cli_files import convert, damage, examples, read, run
 
 import pyflowdata as flow
-from pyflowdata.cli import convert as convert_command
-from pyflowdata.cli.conversion import shards
+from pyflowdata.cli.conversion import running
+from pyflowdata.cli.conversion import running, shards
 from pyflowdata.io import IDXWriter, TarWriter
 
 CLASSES = ["ant", "bee", "cät"]
@@ -271,7 +271,7 @@ def test_pixels_become_files(run, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_shards_hold_what_one_file_holds(jobs, run, tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(convert_command, "_IMAGES", 4)
+    monkeypatch.setattr(running, "_IMAGES", 4)
     options = ["--resize", "8x8", "--quality", "60"]
     convert(run, tree, tmp_path / "a.tfrecord", *options)
     convert(run, tree, tmp_path / "b.tfrecord", *options, "--shards", 3, "--jobs", jobs)

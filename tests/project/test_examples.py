@@ -68,3 +68,21 @@ def test_2_processes_have_the_loss_curve_of_one_and_4_go_on_from_their_checkpoin
     assert_same_curve(train_ddp(data_dir, tmp_path, 2, *saves), one_process)
     assert 13 % STEPS and 2 * 13 > len(one_process), "the file is of the middle of an epoch"
     assert_same_curve(train_ddp(data_dir, tmp_path, 4, *saves), one_process[13:])
+
+
+def test_two_ranks_train_a_language_model_as_one():
+    """They share the batches, so the losses differ by rounding alone, also after the resume."""
+    pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
+    script = str(ROOT / "examples" / "train_lm.py")
+    ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+             "--local-ranks-filter", "0"]  # fmt: skip
+    printed = [
+        subprocess.run(
+            [sys.executable, *launcher, script], stdout=subprocess.PIPE, text=True, timeout=170,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}, check=True,
+        ).stdout.splitlines()
+        for launcher in ([], ranks)
+    ]  # fmt: skip
+    one, two = ([float(line.split()[3]) for line in lines[:-1]] for lines in printed)
+    assert two == pytest.approx(one, abs=0.02) and one[4:] == one[:4] and two[4:] == two[:4]
+    assert printed[0][-1] == printed[1][-1] == "the same weights: True"

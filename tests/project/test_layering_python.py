@@ -29,7 +29,7 @@ PYTHON_LAYERS = {
         "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "plugins": {"ops", "nodes", "native", "words", "errors"},
-    "pyops": {"workers", "plugins", "ops", "nodes", "native", "ragged", "errors"},
+    "pyops": {"workers", "plugins", "ops", "nodes", "native", "ragged", "words", "errors"},
     "__init__": {
         "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
         "ragged", "errors",

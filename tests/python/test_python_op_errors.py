@@ -223,7 +223,7 @@ def test_types_that_cannot_be_told(folder):
 
 def test_what_cannot_be_an_op():
     refuse("must be a function", 3)
-    refuse("per = 'rows'", per="rows")
+    refuse("per = 'column'", per="column")
     refuse("inputs = 3", inputs=3)
     refuse("inputs names 'y'", inputs={"y": "int8"})
     refuse("outputs = ", outputs=["float32"])

@@ -38,6 +38,28 @@ def squared(x, *, shift: int = 0):
 # ---- What they compute --------------------------------------------------------------------------
 
 
+def test_an_input_and_an_output_may_be_left_out_and_rows_come_in_runs(folder):
+    x, y = pairs(folder)
+    assert added(x).name.endswith("/sum") and len(added(x, y, with_size=True)) == 2
+    for a, b, one, both, size in read(x, y, added(x), *added(x, y=y, with_size=True)):
+        assert np.array_equal(np.stack([*one]), a)
+        assert np.array_equal(np.stack([*both]), np.floor(a) + np.floor(b))
+        assert size.tolist() == [a.shape[1]] * len(a)
+    data = flow.from_arrays({"x": np.arange(6).reshape(3, 2)})
+    assert data.map(added, "x", outputs=["sum"])[2]["sum"].tolist() == [4, 5]  # before batches
+    one, size = added([np.array([1, 2])], with_size=True)
+    assert (one[0].tolist(), [*size]) == ([1, 2], [2])
+    refuse("whose numbers would depend on which rows come together", lambda x, *, rng: x,
+           outputs={"out": "int64"}, per="rows", name="Drawn")  # fmt: skip
+
+
+@flow.register_decoder(outputs={"sum": "int64[?]", "size": "int64"}, per="rows")
+def added(x, y=None, *, with_size: bool = False):
+    """The sum of two rows, or one of them."""
+    rows = x.astype(np.int64) if y is None else x.astype(np.int64) + y.astype(np.int64)
+    return [*rows], np.full(len(x), x.shape[1]) if with_size else None
+
+
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 def test_they_compute_what_numpy_does(folder, world_size, num_threads):

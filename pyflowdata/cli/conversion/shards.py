@@ -18,7 +18,7 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CorruptDataError, Error, FileError, UserFunctionError
 from ...formats import (
@@ -43,6 +43,19 @@ from .target import Target
 # ---- One process --------------------------------------------------------------------------------
 
 _LeftOut = Callable[[int, list[Error]], None]
+
+
+class Written(NamedTuple):
+    """What is in a shard.
+
+    Attributes:
+        records: The records of the source.
+        sums: The sums of `Target.counts` over their batches.
+    """
+
+    records: int
+    sums: tuple[int, ...]
+
 
 _ENCODED = "__encoded__"  # the name of the blob of encoded records
 
@@ -98,14 +111,14 @@ def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
 def _write_shards(
     task: _Task,
     count: Callable[[int], None],
-    done: Callable[[int, int], None] | None = None,
+    done: Callable[[int, Written], None] | None = None,
     left_out: _LeftOut | None = None,
-) -> list[int]:
-    """Writes the shards of a task, whole or not at all; returns how many records each has.
+) -> list[Written]:
+    """Writes the shards of a task, whole or not at all; returns what each has.
 
     Args:
         count: Called with the records of each batch that is written.
-        done: Called with the number of each shard and its records.
+        done: Called with the number of each shard and what it has.
         left_out: Called at the end of the source with how many damaged records were left out, and
             errors that name the latest.
     """
@@ -126,8 +139,8 @@ def _write_from(
     task: _Task,
     batches: Iterator[tuple[int, int, Any]],
     count: Callable[[int], None],
-    done: Callable[[int, int], None] | None,
-) -> list[int]:
+    done: Callable[[int, Written], None] | None,
+) -> list[Written]:
     counts = []
     shapes = {
         field.name: () if None in field.shape else field.shape
@@ -137,6 +150,7 @@ def _write_from(
     for number, begin, end in task.shards:
         path = Path(task.folder) / f"{number:05d}"
         options = task.target.options(task.source)
+        records, sums = 0, task.target.counts({})
         with task.target.writer(
             path, compression=task.target.compression, overwrite=True, **options
         ) as writer:
@@ -149,24 +163,26 @@ def _write_from(
                 rows = len(next(iter(part.values())))
                 if rows:
                     _write(writer, part, task, shapes)
+                    records += rows
+                    sums = tuple(map(sum, zip(sums, task.target.counts(part), strict=True)))
                     count(rows)
                 if 0 <= end <= last:
                     break  # what is left of the batch belongs to the next shard
                 held = None
-        counts.append(writer.records)
-        if 0 <= end != begin + writer.records and not task.target.skip:
+        counts.append(Written(records, sums))
+        if 0 <= end != begin + records and not task.target.skip:
             raise CorruptDataError(
-                f"records {begin} to {end} were to come, and there were {writer.records}",
+                f"records {begin} to {end} were to come, and there were {records}",
                 file=task.source.files[0],
             )
         if done is not None:
-            done(number, writer.records)
+            done(number, counts[-1])
     return counts
 
 
 # ---- The plan -----------------------------------------------------------------------------------
 
-_VERSION = 1
+_VERSION = 2
 _NAMED = 5  # damaged records that are named
 _MANIFEST, _LOCK = "manifest.json", "lock"
 _CHECKED = "checked"
@@ -198,6 +214,7 @@ class Conversion:
         bounds: The first record of each shard, and the end of the last one; -1 where that is not
             known.
         done: Number of a finished shard -> its records.
+        sums: Number of a finished shard -> the sums of `Target.counts`.
         says: A message for the user about its start; "" for none.
         left_out: How many damaged records were left out.
         left_out_first: Errors that name some of them, the first where they are not too many.
@@ -219,6 +236,7 @@ class Conversion:
         self.source, self.target, self.bounds = source, target, bounds
         self._is_checked = is_checked
         self.done: dict[int, int] = {}
+        self.sums: dict[int, tuple[int, ...]] = {}
         self.says = ""
         self.left_out = 0
         self.left_out_first: list[Error] = []
@@ -282,6 +300,7 @@ class Conversion:
                     path.stat().st_size for path in files
                 ]:
                     self.done[int(number)] = about["records"]
+                    self.sums[int(number)] = tuple(about["sums"])
             if self.done:
                 self.says = f"{len(self.done)} of {len(self)} shards are there already"
         elif found and found.get(_CHECKED, False) == self._is_checked:
@@ -294,12 +313,13 @@ class Conversion:
     def _staged(self, number: int) -> list[str]:
         return [f"{number:05d}{suffix}" for suffix in self._suffixes]
 
-    def note(self, number: int, records: int) -> None:
+    def note(self, number: int, written: Written) -> None:
         """Notes in the manifest that a shard is finished."""
-        self.done[number] = records
+        self.done[number], self.sums[number] = written
         done = {
             str(one): {
                 "records": count,
+                "sums": self.sums[one],
                 "files": [
                     [name, (self.folder / name).stat().st_size] for name in self._staged(one)
                 ],
@@ -322,7 +342,7 @@ class Conversion:
         Args:
             is_stream: Whether the source is one.
             batch_size: Records that are read at a time.
-            jobs: How many processes there are at most; if they work at images, their threads share
+            jobs: How many processes there are at most; if their threads have much to do, they share
                 the cores.
         """
         left = [
@@ -332,7 +352,7 @@ class Conversion:
         ]
         groups = [left] if is_stream and left else [[one] for one in left]
         threads = None
-        if self.target.change is not None:
+        if self.target.is_work:
             cores = len(os.sched_getaffinity(0))
             threads = max(cores // max(min(jobs, len(groups)), 1), 1)
         source = self.source.checked() if self._is_checked else self.source
@@ -430,14 +450,14 @@ def _run_in(
         for one in ready:
             counts = _take(one)
             pool.give_back(one)
-            for (number, _, _), records in zip(busy.pop(one).shards, counts, strict=True):
-                conversion.note(number, records)
+            for (number, _, _), written in zip(busy.pop(one).shards, counts, strict=True):
+                conversion.note(number, written)
 
 
-def _take(one: Worker) -> list[int]:
-    """The records of each shard of a task."""
+def _take(one: Worker) -> list[Written]:
+    """What is in each shard of a task."""
     with _told_of_death(one):
-        answer: list[int] | RemoteError = pickle.loads(one.take())
+        answer: list[Written] | RemoteError = pickle.loads(one.take())
     if isinstance(answer, RemoteError):
         failure = raised_there(answer) or UserFunctionError(answer.said)
         raise failure from RemoteTraceback(answer.trace)
@@ -471,7 +491,7 @@ def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes],
     add = _counter(count)
 
     def answer(message: bytes) -> None:
-        found: list[int] | RemoteError
+        found: list[Written] | RemoteError
         try:
             found = _write_shards(pickle.loads(message), add)
         except BaseException as failure:  # noqa: BLE001  (the program raises it)

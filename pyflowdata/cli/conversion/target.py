@@ -134,6 +134,15 @@ class Target:
         assert found is not None
         return found
 
+    @property
+    def is_work(self) -> bool:
+        """Whether a loader's threads have much to do, so that processes share the cores."""
+        return self.change is not None
+
+    def counts(self, batch: dict[str, Any]) -> tuple[int, ...]:
+        """Numbers of a batch as it was read that a conversion adds up; of all batches as many."""
+        return ()
+
     # ---- Images -------------------------------------------------------------------------------
 
     def takes_images(self, source: Source) -> bool:

@@ -32,6 +32,8 @@ class Format(RecordFormat):
         holds_records: Whether its writer takes the whole records that its reader gives.
         image_names: The usual names of fields in records of images; None: no names are usual.
         needs_images: Whether its records are images with labels, and nothing else.
+        tokens: How its files hold the tokens of texts: "documents"; "flat", one text after another;
+            "": not at all.
         file_field: The field with the content of each record's file, where records are files in a
             folder; "": they are not.
     """
@@ -41,6 +43,7 @@ class Format(RecordFormat):
     holds_records: ClassVar[bool] = False
     image_names: ClassVar[ImageFields | None] = None
     needs_images: ClassVar[bool] = False
+    tokens: ClassVar[str] = ""
     file_field: ClassVar[str] = ""
 
     # ---- Reading ------------------------------------------------------------------------------
