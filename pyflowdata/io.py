@@ -11,11 +11,14 @@ block, syncs the files and gives them their names; an exception in the block lea
 """
 
 from .formats import Writer
+from .formats.arrow import ArrowWriter
 from .formats.csv import CSVWriter
 from .formats.idx import IDXWriter
 from .formats.imagefolder import ImageFolderWriter
 from .formats.json import JSONLinesWriter
+from .formats.mds import MDSWriter
 from .formats.megatron import MegatronWriter
+from .formats.mindrecord import MindRecordWriter
 from .formats.npy import NpyWriter
 from .formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
 from .formats.raw import RawWriter
@@ -30,11 +33,14 @@ from .formats.tfrecord import (
 
 
 __all__ = [
+    "ArrowWriter",
     "CSVWriter",
     "IDXWriter",
     "ImageFolderWriter",
     "JSONLinesWriter",
+    "MDSWriter",
     "MegatronWriter",
+    "MindRecordWriter",
     "NpyWriter",
     "OFRecordWriter",
     "RawWriter",

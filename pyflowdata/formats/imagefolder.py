@@ -229,8 +229,8 @@ class ImageFolderWriter(Writer):
         with self._writing():
             for image, folder in zip(images, folders, strict=True):
                 self._make(folder)
-                name = f"{self.records:09d}.{image.ending}"
-                self._folder.add_file(folder, name, image.data)
+                name = f"{folder}/{self.records:09d}.{image.ending}"
+                self._folder.add_file(name, image.data)
                 self.records += 1
 
     def _make(self, folder: str) -> None:

@@ -82,6 +82,7 @@ def _value_at(record: Any, steps: Steps) -> Any:
 _KINDS = {
     bool: "bool", int: "integer", float: "float", str: "string", dict: "object", type(None): "null",
 }  # fmt: skip
+_TEXT = "json"  # the type of a field whose rows are the texts of values
 _EXACT = 2**53  # float64 holds all integers up to this one
 
 
@@ -138,15 +139,21 @@ class _Values:
             _NoField: There is none.
         """
         are_arrays = {is_array for is_array, _ in self.kinds}
-        dtype = self._dtype({kind for _, kind in self.kinds} - {""})
-        if not dtype or len(are_arrays) > 1 or are_arrays == {True} and dtype == BYTES:
-            raise _NoField(f"{self.path}, which is {self.said()}")
+        kinds = {kind for _, kind in self.kinds} - {""}
+        dtype = self._dtype(kinds)
         shape: tuple[int | None, ...] = ()
-        if are_arrays == {True}:
+        if are_arrays == {True} and kinds:
             inner = next(iter(self.inner))
-            if inner is None or len(self.inner) > 1 or 0 in inner:
-                raise _NoField(f"{self.path}, whose arrays in an array differ in length")
-            shape = (None, *inner)
+            is_even = inner is not None and len(self.inner) == 1 and 0 not in inner
+            if dtype in ("", BYTES) or not is_even:  # of strings, objects, or uneven arrays
+                default = "null" if records > self.count else None
+                return TextField(self.path, BYTES, default=default)
+            shape = (None, *(inner or ()))
+        elif not dtype or are_arrays != {False}:
+            raise _NoField(
+                f"{self.path}, which is {self.said()} (as {shown(f'{self.path}:json')} it is the "
+                "text of the value)"
+            )
         return self._with_default(PathField(self.path, dtype, shape), records)
 
     def _dtype(self, kinds: set[str]) -> str:
@@ -234,6 +241,19 @@ class PathField(Field):
     """A field whose name is its path in a record."""
 
 
+class TextField(PathField):
+    """A field of JSON texts: of arrays of strings or objects, say, which no other type holds."""
+
+    @property
+    def type(self) -> str:
+        """The type as the reader's attr spells it."""
+        return _TEXT
+
+    @property
+    def is_json(self) -> bool:
+        return True
+
+
 class _Fields:
     """The values of all paths in some records, in the order in which they appear."""
 
@@ -311,6 +331,7 @@ class JSONLinesWriter(Writer):
 
     The name of a field is its key, also with dots in it: `{"a.b": 1}`.  With `nested=True` it is a
     path, as `JSONLinesReader` takes it: `{"a":{"b":1}}`; then `'a.b'` with quotes is the key a.b.
+    The texts of the fields in `texts` are JSON already, as those of the reader's type json.
     """
 
     def __init__(
@@ -319,6 +340,7 @@ class JSONLinesWriter(Writer):
         *,
         fields: Sequence[str] | None = None,
         nested: bool = False,
+        texts: Sequence[str] = (),
         **options: Any,
     ) -> None:
         """Opens the file.
@@ -327,6 +349,7 @@ class JSONLinesWriter(Writer):
             path: The file.
             fields: The names of the fields, in their order; None: those of each sample or batch.
             nested: Whether names are paths.
+            texts: The names of the fields whose bytes or text are JSON, of any value.
             **options: As for every `Writer`.
 
         Raises:
@@ -334,6 +357,7 @@ class JSONLinesWriter(Writer):
             FileError: The folder does not exist or is not writable, or the file exists already.
         """
         self._nested = nested
+        self._texts = frozenset(texts)
         self._fields: list[str] | None = None
         if fields is not None:
             is_list = not isinstance(fields, str) and isinstance(fields, Sequence)
@@ -380,8 +404,14 @@ class JSONLinesWriter(Writer):
                 f"the fields are {', '.join(found)}; those of this file are {', '.join(names)}"
             )
         template, names = _template(names, self._nested)
-        rows = zip(*(_texts(name, found[name]) for name in names), strict=True)
+        rows = zip(*(self._column(name, found[name]) for name in names), strict=True)
         return [(template % row).encode() for row in rows]
+
+
+    def _column(self, name: str, rows: Array | Ragged | list[Any]) -> list[str]:
+        if name not in self._texts:
+            return _texts(name, rows)
+        return each_row(lambda row: _checked_text(name, row), bytes_rows(name, rows))
 
 
 def _template(names: Sequence[str], nested: bool) -> tuple[str, list[str]]:
@@ -453,6 +483,16 @@ def _string(name: str, data: bytes) -> str:
             f"{name} = {shown(data)} is not text in UTF-8 at its byte {failure.start}, and JSON "
             "holds text only: leave it out, or write TFRecord files"
         ) from None
+
+
+def _checked_text(name: str, data: bytes) -> str:
+    """A text of JSON, in one line."""
+    try:
+        text = data.decode()
+        json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as failure:
+        raise InvalidArgumentError(f"{name} = {shown(data)} is no JSON: {failure}") from None
+    return text.replace("\n", " ").replace("\r", " ")  # they are between values only
 
 
 def _row_text(name: str, row: Any) -> str:
@@ -624,7 +664,8 @@ class JSONLines(Format):
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         are_paths = any(isinstance(field, PathField) for field in fields)
-        return {"fields": [field.name for field in fields], "nested": are_paths}
+        texts = [field.name for field in fields if field.is_json]
+        return {"fields": [field.name for field in fields], "nested": are_paths, "texts": texts}
 
 
 def _records(

@@ -17,13 +17,23 @@ import numpy as np
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..nodes import Blob, numpy_dtype
 from ..nodes.image_files import ENDINGS, ending_of
+from ..ragged import Ragged
 from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageFields, ImageWriter
 from .base.source import Source, make_node
-from .base.columns import as_bytes, bytes_rows, check_name, columns, is_bytes_like, refuse_masked
+from .base.columns import (
+    Array,
+    as_bytes,
+    bytes_rows,
+    check_name,
+    columns,
+    each_row,
+    is_bytes_like,
+    refuse_masked,
+)
 from .base.writer import Shard, Sizes
 
 _BLOCK = 512
@@ -69,13 +79,18 @@ class TarWriter(ImageWriter):
         """Writes a sample for each row of the columns; raises as `write`."""
         with self._naming():
             found, count = columns(self._encoded_batch(batch))
-            samples = []
-            for row in range(count):
-                sample = {name: one[row] for name, one in found.items()}
-                try:
-                    samples.append(self._members(sample, self.records + row))
-                except InvalidArgumentError as failure:
-                    raise InvalidArgumentError(failure.message, ordinal=row) from None
+            keys = [f"{number:09d}" for number in range(self.records, self.records + count)]
+            if _KEY in found:
+                keys = each_row(_key, found[_KEY])
+            fields = {
+                name: _contents(name, rows)
+                for name, rows in found.items()
+                if _is_stored(name)
+            }
+            samples = each_row(
+                lambda row: _sample(keys[row], {name: one[row] for name, one in fields.items()}),
+                range(count),
+            )
         sizes: Sizes = np.fromiter(map(len, samples), np.int64, len(samples))
         self._emit(b"".join(samples), sizes)
 
@@ -85,20 +100,39 @@ class TarWriter(ImageWriter):
 
     def _members(self, sample: Mapping[str, Any], number: int) -> bytes:
         key = _key(sample[_KEY]) if _KEY in sample else f"{number:09d}"
-        pieces: list[bytes] = []
-        for extension, value in sample.items():
-            check_name(extension)
-            if extension.startswith("__") or value is None:
-                continue
-            if not extension or set("/\0") & set(extension) or extension != extension.lower():
-                raise InvalidArgumentError(
-                    f"the extension {shown(extension)} would be read as another: it must be lower "
-                    "case, without a slash or NUL"
-                )
-            pieces += _member(f"{key}.{extension}", _content(extension, value))
-        if not pieces:
-            raise InvalidArgumentError(f"the sample {shown(key)} has no fields, and would be lost")
-        return b"".join(pieces)
+        return _sample(key, {
+            name: None if value is None else _content(name, value)
+            for name, value in sample.items()
+            if _is_stored(name)
+        })  # fmt: skip
+
+
+def _is_stored(extension: Any) -> bool:
+    """Whether a field is a member of a sample: not one of the names in underscores.
+
+    Raises:
+        InvalidArgumentError: Readers would take the extension for another.
+    """
+    check_name(extension)
+    if extension.startswith("__"):
+        return False
+    if not extension or set("/\0") & set(extension) or extension != extension.lower():
+        raise InvalidArgumentError(
+            f"the extension {shown(extension)} would be read as another: it must be lower "
+            "case, without a slash or NUL"
+        )
+    return True
+
+
+def _sample(key: str, fields: Mapping[str, bytes | None]) -> bytes:
+    """The members of a sample, each a file of the archive."""
+    pieces: list[bytes] = []
+    for extension, data in fields.items():
+        if data is not None:
+            pieces += (_head(f"{key}.{extension}", len(data)), data, _PADDINGS[-len(data) % _BLOCK])
+    if not pieces:
+        raise InvalidArgumentError(f"the sample {shown(key)} has no fields, and would be lost")
+    return b"".join(pieces)
 
 
 def _key(given: Any) -> str:
@@ -141,15 +175,51 @@ def _content(extension: str, value: Any) -> bytes:
     )
 
 
-def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
-    """A file of the archive; equal contents always give equal bytes."""
+def _contents(extension: str, rows: Array | Ragged | list[Any]) -> list[bytes | None]:
+    """The contents of the members of a column; None where a sample has none."""
+    if isinstance(rows, list) and set(map(type, rows)) <= {bytes, type(None)}:
+        return rows
+    if isinstance(rows, Ragged) and rows.dtype == np.uint8 and _suffix(extension) != _ARRAY:
+        return [*bytes_rows(extension, rows)]
+    return each_row(lambda one: None if one is None else _content(extension, one), rows)
+
+
+# ---- Headers of members -------------------------------------------------------------------------
+
+_PADDINGS = [bytes(size) for size in range(_BLOCK)]
+_NAME, _SIZE, _SUM = 100, slice(124, 136), slice(148, 156)  # where they are in a header
+_MOST = 8**11  # a file of fewer bytes has its size in the header
+
+
+def _made_by_tarfile(name: str, size: int) -> bytes:
     about = tarfile.TarInfo(name)
-    about.size, about.mode, about.mtime = len(data), 0o444, 0
-    try:
-        head = about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise InvalidArgumentError(f"the name {shown(name)} is not valid Unicode text") from None
-    return head, data, bytes(-len(data) % _BLOCK)
+    about.size, about.mode, about.mtime = size, 0o444, 0
+    return about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+
+
+_PATTERN = _made_by_tarfile("", 0)
+_BEFORE_SIZE = _PATTERN[_NAME : _SIZE.start]
+_BEFORE_SUM = _PATTERN[_SIZE.stop : _SUM.start]
+_AFTER_SUM = _PATTERN[_SUM.stop :]
+# The sum of the bytes that are the same in all headers; the field of the sum counts as blanks.
+_REST = sum(_BEFORE_SIZE) + sum(_BEFORE_SUM) + sum(_AFTER_SUM) + sum(b" " * 8)
+
+
+def _head(name: str, size: int) -> bytes:
+    """What is before the content of a file; the same for equal arguments, and as Python's tarfile
+    writes it, which is much slower."""
+    if len(name) > _NAME or size >= _MOST or not name.isascii():
+        try:
+            return _made_by_tarfile(name, size)
+        except UnicodeEncodeError:
+            raise InvalidArgumentError(
+                f"the name {shown(name)} is not valid Unicode text"
+            ) from None
+    short = name.encode()
+    octal = b"%011o\0" % size
+    total = b"%06o\0 " % (_REST + sum(short) + sum(octal))
+    padded = short.ljust(_NAME, b"\0")
+    return b"".join((padded, _BEFORE_SIZE, octal, _BEFORE_SUM, total, _AFTER_SUM))
 
 
 # ---- Reading ------------------------------------------------------------------------------------

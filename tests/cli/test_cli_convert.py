@@ -140,7 +140,7 @@ def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatc
         (2, ["b.csv", "--shards", "0"], "--shards 0: it must be 1 or more"),
         (2, ["b.csv", "--shards", "2", "--shard-records", "2"], "not both"),
         (2, ["b.csv", "--shards", "2", "--skip-damaged"], "make one only"),
-        (2, ["b.csv", "--to", "mds"], "invalid choice"),
+        (2, ["b.csv", "--to", "cifar"], "invalid choice"),
     ],
 )
 def test_calls_that_make_no_sense(code, arguments, says, run, tmp_path):

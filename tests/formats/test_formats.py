@@ -12,6 +12,7 @@ from pyflowdata.formats import detect, open_source
 from pyflowdata.io import (
     CSVWriter,
     IDXWriter,
+    JSONLinesWriter,
     MegatronWriter,
     NpyWriter,
     OFRecordWriter,
@@ -24,6 +25,7 @@ FILES = {
     "tfrecord": (TFRecordWriter, {"x": X, "y": Y}, {}),
     "ofrecord": (OFRecordWriter, {"x": X, "y": Y}, {}),
     "csv": (CSVWriter, {"y": Y, "s": S}, {}),
+    "json": (JSONLinesWriter, {"y": Y}, {}),
     "text": (TextLineWriter, S, {}),
     "npy": (NpyWriter, X, {}),
     "idx": (IDXWriter, X, {}),

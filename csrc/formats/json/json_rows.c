@@ -1,4 +1,5 @@
 /* Reads the wanted values of JSON objects, in one pass over each, into rows of the outputs. */
+#include "core/error.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "formats/json/json_fields.h"
@@ -407,10 +408,11 @@ static pfd_status fail_value(const reader *r, const pfd_json_field *field, const
     json.at = s->at;
     (void)pfd_json_skip(&json);
     describe(field, s, problem, sizeof problem);
-    return r->args->host->fail_row(
+    (void)r->args->host->fail_row(
         err, r->row, s->at, PFD_CORRUPT_DATA, "column %" PRId64 ": field '%.200s': %s, found %s",
         s->at + 1, field->element, problem,
         pfd_quote_bytes(record->data + s->at, json.at - s->at, found, sizeof found));
+    return pfd_error_set_attr(err, "fields");
 }
 
 static pfd_status fail_missing(const reader *r, const pfd_json_field *field, const slot *s,

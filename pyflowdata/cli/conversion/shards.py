@@ -366,6 +366,10 @@ class Conversion:
         self._refuse_present()
         old = set(self._names.present())
         moved: list[tuple[Path, Path]] = []
+        self.target.writer.name_set(
+            [[self.folder / name for name in self._staged(number)] for number in range(len(self))],
+            [self._names.of(number, len(self)) for number in range(len(self))],
+        )
         try:
             for number in range(len(self)):
                 targets = self._names.of(number, len(self))

@@ -43,6 +43,11 @@ class Field:
         sizes = ",".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}[{sizes}]" if self.shape else self.dtype
 
+    @property
+    def is_json(self) -> bool:
+        """Whether its rows are the texts of values in JSON."""
+        return False
+
     def spec(self, output: str) -> str:
         """The field as an attr that lists fields takes it, for an output with this name."""
         key = self.key or self.name

@@ -149,12 +149,17 @@ def _deflater(level: int | None, window_bits: int) -> Any:
     return zlib.compressobj(method, zlib.DEFLATED, window_bits, 9)
 
 
-def _zstd(level: int | None) -> Any:
+def _zstd(level: int | None, size: int = -1) -> Any:
     """A compressor of zstd, whose frames end with a checksum; UnsupportedError where no installed
-    package has one."""
+    package has one.
+
+    Args:
+        level: The level.
+        size: The bytes that are compressed, for the head of the frame; -1: not known.
+    """
     try:
         library = importlib.import_module("zstandard")
-        return library.ZstdCompressor(level or 3, write_checksum=True).compressobj()
+        return library.ZstdCompressor(level or 3, write_checksum=True).compressobj(size=size)
     except ImportError:
         pass
     try:  # Python 3.14
@@ -176,6 +181,22 @@ _COMPRESSORS: dict[str, Callable[[int | None], Any]] = {
     "zlib": lambda level: _deflater(level, 15),
     "zstd": _zstd,
 }
+
+
+def compressed(data: bytes, compression: str, level: int | None) -> bytes:
+    """Bytes as one compressed stream, which says their size where the compression can.
+
+    Raises:
+        UnsupportedError: The compression needs a package that is not installed.
+    """
+    is_zstd = compression == "zstd"
+    packer = _zstd(level, len(data)) if is_zstd else _COMPRESSORS[compression](level)
+    if hasattr(packer, "FLUSH_FRAME"):  # Python's own, which learns the size by this alone
+        packed: bytes = packer.compress(data, packer.FLUSH_FRAME)
+        return packed
+    begin: bytes = packer.compress(data)
+    end: bytes = packer.flush()
+    return begin + end
 
 
 def failed(failure: OSError, path: Path, doing: str) -> Error:
@@ -308,6 +329,12 @@ class OutputFile:
         self._keep(packed)
         self.size += len(data)
 
+    def skip(self, size: int) -> None:
+        """Leaves bytes out, which are zeros, for a file that is not compressed."""
+        self._flush()
+        self._do(lambda: self._file.seek(size, os.SEEK_CUR), f"leaving {size} bytes out")
+        self.size += size
+
     def patch(self, offset: int, data: bytes) -> None:
         """Overwrites bytes that were written before."""
         self._flush()
@@ -362,7 +389,7 @@ def _sync(path: str) -> None:
 
 
 class OutputFolder:
-    """A new folder of folders of files, beside its target.
+    """A new folder of files, or of folders of files, beside its target.
 
     Attributes:
         target, path: As in OutputFile.
@@ -388,13 +415,13 @@ class OutputFolder:
         except OSError as failure:
             raise failed(failure, self.target, f"renaming the folder {name}") from failure
 
-    def add_file(self, folder: str, name: str, data: bytes) -> None:
-        """Writes a file in one of its folders."""
+    def add_file(self, name: str, data: bytes) -> None:
+        """Writes a file in it, or in one of its folders: `name` is its path from here."""
         try:
-            with open(f"{self.path}/{folder}/{name}", "xb", buffering=0) as file:
+            with open(f"{self.path}/{name}", "xb", buffering=0) as file:
                 _write_all(file, data)
         except OSError as failure:
-            raise failed(failure, self.target, f"writing {folder}/{name}") from failure
+            raise failed(failure, self.target, f"writing {name}") from failure
 
     def complete(self) -> None:
         """Syncs all files."""

@@ -157,6 +157,15 @@ class Writer(ABC):
     def _finish(self, shard: Shard) -> None:
         """Writes the part after the last record, and values that were not known before."""
 
+    @classmethod
+    def name_set(cls, files: Sequence[Sequence[Path]], names: Sequence[Sequence[Path]]) -> None:
+        """Called before complete files get their names, for formats whose files hold these.
+
+        Args:
+            files: The files of each shard, under other names.
+            names: The names that they get.
+        """
+
     def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Called with the fields of encoded rows, for files that name them.
 
@@ -363,6 +372,10 @@ class Writer(ABC):
             for number, shard in enumerate(self._shards)
             for file, path in zip(shard.files, self._names.of(number, total), strict=True)
         ]
+        self.name_set(
+            [[file.path for file in shard.files] for shard in self._shards],
+            [self._names.of(number, total) for number in range(total)],
+        )
         there: list[Path] = []
         for file, path, _ in pairs:
             try:

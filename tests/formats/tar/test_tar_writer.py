@@ -34,6 +34,26 @@ def test_tar_holds_samples(tmp_path):
     assert size % 10240 == 0 and (tmp_path / "a.tar").read_bytes().endswith(bytes(1024))
 
 
+def test_headers_are_those_of_tarfile(tmp_path):
+    names = ["k", "a/" * 44 + "n" * 8, "n" * 97, "é", "n" * 300, "000000001"]
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for size, name in enumerate(names):
+            about = tarfile.TarInfo(f"{name}.b")
+            about.size, about.mode = 500 * size, 0o444
+            archive.addfile(about, io.BytesIO(b"x" * about.size))
+    contents = [b"x" * (500 * size) for size in range(len(names))]
+    for batched in (False, True):
+        path = tmp_path / f"{batched}.tar"
+        with TarWriter(path) as writer:
+            if batched:
+                writer.write_batch({"__key__": names, "b": contents})
+            else:
+                for name, content in zip(names, contents, strict=True):
+                    writer.write({"__key__": name, "b": content})
+        assert path.read_bytes() == out.getvalue()
+
+
 def test_tar_names_are_short_ustar_or_pax(tmp_path):
     keys = ["k", "d/" * 60 + "k", "n" * 120, "é", "d" * 120 + "/" + "f" * 120]
     with TarWriter(tmp_path / "a.tar") as writer:
