@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams: the columns that a file has, and their writer, which needs pyarrow."""
+"""Arrow IPC files and streams: which columns a file has, and the writer, which needs pyarrow."""
 
 from __future__ import annotations
 
