@@ -1,6 +1,6 @@
 /* The format of Apache Arrow IPC files and streams, and of data sets of Hugging Face. */
 #include "core/bytes.h"
-#include "formats/arrow/arrow_metadata.h"
+#include "sources/arrow_metadata.h"
 #include "parse/first_bytes.h"
 
 /* Whether the file is the state.json of a data set that was saved, or the dataset_dict.json of

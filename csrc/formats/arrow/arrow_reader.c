@@ -13,6 +13,7 @@
 #include "formats/arrow/arrow_bodies.h"
 #include "index/record_index.h"
 #include "parse/json.h"
+#include "sources/arrow_cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -358,44 +359,14 @@ static pfd_status add_files(const pfd_companion_args *args, pfd_error *err)
 typedef struct proposal {
     const pfd_propose_args *args;
     pfd_arrow_schema schema;
-    pfd_arrow_column *columns; /* in the scratch, as `fields` */
-    pfd_inferred_field *fields;
-    int64_t size, capacity;
-    char left_out[600];
-    size_t left_out_bytes;
+    pfd_arrow_proposal of;
 } proposal;
-
-static pfd_status propose_column(void *ctx, const char *path, const pfd_arrow_column *column,
-                                 const char *reason, pfd_error *err)
-{
-    proposal *p = ctx;
-    const pfd_host *host = p->args->host;
-    if (reason) {
-        p->left_out_bytes =
-            pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes, path);
-        return PFD_OK;
-    }
-    if (p->size == p->capacity) return PFD_OK;
-    size_t size = strlen(path);
-    char *key = host->alloc(p->args->scratch, (int64_t)size + 1);
-    if (!key) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
-    pfd_inferred_field *out = &p->fields[p->size];
-    out->key = memcpy(key, path, size + 1);
-    out->key_size = (int64_t)size;
-    p->columns[p->size++] = *column;
-    return PFD_OK;
-}
 
 static pfd_status propose_schema(walk *w, message *m, pfd_error *err)
 {
     proposal *p = w->ctx;
     PFD_TRY(read_schema(w, m, &p->schema, err));
-    p->capacity = p->schema.num_fields;
-    p->columns = w->host->alloc(w->scratch, p->capacity * (int64_t)sizeof *p->columns + 1);
-    p->fields = w->host->alloc(w->scratch, p->capacity * (int64_t)sizeof *p->fields + 1);
-    if (!p->columns || !p->fields)
-        return w->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
-    return pfd_arrow_columns_visit(w->host, &p->schema, propose_column, p, err);
+    return pfd_arrow_proposal_begin(p->args, &p->schema, &p->of, err);
 }
 
 static pfd_status pass_over(walk *w, message *m, pfd_error *err)
@@ -409,39 +380,9 @@ static pfd_status note_nulls(walk *w, message *m, pfd_error *err)
     proposal *p = w->ctx;
     pfd_arrow_batch batch;
     PFD_TRY(read_batch(w, m, &batch, err));
-    for (int64_t i = 0; i < p->size; i++)
-        p->columns[i].has_nulls |= pfd_arrow_column_nulls(&p->columns[i], &batch);
+    for (int64_t i = 0; i < p->of.size; i++)
+        p->of.columns[i].has_nulls |= pfd_arrow_column_nulls(&p->of.columns[i], &batch);
     return PFD_OK;
-}
-
-/* Writes the type of a column as a field has it, with a default where it has nulls: NaN, an empty
- * text, no items.  0: no such default says that there is no value. */
-static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *out)
-{
-    int32_t is_text = column->values.kind >= PFD_ARROW_BYTES;
-    const char *instead = "";
-    if (is_text) (void)snprintf(out->type, sizeof out->type, "bytes");
-    else (void)pfd_format_field_type(&column->type, out->type, sizeof out->type);
-    int32_t is_list = column->type.ndim > 0 && strchr(out->type, '?');
-    if (column->has_nulls && column->type.dtype >= PFD_FLOAT16) instead = "=nan";
-    else if (column->has_nulls == 1 && (is_text || is_list)) instead = "=";
-    else if (column->has_nulls) return 0;
-    size_t used = strlen(out->type);
-    (void)snprintf(out->type + used, sizeof out->type - used, "%s", instead);
-    return 1;
-}
-
-/* Writes the types of the columns, and leaves out those that need a default from the user. */
-static void write_types(proposal *p)
-{
-    int64_t kept = 0;
-    for (int64_t i = 0; i < p->size; i++) {
-        if (write_type(&p->columns[i], &p->fields[i])) p->fields[kept++] = p->fields[i];
-        else
-            p->left_out_bytes = pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes,
-                                             p->fields[i].key);
-    }
-    p->size = kept;
 }
 
 /* Infers the columns of the first file. */
@@ -454,15 +395,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
               .dictionary = pass_over, .batch = note_nulls};
     PFD_TRY(args->open(args->found, first, &w.file, err));
     pfd_status status = walk_messages(&w, err);
-    if (status == PFD_OK) write_types(&p);
-    if (status == PFD_OK && p.size == 0)
-        status = args->host->fail_file(err, w.file, -1, PFD_UNSUPPORTED,
-                                       "no column can be read as it is: rows are numbers, lists of "
-                                       "numbers and bytes, and integers with nulls need a default, "
-                                       "as in columns=['n:int64=0']; the columns are %s",
-                                       p.left_out_bytes ? p.left_out : "none");
-    if (status == PFD_OK)
-        status = pfd_inferred_fields_set(args, "columns", w.file, p.fields, p.size, err);
+    if (status == PFD_OK) status = pfd_arrow_proposal_end(&p.of, w.file, err);
     pfd_arrow_schema_free(&p.schema);
     return status;
 }
@@ -892,16 +825,24 @@ static pfd_status decode_columns(const arrow *self, walk *w, message *m, pfd_arr
     if (fault || found.codec == PFD_ARROW_PLAIN)
         return fail_body(w, m, fault ? fault : "the file changed while it was open", err);
     pfd_arrow_body body = {.batch = &found, .base = m->body, .size = m->head.body_bytes};
-    PFD_TRY(pfd_arrow_buffers_begin(self->host, &found, &out->buffers, err));
-    for (int64_t i = 0; i < self->num_outputs; i++)
-        pfd_arrow_column_buffers(&like->columns[i], &found, pfd_arrow_buffers_want, &out->buffers);
-    PFD_TRY(pfd_arrow_buffers_decode(self->host, w->file, &body, w->scratch, &out->buffers, err));
+    pfd_arrow_buffers buffers;
+    pfd_status status = pfd_arrow_buffers_begin(self->host, &found, &buffers, err);
+    for (int64_t i = 0; status == PFD_OK && i < self->num_outputs; i++)
+        pfd_arrow_column_buffers(&like->columns[i], &found, pfd_arrow_buffers_want, &buffers);
+    if (status == PFD_OK)
+        status = pfd_arrow_buffers_decode(self->host, w->file, &body, w->scratch, &buffers, err);
+    out->data = buffers.data;
+    out->release = free;
+    out->bytes = buffers.bytes + (int64_t)sizeof *out;
+    buffers.data = NULL;
     out->words = calloc((size_t)like->num_words + 1, sizeof *out->words);
-    if (!out->words) return fail_memory(self->host, err);
-    pfd_status status = write_words(self, like, current, &body, out->words, &out->extras, err);
-    if (status == PFD_CORRUPT_DATA) return fail_body(w, m, body.problem, err);
-    out->bytes = out->buffers.bytes + (int64_t)sizeof *out;
-    out->space = (pfd_arrow_space){.base = out->buffers.data, .file = w->file, .words = out->words,
+    if (status == PFD_OK && !out->words) status = fail_memory(self->host, err);
+    if (status == PFD_OK) {
+        status = write_words(self, like, current, &body, out->words, &out->extras, err);
+        if (status == PFD_CORRUPT_DATA) status = fail_body(w, m, body.problem, err);
+    }
+    pfd_arrow_buffers_free(&buffers);
+    out->space = (pfd_arrow_space){.base = out->data, .file = w->file, .words = out->words,
                                    .extras = out->extras.list, .is_passing = 1, .is_decoded = 1};
     return status;
 }

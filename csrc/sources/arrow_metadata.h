@@ -1,4 +1,4 @@
-/* formats/arrow/arrow_metadata.h -- the metadata of Apache Arrow IPC: messages, schemas, record
+/* sources/arrow_metadata.h -- the metadata of Apache Arrow IPC: messages, schemas, record
  * batches and footers, which are flatbuffers.
  *
  * The formats are those of Schema.fbs, Message.fbs and File.fbs of Arrow's columnar format.  A
@@ -18,8 +18,8 @@
  *            points into the bytes it was read from.
  * THREADS    Pure functions.
  */
-#ifndef PFD_FORMATS_ARROW_ARROW_METADATA_H
-#define PFD_FORMATS_ARROW_ARROW_METADATA_H
+#ifndef PFD_SOURCES_ARROW_METADATA_H
+#define PFD_SOURCES_ARROW_METADATA_H
 #include "pyflowdata/op.h"
 
 /* ---- Flatbuffers ----------------------------------------------------------------------------- */

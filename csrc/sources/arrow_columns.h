@@ -1,4 +1,4 @@
-/* formats/arrow/arrow_columns.h -- the columns of Arrow record batches: found by their paths, their
+/* sources/arrow_columns.h -- the columns of Arrow record batches: found by their paths, their
  * buffers in a batch, their rows written to outputs.
  *
  * A path is the names of structs and of their members with dots between them, meta.lang; a name in
@@ -12,9 +12,9 @@
  *            aligned, else into the scratch.
  * THREADS    Any.
  */
-#ifndef PFD_FORMATS_ARROW_ARROW_COLUMNS_H
-#define PFD_FORMATS_ARROW_ARROW_COLUMNS_H
-#include "formats/arrow/arrow_metadata.h"
+#ifndef PFD_SOURCES_ARROW_COLUMNS_H
+#define PFD_SOURCES_ARROW_COLUMNS_H
+#include "sources/arrow_metadata.h"
 #include "sources/fields.h"
 
 /* ---- Outputs, as the user writes them -------------------------------------------------------- */
@@ -92,6 +92,25 @@ pfd_status pfd_arrow_columns_visit(const pfd_host *host, const pfd_arrow_schema 
 
 /* Whether a batch states nulls in the column: of rows (1), of items in lists (2). */
 int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch);
+
+/* ---- Columns, where the user left them out --------------------------------------------------- */
+
+/* All columns that rows can have; the columns and fields are in the scratch of `args`. */
+typedef struct pfd_arrow_proposal {
+    const pfd_propose_args *args;
+    pfd_arrow_column *columns; /* the caller sets their has_nulls */
+    pfd_inferred_field *fields;
+    int64_t size, capacity;
+    char left_out[600];
+    size_t left_out_bytes;
+} pfd_arrow_proposal;
+
+pfd_status pfd_arrow_proposal_begin(const pfd_propose_args *args, const pfd_arrow_schema *schema,
+                                    pfd_arrow_proposal *out, pfd_error *err);
+
+/* Sets the attr `columns`: those with nulls get a default that says that there is no value, or are
+ * left out where no default does.  PFD_UNSUPPORTED: no column can be read as it is. */
+pfd_status pfd_arrow_proposal_end(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err);
 
 /* ---- Buffers of a batch ---------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* Reads the flatbuffers of Apache Arrow IPC. */
-#include "formats/arrow/arrow_metadata.h"
+#include "sources/arrow_metadata.h"
 
 #include "core/bytes.h"
 

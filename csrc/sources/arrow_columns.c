@@ -1,5 +1,5 @@
 /* Columns of Arrow record batches: outputs, paths, buffers of a batch, rows. */
-#include "formats/arrow/arrow_columns.h"
+#include "sources/arrow_columns.h"
 
 #include "core/bytes.h"
 #include "core/convert.h"
@@ -457,6 +457,84 @@ int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_b
     const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
     if (column->has_validity && nulls_of(batch, last->node) != 0) found |= inside;
     return found;
+}
+
+/* ---- Columns, where the user left them out --------------------------------------------------- */
+
+static pfd_status propose_column(void *ctx, const char *path, const pfd_arrow_column *column,
+                                 const char *reason, pfd_error *err)
+{
+    pfd_arrow_proposal *p = ctx;
+    const pfd_host *host = p->args->host;
+    if (reason) {
+        p->left_out_bytes =
+            pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes, path);
+        return PFD_OK;
+    }
+    if (p->size == p->capacity) return PFD_OK;
+    size_t size = strlen(path);
+    char *key = host->alloc(p->args->scratch, (int64_t)size + 1);
+    if (!key) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
+    pfd_inferred_field *out = &p->fields[p->size];
+    out->key = memcpy(key, path, size + 1);
+    out->key_size = (int64_t)size;
+    p->columns[p->size++] = *column;
+    return PFD_OK;
+}
+
+pfd_status pfd_arrow_proposal_begin(const pfd_propose_args *args, const pfd_arrow_schema *schema,
+                                    pfd_arrow_proposal *out, pfd_error *err)
+{
+    const pfd_host *host = args->host;
+    int64_t most = schema->num_fields;
+    *out = (pfd_arrow_proposal){.args = args, .capacity = most};
+    out->columns = host->alloc(args->scratch, most * (int64_t)sizeof *out->columns + 1);
+    out->fields = host->alloc(args->scratch, most * (int64_t)sizeof *out->fields + 1);
+    if (!out->columns || !out->fields)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
+    return pfd_arrow_columns_visit(host, schema, propose_column, out, err);
+}
+
+/* Writes the type of a column as a field has it, with a default where it has nulls: NaN, an empty
+ * text, no items.  0: no such default says that there is no value. */
+static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *out)
+{
+    int32_t is_text = column->values.kind >= PFD_ARROW_BYTES;
+    const char *instead = "";
+    if (is_text) (void)snprintf(out->type, sizeof out->type, "bytes");
+    else (void)pfd_format_field_type(&column->type, out->type, sizeof out->type);
+    int32_t is_list = column->type.ndim > 0 && strchr(out->type, '?');
+    if (column->has_nulls && column->type.dtype >= PFD_FLOAT16) instead = "=nan";
+    else if (column->has_nulls == 1 && (is_text || is_list)) instead = "=";
+    else if (column->has_nulls) return 0;
+    size_t used = strlen(out->type);
+    (void)snprintf(out->type + used, sizeof out->type - used, "%s", instead);
+    return 1;
+}
+
+/* Writes the types of the columns, and leaves out those that need a default from the user. */
+static void write_types(pfd_arrow_proposal *p)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < p->size; i++) {
+        if (write_type(&p->columns[i], &p->fields[i])) p->fields[kept++] = p->fields[i];
+        else
+            p->left_out_bytes = pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes,
+                                             p->fields[i].key);
+    }
+    p->size = kept;
+}
+
+pfd_status pfd_arrow_proposal_end(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err)
+{
+    write_types(p);
+    if (p->size > 0)
+        return pfd_inferred_fields_set(p->args, "columns", file, p->fields, p->size, err);
+    return p->args->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
+                                    "no column can be read as it is: rows are numbers, lists of "
+                                    "numbers and bytes, and integers with nulls need a default, as "
+                                    "in columns=['n:int64=0']; the columns are %s",
+                                    p->left_out_bytes ? p->left_out : "none");
 }
 
 /* ---- Buffers of a batch ---------------------------------------------------------------------- */

@@ -1,0 +1,160 @@
+/* A cache of decoded Arrow record batches. */
+#include "sources/arrow_cache.h"
+
+#include "core/error.h"
+#include "core/scratch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { DECODING, DECODED, FAILED };
+
+struct pfd_arrow_cache {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    pfd_arrow_decoded **list; /* those that are decoded or being decoded */
+    int64_t size, capacity;
+    int64_t bytes, clock;
+    int64_t damaged;  /* the last batch that could not be decoded; -1: none */
+    pfd_error damage; /* of that batch: its rows fail without decoding it again */
+};
+
+pfd_arrow_cache *pfd_arrow_cache_create(void)
+{
+    pfd_arrow_cache *cache = calloc(1, sizeof *cache);
+    if (!cache) return NULL;
+    (void)pthread_mutex_init(&cache->mutex, NULL);
+    (void)pthread_cond_init(&cache->changed, NULL);
+    cache->damaged = -1;
+    pfd_error_init(&cache->damage);
+    return cache;
+}
+
+static void free_decoded(pfd_arrow_decoded *decoded)
+{
+    if (decoded->release) decoded->release(decoded->data);
+    free(decoded->extras.list);
+    free(decoded->words);
+    free(decoded);
+}
+
+void pfd_arrow_cache_free(pfd_arrow_cache *cache)
+{
+    if (!cache) return;
+    for (int64_t i = 0; i < cache->size; i++) free_decoded(cache->list[i]);
+    free(cache->list);
+    (void)pthread_cond_destroy(&cache->changed);
+    (void)pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+static pfd_arrow_decoded *find(const pfd_arrow_cache *cache, int64_t batch)
+{
+    for (int64_t i = 0; i < cache->size; i++)
+        if (cache->list[i]->batch == batch) return cache->list[i];
+    return NULL;
+}
+
+static void take_out(pfd_arrow_cache *cache, const pfd_arrow_decoded *one)
+{
+    for (int64_t i = 0; i < cache->size; i++)
+        if (cache->list[i] == one) cache->list[i--] = cache->list[--cache->size];
+}
+
+/* Drops what nobody holds, while there are more bytes than `most`. */
+static void drop(pfd_arrow_cache *cache, int64_t most)
+{
+    while (cache->bytes > most) {
+        pfd_arrow_decoded *oldest = NULL;
+        for (int64_t i = 0; i < cache->size; i++) {
+            pfd_arrow_decoded *one = cache->list[i];
+            if (one->holders == 0 && (!oldest || one->used < oldest->used)) oldest = one;
+        }
+        if (!oldest) return;
+        take_out(cache, oldest);
+        cache->bytes -= oldest->bytes;
+        free_decoded(oldest);
+    }
+}
+
+/* Adds a batch that is about to be decoded; NULL: out of memory. */
+static pfd_arrow_decoded *add(pfd_arrow_cache *cache, int64_t batch)
+{
+    if (cache->size == cache->capacity) {
+        int64_t capacity = cache->capacity ? 2 * cache->capacity : 16;
+        pfd_arrow_decoded **grown = realloc(cache->list, (size_t)capacity * sizeof *grown);
+        if (!grown) return NULL;
+        cache->list = grown;
+        cache->capacity = capacity;
+    }
+    pfd_arrow_decoded *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->batch = batch;
+    made->holders = 1;
+    made->state = DECODING;
+    cache->list[cache->size++] = made;
+    return made;
+}
+
+/* With the mutex: one holder fewer of a batch that could not be decoded. */
+static void let_go(pfd_arrow_decoded *failed)
+{
+    if (--failed->holders == 0) free_decoded(failed);
+}
+
+/* With the mutex: holds a batch that is there, after its decoding; NULL: it is not there. */
+static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
+{
+    pfd_arrow_decoded *found;
+    while ((found = find(cache, batch))) {
+        found->holders++;
+        while (found->state == DECODING) pthread_cond_wait(&cache->changed, &cache->mutex);
+        if (found->state == DECODED) break;
+        let_go(found);
+    }
+    return found;
+}
+
+pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
+                                int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
+                                pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err)
+{
+    pthread_mutex_lock(&cache->mutex);
+    pfd_arrow_decoded *found = hold(cache, batch);
+    int32_t is_damaged = cache->damaged == batch;
+    pfd_arrow_decoded *made = found || is_damaged ? NULL : add(cache, batch);
+    if (found) found->used = ++cache->clock;
+    if (is_damaged) pfd_error_copy(err, &cache->damage);
+    pthread_mutex_unlock(&cache->mutex);
+    *out = found ? found : made;
+    if (found) return PFD_OK;
+    if (is_damaged) return err->status;
+    if (!made) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a record batch");
+    pfd_status status = decode(ctx, scratch, made, err);
+    pthread_mutex_lock(&cache->mutex);
+    made->state = status == PFD_OK ? DECODED : FAILED;
+    if (status == PFD_OK) {
+        cache->bytes += made->bytes;
+        made->used = ++cache->clock;
+        drop(cache, most);
+    } else {
+        take_out(cache, made);
+        let_go(made);
+        *out = NULL;
+    }
+    if (status == PFD_CORRUPT_DATA) {
+        cache->damaged = batch;
+        pfd_error_copy(&cache->damage, err);
+    }
+    pthread_cond_broadcast(&cache->changed);
+    pthread_mutex_unlock(&cache->mutex);
+    return status;
+}
+
+void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held)
+{
+    if (!held) return;
+    pthread_mutex_lock(&cache->mutex);
+    held->holders--;
+    pthread_mutex_unlock(&cache->mutex);
+}

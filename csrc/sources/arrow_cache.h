@@ -1,0 +1,37 @@
+/* sources/arrow_cache.h -- a cache of decoded Arrow record batches.
+ *
+ * OWNERSHIP  The cache owns what is decoded; a batch stays while it is held.
+ * THREADS    Any may hold and release; two never decode the same batch at once.
+ */
+#ifndef PFD_SOURCES_ARROW_CACHE_H
+#define PFD_SOURCES_ARROW_CACHE_H
+#include "sources/arrow_columns.h"
+
+/* A decoded batch. */
+typedef struct pfd_arrow_decoded {
+    int64_t batch; /* its number */
+    pfd_arrow_space space; /* with words and extras of its own */
+    int64_t *words;        /* owned */
+    pfd_arrow_extras extras;
+    void *data;                  /* what the words lead to, and how it is freed */
+    void (*release)(void *data); /* NULL: nothing is */
+    int64_t bytes, used; /* all memory, and when it was last used */
+    int32_t holders, state;
+} pfd_arrow_decoded;
+
+typedef struct pfd_arrow_cache pfd_arrow_cache;
+
+/* Fills an empty one, whose batch is set. */
+typedef pfd_status (*pfd_arrow_decode_fn)(const void *ctx, pfd_scratch *scratch,
+                                          pfd_arrow_decoded *out, pfd_error *err);
+
+pfd_arrow_cache *pfd_arrow_cache_create(void); /* NULL: out of memory */
+void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is held */
+
+/* Holds a decoded batch.  Others are dropped, the least recently used first, while all together
+ * have more than `most` bytes. */
+pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
+                                int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
+                                pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);
+void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held); /* accepts NULL */
+#endif
