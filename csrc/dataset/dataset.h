@@ -84,12 +84,13 @@ pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bou
  * as its ordinal.  The outermost view of a data set finds the real record by these two. */
 pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err);
 
-/* The four take a dataset of pfd_source_to_dataset(), and call the function of the source with the
+/* These take a dataset of pfd_source_to_dataset(), and call the function of the source with the
  * same name (op.h): `self` of the source; its fingerprint, or 0; the bytes of a record, or 0; the
  * places of records, and 0 if the source has no places(). */
 const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;
 uint64_t pfd_source_fingerprint(const pfd_dataset *ds);
 int64_t pfd_source_record_bytes(const pfd_dataset *ds);
+const int64_t *pfd_source_blocks(const pfd_dataset *ds, int64_t *num_blocks); /* NULL: none */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
 
@@ -133,6 +134,13 @@ pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *o
 pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
+
+/* The same with blocks that the source has, of any sizes: block i begins with record first[i], and
+ * first[num_blocks] is the number of records.  Neighbours with fewer than block_size records
+ * together are one block. */
+pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                  int32_t reshuffle, const int64_t *first, int64_t num_blocks,
+                                  int64_t block_size, int64_t window, pfd_error *err);
 
 /* Random access only: a window shuffle in each of num_lanes disjoint parts of the data.  A batch of
  * batch_size records, a multiple of num_lanes, has as many rows of one part as of another; see

@@ -10,6 +10,7 @@
 #include "dataset/decorator.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,9 @@ static uint64_t key_of_epoch(const shuffle *self, int64_t epoch)
 {
     return pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
 }
+
+/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2. */
+enum { windows_counter = 1, blocks_counter = 3, first_lane_counter = 4 };
 
 /* ---- All records: a keyed permutation of the positions --------------------------------------- */
 
@@ -342,6 +346,181 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
     return PFD_OK;
 }
 
+/* ---- Windows of blocks that the source has ----------------------------------------------------
+ *
+ * The blocks differ in size, so that an epoch has a table of where each permuted block begins. */
+
+typedef struct block_order {
+    int64_t epoch;
+    int64_t *blocks; /* by slot */
+    int64_t *begins; /* the position of each slot; then the number of records */
+    int32_t users;
+} block_order;
+
+typedef struct block_shuffle {
+    shuffle base;
+    int64_t *first; /* number of the first record of each block; then the number of records */
+    int64_t num_blocks, window;
+    pthread_mutex_t mutex;
+    block_order *known[2]; /* of the epochs that were asked for last */
+} block_shuffle;
+
+static void block_order_free(block_order *order)
+{
+    free(order->blocks);
+    free(order->begins);
+    free(order);
+}
+
+/* With the mutex, or at the end: one user fewer. */
+static void give_order(block_order *order)
+{
+    if (order && --order->users == 0) block_order_free(order);
+}
+
+static void block_shuffle_close(pfd_dataset *ds)
+{
+    block_shuffle *self = (block_shuffle *)ds;
+    for (int32_t i = 0; i < 2; i++) give_order(self->known[i]);
+    (void)pthread_mutex_destroy(&self->mutex);
+    free(self->first);
+    shuffle_close(ds);
+}
+
+/* NULL: out of memory. */
+static block_order *make_block_order(const block_shuffle *self, int64_t epoch)
+{
+    int64_t n = self->num_blocks, begin = 0;
+    block_order *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->epoch = epoch;
+    made->blocks = malloc((size_t)(n + 1) * sizeof *made->blocks);
+    made->begins = malloc((size_t)(n + 1) * sizeof *made->begins);
+    if (!made->blocks || !made->begins) {
+        block_order_free(made);
+        return NULL;
+    }
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation,
+                         pfd_random_bits(key_of_epoch(&self->base, epoch), blocks_counter), n);
+    for (int64_t i = 0; i < n; i++) made->blocks[i] = i;
+    pfd_permute(&permutation, made->blocks, n, made->blocks);
+    for (int64_t i = 0; i < n; i++) {
+        made->begins[i] = begin;
+        begin += self->first[made->blocks[i] + 1] - self->first[made->blocks[i]];
+    }
+    made->begins[n] = begin;
+    return made;
+}
+
+static block_order *take_order(block_shuffle *self, int64_t epoch)
+{
+    block_order *found = NULL;
+    pthread_mutex_lock(&self->mutex);
+    for (int32_t i = 0; i < 2; i++)
+        if (self->known[i] && self->known[i]->epoch == epoch) found = self->known[i];
+    if (!found && (found = make_block_order(self, epoch))) {
+        found->users = 1;
+        give_order(self->known[1]);
+        self->known[1] = self->known[0];
+        self->known[0] = found;
+    }
+    if (found) found->users++;
+    pthread_mutex_unlock(&self->mutex);
+    return found;
+}
+
+/* The slot in [low, high) that a position is in; none is empty. */
+static int64_t slot_at(const block_order *order, int64_t low, int64_t high, int64_t position)
+{
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (order->begins[middle] <= position) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+typedef struct blocks_of_epoch {
+    const block_shuffle *self;
+    const block_order *order;
+    uint64_t key;
+} blocks_of_epoch;
+
+static void map_blocks(const void *of_epoch, const int64_t *positions, int64_t count,
+                       int64_t *ordinals)
+{
+    const blocks_of_epoch *of = of_epoch;
+    const block_shuffle *self = of->self;
+    const int64_t *begins = of->order->begins;
+    for (int64_t done = 0; done < count;) {
+        int64_t number = slot_at(of->order, 0, self->num_blocks, positions[done]) / self->window;
+        int64_t low = number * self->window, high = low + self->window, run = done;
+        if (high > self->num_blocks) high = self->num_blocks;
+        while (run < count && positions[run] >= begins[low] && positions[run] < begins[high]) {
+            ordinals[run] = positions[run] - begins[low];
+            run++;
+        }
+        pfd_permutation records;
+        pfd_permutation_init(&records, pfd_random_bits(of->key, (uint64_t)number),
+                             begins[high] - begins[low]);
+        pfd_permute(&records, ordinals + done, run - done, ordinals + done);
+        for (; done < run; done++) {
+            int64_t place = ordinals[done] + begins[low];
+            int64_t slot = slot_at(of->order, low, high, place);
+            ordinals[done] = self->first[of->order->blocks[slot]] + place - begins[slot];
+        }
+    }
+}
+
+static pfd_status block_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                   int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    block_shuffle *self = (block_shuffle *)(uintptr_t)ds; /* it keeps tables of epochs */
+    block_order *order = take_order(self, epoch);
+    if (!order) return pfd_fail_memory(err, self->num_blocks, "the order of blocks");
+    blocks_of_epoch of = {self, order,
+                          pfd_random_bits(key_of_epoch(&self->base, epoch), windows_counter)};
+    pfd_status status =
+        pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_blocks, &of, scratch, out, err);
+    pthread_mutex_lock(&self->mutex);
+    give_order(order);
+    pthread_mutex_unlock(&self->mutex);
+    return status;
+}
+
+static const pfd_dataset_methods block_shuffle_methods = {
+    .name = "BlockShuffle",
+    .close = block_shuffle_close,
+    .size = pfd_decorator_size,
+    .at = block_shuffle_at,
+};
+
+pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                  int32_t reshuffle, const int64_t *first, int64_t num_blocks,
+                                  int64_t block_size, int64_t window_blocks, pfd_error *err)
+{
+    block_shuffle *self =
+        shuffle_create(sizeof *self, &block_shuffle_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    (void)pthread_mutex_init(&self->mutex, NULL);
+    self->window = window_blocks;
+    self->first = malloc((size_t)(num_blocks + 1) * sizeof *self->first);
+    if (!self->first) {
+        self->base.base.inner = NULL; /* it stays the caller's */
+        block_shuffle_close(&self->base.base);
+        return pfd_fail_memory(err, num_blocks, "a list of blocks");
+    }
+    int64_t n = 0; /* blocks so far, each of block_size records or more */
+    self->first[0] = 0;
+    for (int64_t i = 1; i <= num_blocks; i++)
+        if (first[i] - self->first[n] >= block_size || (i == num_blocks && first[i] > self->first[n]))
+            self->first[++n] = first[i];
+    self->num_blocks = n;
+    *ds = &self->base.base;
+    return PFD_OK;
+}
+
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
 void pfd_lanes_init(pfd_lanes *lanes, uint64_t key, int64_t n, int64_t num_lanes,
@@ -425,9 +604,6 @@ void pfd_lanes_to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *number
 }
 
 /* ---- Windows in lanes: window shuffles side by side ------------------------------------------ */
-
-/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2. */
-enum { blocks_counter = 3, first_lane_counter = 4 };
 
 typedef struct window_lanes {
     shuffle base;

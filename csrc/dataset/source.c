@@ -150,6 +150,13 @@ int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_
     return 1;
 }
 
+const int64_t *pfd_source_blocks(const pfd_dataset *ds, int64_t *num_blocks)
+{
+    const source *s = (const source *)ds;
+    if (ds->methods != &random_access_methods || !s->methods.blocks) return NULL;
+    return s->methods.blocks(s->self, num_blocks);
+}
+
 /* ---- Places: record i of an epoch is (epoch, i), for views to find the record of ------------- */
 
 typedef struct place_source {

@@ -93,8 +93,6 @@ static const signature containers[] = {
     {"7-Zip (unpack it: 7z x)", 0, 6, "7z\xbc\xaf\x27\x1c"},
     {"RAR (unpack it: unrar x)", 0, 6, "Rar!\x1a\x07"},
     {"an empty zip archive", 0, 4, "PK\x05\x06"},
-    {"Parquet (write its rows to TFRecord: pyarrow.parquet, TFRecordWriter; or give them to "
-     "GeneratorReader)", 0, 4, "PAR1"},
     {"Feather, version 1 (write it in version 2: pyarrow.feather.read_table, write_feather)", 0, 4,
      "FEA1"},
     {"HDF5 (save its arrays as .npy files: h5py.File, numpy.save)", 0, 8, "\x89HDF\r\n\x1a\n"},

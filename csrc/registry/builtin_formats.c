@@ -13,6 +13,7 @@
     X(mindrecord)                                                                                  \
     X(mds)                                                                                         \
     X(arrow)                                                                                       \
+    X(parquet)                                                                                     \
     X(idx)                                                                                         \
     X(ofrecord)                                                                                    \
     X(coco)                                                                                        \

@@ -6,6 +6,7 @@
     X(mini_reader)                                                                                 \
     X(mindrecord_reader)                                                                           \
     X(arrow_reader)                                                                                \
+    X(parquet_reader)                                                                              \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(json_lines_reader)                                                                           \

@@ -1,4 +1,4 @@
-/* The layout of op.h 1.1 as static asserts; written by tools/abi_layout.py. */
+/* The layout of op.h 1.2 as static asserts; written by tools/abi_layout.py. */
 #include "pyflowdata/op.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " is of another size")
@@ -87,7 +87,7 @@ AT(pfd_place, offset, 0, 8);
 AT(pfd_place, file, 8, 4);
 AT(pfd_place, reserved, 12, 4);
 
-SIZE(pfd_source_methods, 80);
+SIZE(pfd_source_methods, 88);
 AT(pfd_source_methods, struct_size, 0, 4);
 AT(pfd_source_methods, reserved, 4, 4);
 AT(pfd_source_methods, close, 8, 8);
@@ -99,6 +99,7 @@ AT(pfd_source_methods, describe, 48, 8);
 AT(pfd_source_methods, places, 56, 8);
 AT(pfd_source_methods, fingerprint, 64, 8);
 AT(pfd_source_methods, record_bytes, 72, 8);
+AT(pfd_source_methods, blocks, 80, 8);
 
 SIZE(pfd_source, 24);
 AT(pfd_source, struct_size, 0, 4);

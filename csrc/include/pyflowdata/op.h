@@ -51,7 +51,7 @@ extern "C" {
 
 /* ---- Version: a plugin loads where major is the same, and minor not smaller ------------------ */
 #define PFD_ABI_MAJOR 1
-#define PFD_ABI_MINOR 1
+#define PFD_ABI_MINOR 2
 
 /* ---- Status: what a caller may do about it ------------------------------------------------ */
 typedef int32_t pfd_status;
@@ -283,6 +283,12 @@ typedef struct pfd_source_methods {
      * host has not opened, such as an image that the record names. The host plans the sizes of row
      * ranges by this number. */
     int64_t (*record_bytes)(void *self);
+
+    /* Since 1.2, optional, random access: the blocks that the records come in and that cost most to
+     * reach, such as row groups: the number of the first record of each, from 0 and rising, and
+     * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
+     * records. */
+    const int64_t *(*blocks)(void *self, int64_t *num_blocks);
 } pfd_source_methods;
 
 /* The result of open(): the host owns self from then on, until close().  The host makes the struct,

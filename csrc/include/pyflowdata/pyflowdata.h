@@ -794,6 +794,30 @@ typedef struct pfd_exported_stream {
     void *private_data;
 } pfd_exported_stream;
 
+/* A row group of a file: its rows, and about where its bytes begin. */
+typedef struct pfd_row_group {
+    int64_t rows, offset;
+} pfd_row_group;
+
+/* The functions of the program's language that decode files of row groups.  open() gives the groups
+ * of a file that may have rows of `where`, "" for all, and the schema of the file; nulls[i] is 1 if
+ * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().  decode() gives the columns
+ * with some leaves of a group, which rise, as a struct with its schema; the caller releases both.
+ * Several threads call decode() at once. */
+typedef struct pfd_row_group_source {
+    uint32_t struct_size;
+    int32_t reserved;
+    pfd_status (*open)(const char *path, const char *where, int64_t *session,
+                       const pfd_row_group **groups, int64_t *num_groups, const uint8_t **nulls,
+                       int64_t *num_leaves, pfd_exported_schema *schema, pfd_error *err);
+    pfd_status (*decode)(int64_t session, int64_t group, const int32_t *leaves, int64_t n,
+                         pfd_exported_schema *schema, pfd_exported_array *array, pfd_error *err);
+    void (*close)(int64_t session);
+} pfd_row_group_source;
+
+/* Sets these functions, once, as pfd_object_source_set() does. */
+void pfd_row_group_source_set(const pfd_row_group_source *source);
+
 /* Functions of the interpreter, by the names that its C interface gives them. */
 typedef struct pfd_python_calls {
     int (*Py_IsInitialized)(void);

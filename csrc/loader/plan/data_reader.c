@@ -181,6 +181,11 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
         return pfd_window_lanes_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                      attrs->shuffle_window, attrs->shuffle_lanes,
                                      attrs->batch_size, err);
+    int64_t num_blocks;
+    const int64_t *blocks = pfd_source_blocks(reader->source, &num_blocks);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && blocks)
+        return pfd_block_shuffle_wrap(ds, seed, key, reshuffle, blocks, num_blocks,
+                                      attrs->shuffle_block_size, attrs->shuffle_window, err);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);
@@ -449,8 +454,10 @@ static pfd_status check_groups(const pfd_data_reader *reader, pfd_error *err)
 
 static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
 {
+    int64_t num_blocks;
     size_t num_lanes = (size_t)reader->attrs->shuffle_lanes;
     if (reader->shuffle != PFD_SHUFFLE_WINDOW || !reader->files) return PFD_OK;
+    if (pfd_source_blocks(reader->source, &num_blocks)) return PFD_OK; /* it reads whole blocks */
     reader->windows_ahead = calloc(num_lanes, sizeof *reader->windows_ahead);
     if (reader->windows_ahead) return PFD_OK;
     return pfd_fail_memory(err, (int64_t)(num_lanes * sizeof *reader->windows_ahead),

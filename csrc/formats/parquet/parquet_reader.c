@@ -1,0 +1,461 @@
+/* ParquetReader: the columns of Parquet files, whose row groups Python decodes to Arrow arrays.
+ *
+ * A row group is decoded as a whole, in the thread that needs one of its rows first, and stays in a
+ * cache.  So an order that stays within a few row groups decodes each once. */
+#include "core/error.h"
+#include "core/op_parts.h"
+#include "core/scratch.h"
+#include "files/codecs.h"
+#include "index/record_index.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/arrow_cache.h"
+#include "sources/arrow_interface.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Python's functions ---------------------------------------------------------------------- */
+
+/* Python sets them once; NULL: a program without Python. */
+static const pfd_row_group_source *_Atomic row_groups;
+
+void pfd_row_group_source_set(const pfd_row_group_source *source)
+{
+    atomic_store_explicit(&row_groups, source, memory_order_release);
+}
+
+/* A file that Python has opened. */
+typedef struct session {
+    const pfd_row_group_source *python;
+    int64_t number; /* 0: it is not open */
+    const pfd_row_group *groups;
+    int64_t num_groups;
+    const uint8_t *nulls; /* one for each leaf */
+    int64_t num_leaves;
+    pfd_exported_schema exported; /* which the names of the schema point into */
+    pfd_arrow_schema schema;
+} session;
+
+static void close_session(session *s)
+{
+    pfd_arrow_schema_free(&s->schema);
+    if (s->exported.release) s->exported.release(&s->exported);
+    if (s->number) s->python->close(s->number);
+    *s = (session){0};
+}
+
+/* The caller closes *out in any case. */
+static pfd_status open_session(const pfd_host *host, const pfd_file *file, const char *where,
+                               int32_t finds_nulls, session *out, pfd_error *err)
+{
+    *out = (session){.python = atomic_load_explicit(&row_groups, memory_order_acquire)};
+    if (!out->python)
+        return host->fail(err, PFD_UNSUPPORTED,
+                          "ParquetReader decodes with a package of Python, and this program has no "
+                          "Python");
+    PFD_TRY(pfd_compression_refuse(file, err));
+    pfd_status status =
+        out->python->open(file->path, where, &out->number, &out->groups, &out->num_groups,
+                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->exported, err);
+    if (status == PFD_OK)
+        status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
+    if (status != PFD_OK) pfd_error_set_file(err, file->path);
+    return status;
+}
+
+/* ---- Leaves ---------------------------------------------------------------------------------- */
+
+/* Parquet stores the leaves of a schema, fields without children, and counts them in depth-first
+ * order. */
+
+static int32_t leaves_before(const pfd_arrow_schema *schema, int32_t field)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < field; i++) n += schema->fields[i].num_children == 0;
+    return n;
+}
+
+/* The leaf that a column has its values in. */
+static int32_t leaf_of(const pfd_arrow_schema *schema, const pfd_arrow_column *column)
+{
+    int32_t i = 0;
+    while (i < schema->num_fields && schema->fields[i].node != column->values.node) i++;
+    return leaves_before(schema, i);
+}
+
+/* ---- Columns, where the user left them out --------------------------------------------------- */
+
+static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *file,
+                                  const session *from, pfd_error *err)
+{
+    pfd_arrow_proposal proposal;
+    PFD_TRY(pfd_arrow_proposal_begin(args, &from->schema, &proposal, err));
+    for (int64_t i = 0; i < proposal.size; i++) {
+        int32_t leaf = leaf_of(&from->schema, &proposal.columns[i]);
+        proposal.columns[i].has_nulls = leaf < from->num_leaves && from->nulls[leaf];
+    }
+    return pfd_arrow_proposal_end(&proposal, file, err);
+}
+
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    session from;
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    pfd_status status = open_session(args->host, file, "", 1, &from, err);
+    if (status == PFD_OK) status = propose_columns(args, file, &from, err);
+    close_session(&from);
+    return status;
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+
+typedef struct parquet_attrs {
+    pfd_list_string columns;
+    const char *row_groups_where;
+} parquet_attrs;
+
+typedef struct group {
+    int64_t number, offset; /* in its file, of those that Python gave */
+    int32_t file;
+} group;
+
+typedef struct parquet {
+    const pfd_host *host;
+    const pfd_file *const *files;
+    int64_t num_files, num_outputs;
+    pfd_arrow_output *outputs;
+    session *sessions; /* num_files */
+    int32_t **leaves;  /* of each file, those of the outputs, which rise; num_leaves of them */
+    int64_t *num_leaves;
+    pfd_shard_table table;
+    group *groups; /* table.size */
+    int64_t capacity;
+    pfd_arrow_cache *cache;
+} parquet;
+
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the row groups of Parquet files");
+}
+
+static void close_parquet(void *source)
+{
+    parquet *self = source;
+    pfd_arrow_cache_free(self->cache);
+    for (int64_t i = 0; self->sessions && i < self->num_files; i++)
+        if (self->sessions[i].python) close_session(&self->sessions[i]);
+    for (int64_t i = 0; self->leaves && i < self->num_files; i++) free(self->leaves[i]);
+    free(self->sessions);
+    free(self->leaves);
+    free(self->num_leaves);
+    free(self->outputs);
+    free(self->groups);
+    pfd_shard_table_free(&self->table);
+    free(self);
+}
+
+PFD_SOURCE_NUMBER(num_records, parquet, table.num_records)
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    (void)scratch, (void)err;
+    const parquet *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        const group *from = &self->groups[pfd_shard_of(&self->table, ordinals[i])];
+        out[i] =
+            (pfd_record){.ordinal = ordinals[i], .file = from->file, .offset = from->offset};
+    }
+    return PFD_OK;
+}
+
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const parquet *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        const group *from = &self->groups[pfd_shard_of(&self->table, ordinals[i])];
+        out[i] = (pfd_place){.offset = from->offset, .file = from->file};
+    }
+}
+
+static const int64_t *blocks(void *source, int64_t *num_blocks)
+{
+    const parquet *self = source;
+    *num_blocks = self->table.size;
+    return self->table.first;
+}
+
+static const pfd_source_methods random_access = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_parquet,
+    .size = num_records,
+    .at = at,
+    .places = places,
+    .blocks = blocks,
+};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int compare_leaves(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Notes which leaves of file i the outputs need. */
+static pfd_status find_leaves(parquet *self, int64_t i, pfd_error *err)
+{
+    const pfd_arrow_schema *schema = &self->sessions[i].schema;
+    int32_t words = 0;
+    int32_t *found = calloc((size_t)self->num_outputs + 1, sizeof *found);
+    if (!found) return fail_memory(self->host, err);
+    self->leaves[i] = found;
+    for (int64_t k = 0; k < self->num_outputs; k++) {
+        pfd_arrow_column column;
+        PFD_TRY(pfd_arrow_column_find(self->host, self->files[i], schema, &self->outputs[k],
+                                      &words, &column, err));
+        found[k] = leaf_of(schema, &column);
+    }
+    qsort(found, (size_t)self->num_outputs, sizeof *found, compare_leaves);
+    for (int64_t k = 0; k < self->num_outputs; k++)
+        if (k == 0 || found[k] != found[k - 1]) found[self->num_leaves[i]++] = found[k];
+    return PFD_OK;
+}
+
+static pfd_status add_group(parquet *self, int32_t file, int64_t number, const pfd_row_group *from,
+                            pfd_error *err)
+{
+    if (self->table.size == self->capacity) {
+        int64_t capacity = 2 * self->capacity + 64;
+        group *grown = realloc(self->groups, (size_t)capacity * sizeof *grown);
+        if (!grown) return fail_memory(self->host, err);
+        self->groups = grown;
+        self->capacity = capacity;
+    }
+    self->groups[self->table.size] = (group){number, from->offset, file};
+    return pfd_shard_table_add(&self->table, from->rows, err);
+}
+
+static pfd_status open_file(parquet *self, const char *where, int64_t i, pfd_error *err)
+{
+    session *s = &self->sessions[i];
+    PFD_TRY(open_session(self->host, self->files[i], where, 0, s, err));
+    PFD_TRY(find_leaves(self, i, err));
+    for (int64_t k = 0; k < s->num_groups; k++)
+        PFD_TRY(add_group(self, (int32_t)i, k, &s->groups[k], err));
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const parquet_attrs *attrs = args->attrs;
+    for (int64_t i = 0; i < attrs->columns.size; i++) {
+        pfd_arrow_output output;
+        PFD_TRY(pfd_arrow_output_parse(args->host, attrs->columns.data[i], &output, err));
+        args->outputs[i] = output.type;
+    }
+    return PFD_OK;
+}
+
+static pfd_status open_parts(parquet *self, const parquet_attrs *attrs, pfd_error *err)
+{
+    size_t files = (size_t)self->num_files + 1;
+    self->outputs = calloc((size_t)self->num_outputs + 1, sizeof *self->outputs);
+    self->sessions = calloc(files, sizeof *self->sessions);
+    self->leaves = calloc(files, sizeof *self->leaves);
+    self->num_leaves = calloc(files, sizeof *self->num_leaves);
+    self->cache = pfd_arrow_cache_create();
+    if (!self->outputs || !self->sessions || !self->leaves || !self->num_leaves || !self->cache)
+        return fail_memory(self->host, err);
+    for (int64_t i = 0; i < self->num_outputs; i++)
+        PFD_TRY(pfd_arrow_output_parse(self->host, attrs->columns.data[i], &self->outputs[i], err));
+    for (int64_t i = 0; i < self->num_files; i++)
+        PFD_TRY(open_file(self, attrs->row_groups_where, i, err));
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const parquet_attrs *attrs = args->attrs;
+    parquet *self = calloc(1, sizeof *self);
+    if (!self) return fail_memory(args->host, err);
+    *self = (parquet){.host = args->host, .files = args->files, .num_files = args->num_files,
+                      .num_outputs = attrs->columns.size};
+    return pfd_source_opened(open_parts(self, attrs, err), &random_access, self, out);
+}
+
+/* ---- Row groups ------------------------------------------------------------------------------ */
+
+/* What the words of a decoded group lead to. */
+typedef struct decoded_group {
+    pfd_exported_array array;
+    pfd_arrow_imported imported;
+    pfd_arrow_column *columns; /* one for each output */
+} decoded_group;
+
+static void release_group(void *data)
+{
+    decoded_group *self = data;
+    if (self->array.release) self->array.release(&self->array);
+    pfd_arrow_imported_free(&self->imported);
+    free(self->columns);
+    free(self);
+}
+
+/* Finds the columns of the outputs, and writes their words. */
+static pfd_status find_columns(const parquet *self, const pfd_file *file,
+                               const pfd_arrow_schema *schema, decoded_group *to,
+                               pfd_arrow_decoded *out, pfd_error *err)
+{
+    int32_t words = 0;
+    pfd_arrow_body body = {.batch = &to->imported.batch, .decoded = to->imported.extents};
+    to->columns = calloc((size_t)self->num_outputs + 1, sizeof *to->columns);
+    if (!to->columns) return fail_memory(self->host, err);
+    for (int64_t i = 0; i < self->num_outputs; i++)
+        PFD_TRY(pfd_arrow_column_find(self->host, file, schema, &self->outputs[i], &words,
+                                      &to->columns[i], err));
+    out->words = calloc((size_t)words + 1, sizeof *out->words);
+    if (!out->words) return fail_memory(self->host, err);
+    for (int64_t i = 0; i < self->num_outputs; i++) {
+        pfd_status status = pfd_arrow_column_words(self->host, &to->columns[i], &body, -1,
+                                                   out->words, &out->extras, err);
+        if (status == PFD_CORRUPT_DATA)
+            return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA, "column '%.200s': %s",
+                                         self->outputs[i].element, body.problem);
+        PFD_TRY(status);
+    }
+    out->bytes = to->imported.bytes + (int64_t)sizeof *out;
+    out->space = (pfd_arrow_space){.base = to->imported.base, .file = file, .words = out->words,
+                                   .extras = out->extras.list, .is_passing = 1, .is_decoded = 1};
+    return PFD_OK;
+}
+
+static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decoded *out,
+                         pfd_error *err)
+{
+    (void)scratch;
+    const parquet *self = ctx;
+    const group *from = &self->groups[out->batch];
+    const session *s = &self->sessions[from->file];
+    const pfd_file *file = self->files[from->file];
+    pfd_exported_schema exported = {0};
+    pfd_arrow_schema schema = {0};
+    decoded_group *made = calloc(1, sizeof *made);
+    if (!made) return fail_memory(self->host, err);
+    out->data = made;
+    out->release = release_group;
+    pfd_status status =
+        s->python->decode(s->number, from->number, self->leaves[from->file],
+                          self->num_leaves[from->file], &exported, &made->array, err);
+    if (status == PFD_OK) status = pfd_arrow_schema_import(self->host, &exported, &schema, err);
+    if (status == PFD_OK)
+        status = pfd_arrow_array_import(self->host, &schema, &made->array, &made->imported, err);
+    if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
+        status = self->host->fail(err, PFD_CORRUPT_DATA,
+                                  "a row group has %" PRId64 " rows, and the footer states %" PRId64,
+                                  made->array.length, s->groups[from->number].rows);
+    if (status == PFD_OK) status = find_columns(self, file, &schema, made, out, err);
+    pfd_arrow_schema_free(&schema);
+    if (exported.release) exported.release(&exported);
+    return status;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* The bytes that decoded groups may have together. */
+static int64_t cache_bytes(const pfd_scratch *scratch)
+{
+    return pfd_scratch_most_bytes(scratch) / 2;
+}
+
+/* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
+enum { MOST_HELD = 16 };
+
+typedef struct holding {
+    int64_t numbers[MOST_HELD];
+    pfd_arrow_decoded *groups[MOST_HELD];
+} holding;
+
+static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number,
+                       const pfd_arrow_decoded **out, pfd_error *err)
+{
+    const parquet *self = args->source;
+    int64_t i = number % MOST_HELD;
+    if (!all->groups[i] || all->numbers[i] != number) {
+        pfd_arrow_cache_release(self->cache, all->groups[i]);
+        all->groups[i] = NULL;
+        all->numbers[i] = number;
+        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, cache_bytes(args->scratch),
+                                     decode, self, args->scratch, &all->groups[i], err));
+    }
+    *out = all->groups[i];
+    return PFD_OK;
+}
+
+static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_error *err)
+{
+    const parquet *self = args->source;
+    pfd_arrow_row row = {.args = args};
+    for (row.row = 0; row.row < args->num_rows; row.row++) {
+        const pfd_arrow_decoded *from;
+        int64_t ordinal = args->records[row.row].ordinal;
+        int64_t number = pfd_shard_of(&self->table, ordinal);
+        pfd_status status = hold(args, all, number, &from, err);
+        if (status != PFD_OK) {
+            err->row = row.row;
+            return status;
+        }
+        const decoded_group *data = from->data;
+        row.space = from->space;
+        row.index = ordinal - self->table.first[number];
+        for (int64_t i = 0; i < self->num_outputs; i++)
+            PFD_TRY(pfd_arrow_column_write(&data->columns[i], &self->outputs[i], &row, i, err));
+    }
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const parquet *self = args->source;
+    holding all = {0};
+    pfd_status status = write_rows(args, &all, err);
+    for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);
+    return status;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+
+static const pfd_attr attrs[] = {
+    PFD_FOUND_ATTR_ROW(parquet_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "If left out, all columns of the first file that rows can have. Only these "
+                       "are decoded."),
+    PFD_ATTR_ROW(parquet_attrs, row_groups_where, PFD_ATTR_STRING, "", 0, 0, NULL,
+                 "Leaves out the row groups whose statistics, the least and the greatest values of "
+                 "columns, show that no row fits: comparisons of columns with numbers or texts, "
+                 "joined by 'and', as in \"year >= 2020 and lang == 'de'\". Rows that do not fit "
+                 "remain in the other groups; where() leaves those out."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "A column: numbers and fixed-size lists as dense rows, lists as ragged rows, texts and "
+            "binary as ragged uint8."},
+};
+
+const pfd_op pfd_op_parquet_reader = {
+    PFD_READER(PFD_READS_FILES, outputs),
+    .name = "ParquetReader",
+    .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
+           "threads of the loader. The types are those of ArrowReader. Decoded row groups are kept, "
+           "the most recently used in half of memory_budget. shuffle='window' mixes the rows of "
+           "shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
+           "global shuffle decodes row groups again and again unless all of them fit into memory: "
+           "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",
+    PFD_OP_ATTRS(parquet_attrs, attrs),
+    .outputs_attr = "columns",
+    .propose = propose,
+};

@@ -1,0 +1,379 @@
+/* Imports the structs of the Arrow C data interface. */
+#include "sources/arrow_interface.h"
+
+#include "core/bytes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Schemas --------------------------------------------------------------------------------- */
+
+/* What a format means; its size, where there is one, follows a colon. */
+typedef struct format {
+    const char *text;
+    int32_t type, dtype;
+    int32_t buffers;
+    int32_t is_prefix; /* more may follow: units, time zones */
+} format;
+
+static const format formats[] = {
+    {"n", PFD_ARROW_NULL, 0, 0, 0},
+    {"b", PFD_ARROW_BOOL, PFD_BOOL, 2, 0},
+    {"c", PFD_ARROW_INT, PFD_INT8, 2, 0},
+    {"C", PFD_ARROW_INT, PFD_UINT8, 2, 0},
+    {"s", PFD_ARROW_INT, PFD_INT16, 2, 0},
+    {"S", PFD_ARROW_INT, PFD_UINT16, 2, 0},
+    {"i", PFD_ARROW_INT, PFD_INT32, 2, 0},
+    {"I", PFD_ARROW_INT, PFD_UINT32, 2, 0},
+    {"l", PFD_ARROW_INT, PFD_INT64, 2, 0},
+    {"L", PFD_ARROW_INT, PFD_UINT64, 2, 0},
+    {"e", PFD_ARROW_FLOAT, PFD_FLOAT16, 2, 0},
+    {"f", PFD_ARROW_FLOAT, PFD_FLOAT32, 2, 0},
+    {"g", PFD_ARROW_FLOAT, PFD_FLOAT64, 2, 0},
+    {"z", PFD_ARROW_BINARY, 0, 3, 0},
+    {"u", PFD_ARROW_UTF8, 0, 3, 0},
+    {"Z", PFD_ARROW_LARGE_BINARY, 0, 3, 0},
+    {"U", PFD_ARROW_LARGE_UTF8, 0, 3, 0},
+    {"vz", PFD_ARROW_BINARY_VIEW, 0, 2, 0},
+    {"vu", PFD_ARROW_UTF8_VIEW, 0, 2, 0},
+    {"tdD", PFD_ARROW_DATE, PFD_INT32, 2, 0},
+    {"tdm", PFD_ARROW_DATE, PFD_INT64, 2, 0},
+    {"tts", PFD_ARROW_TIME, PFD_INT32, 2, 0},
+    {"ttm", PFD_ARROW_TIME, PFD_INT32, 2, 0},
+    {"ttu", PFD_ARROW_TIME, PFD_INT64, 2, 0},
+    {"ttn", PFD_ARROW_TIME, PFD_INT64, 2, 0},
+    {"ts", PFD_ARROW_TIMESTAMP, PFD_INT64, 2, 1},
+    {"tD", PFD_ARROW_DURATION, PFD_INT64, 2, 1},
+    {"w:", PFD_ARROW_FIXED_BINARY, 0, 2, 1},
+    {"+l", PFD_ARROW_LIST, 0, 2, 0},
+    {"+L", PFD_ARROW_LARGE_LIST, 0, 2, 0},
+    {"+w:", PFD_ARROW_FIXED_LIST, 0, 1, 1},
+    {"+s", PFD_ARROW_STRUCT, 0, 1, 0},
+    /* Rows are not made of these: their buffers are left out. */
+    {"d:", PFD_ARROW_DECIMAL, 0, 0, 1},
+    {"ti", PFD_ARROW_INTERVAL, 0, 0, 1},
+    {"+m", PFD_ARROW_MAP, 0, 0, 0},
+    {"+u", PFD_ARROW_UNION, 0, 0, 1},
+    {"+r", PFD_ARROW_RUN_END, 0, 0, 0},
+    {"+vl", PFD_ARROW_LIST_VIEW, 0, 0, 0},
+    {"+vL", PFD_ARROW_LARGE_LIST_VIEW, 0, 0, 0},
+};
+
+static const format *find_format(const char *text)
+{
+    static const format unknown = {"", 0, 0, 0, 0};
+    for (size_t i = 0; text && i < PFD_COUNT(formats); i++) {
+        const format *one = &formats[i];
+        if (one->is_prefix ? !strncmp(text, one->text, strlen(one->text))
+                           : !strcmp(text, one->text))
+            return one;
+    }
+    return &unknown;
+}
+
+static int32_t is_view(const pfd_arrow_field *field)
+{
+    return field->type == PFD_ARROW_BINARY_VIEW || field->type == PFD_ARROW_UTF8_VIEW;
+}
+
+enum { MOST_DEPTH = 64, MOST_FIELDS = 65536 };
+
+static int64_t count_fields(const pfd_exported_schema *from, int32_t depth)
+{
+    int64_t n = 1;
+    if (depth > MOST_DEPTH || from->n_children < 0 || from->n_children > MOST_FIELDS)
+        return MOST_FIELDS + 1;
+    for (int64_t i = 0; i < from->n_children && n <= MOST_FIELDS; i++)
+        n += from->children && from->children[i] ? count_fields(from->children[i], depth + 1)
+                                                 : MOST_FIELDS;
+    return n;
+}
+
+/* Adds a field and its children; 0: one is encoded by a dictionary. */
+static int32_t add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
+{
+    const format *found = find_format(from->format);
+    pfd_arrow_field *field = &out->fields[out->num_fields++];
+    const char *name = from->name ? from->name : "";
+    *field = (pfd_arrow_field){.name = name, .name_size = (int64_t)strlen(name),
+                               .type = found->type, .dtype = found->dtype,
+                               .node = out->num_nodes++, .buffer = out->num_buffers,
+                               .views = out->num_views,
+                               .num_children = (int32_t)from->n_children};
+    out->num_buffers += found->buffers;
+    out->num_views += is_view(field);
+    if (field->type == PFD_ARROW_FIXED_BINARY || field->type == PFD_ARROW_FIXED_LIST)
+        field->size = strtoll(from->format + strlen(found->text), NULL, 10);
+    int32_t is_known = !from->dictionary;
+    for (int64_t i = 0; is_known && i < from->n_children; i++)
+        is_known = add_field(out, from->children[i]);
+    field->end = out->num_fields;
+    return is_known;
+}
+
+/* The children that the readable types have. */
+static int32_t has_form(const pfd_arrow_field *field)
+{
+    int32_t is_list = field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
+                      field->type == PFD_ARROW_FIXED_LIST;
+    return field->size >= 0 && field->size <= INT32_MAX && (!is_list || field->num_children == 1);
+}
+
+pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_schema *from,
+                                   pfd_arrow_schema *out, pfd_error *err)
+{
+    *out = (pfd_arrow_schema){0};
+    int64_t n = count_fields(from, 0);
+    if (!from->format || strcmp(from->format, "+s") != 0 || n > MOST_FIELDS)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "the schema is not that of a table of at most 65536 fields");
+    out->fields = calloc((size_t)n, sizeof *out->fields);
+    if (!out->fields) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a schema");
+    for (int64_t i = 0; i < from->n_children; i++)
+        if (!add_field(out, from->children[i]))
+            return host->fail(err, PFD_UNSUPPORTED, "column '%.100s' is encoded by a dictionary",
+                              from->children[i]->name);
+    for (int32_t i = 0; i < out->num_fields; i++)
+        if (!has_form(&out->fields[i]))
+            return host->fail(err, PFD_INVALID_ARGUMENT,
+                              "field '%.100s' of the schema does not have the form of its type",
+                              out->fields[i].name);
+    return PFD_OK;
+}
+
+/* ---- Arrays ---------------------------------------------------------------------------------- */
+
+typedef struct importer {
+    const pfd_arrow_schema *schema;
+    pfd_arrow_imported *out;
+    int64_t *buffer_of_field; /* the number of its first buffer in this batch */
+    int32_t is_out_of_memory;
+} importer;
+
+static void put_pair(uint8_t *list, int64_t i, int64_t a, int64_t b)
+{
+    memcpy(list + 16 * i, &a, sizeof a);
+    memcpy(list + 16 * i + 8, &b, sizeof b);
+}
+
+/* For now extents are addresses. */
+static void set_buffer(importer *im, int64_t number, const void *at, int64_t size)
+{
+    im->out->extents[number] = (pfd_arrow_extent){at ? (int64_t)(intptr_t)at : 0, at ? size : 0};
+}
+
+/* Bits [begin, begin + n) as a bitmap. */
+static void set_bits(importer *im, int64_t number, const uint8_t *bits, int64_t begin, int64_t n)
+{
+    pfd_arrow_imported *out = im->out;
+    if (!bits || begin % 8 == 0) {
+        set_buffer(im, number, bits ? bits + begin / 8 : NULL, (n + 7) / 8);
+        return;
+    }
+    uint8_t *made = calloc((size_t)n / 8 + 1, 1);
+    uint8_t **grown = realloc(out->bitmaps, (size_t)(out->num_bitmaps + 1) * sizeof *grown);
+    if (grown) out->bitmaps = grown;
+    if (!made || !grown) {
+        free(made);
+        im->is_out_of_memory = 1;
+        return;
+    }
+    out->bitmaps[out->num_bitmaps++] = made;
+    for (int64_t i = 0; i < n; i++)
+        made[i / 8] |= (uint8_t)((bits[(begin + i) / 8] >> ((begin + i) % 8) & 1) << (i % 8));
+    set_buffer(im, number, made, (n + 7) / 8);
+}
+
+static const uint8_t *at(const pfd_exported_array *array, int32_t k, int64_t offset)
+{
+    const uint8_t *data = array->buffers[k];
+    return data ? data + offset : NULL;
+}
+
+/* Offset i of a buffer of offsets, which a producer may leave out where there are no items. */
+static int64_t offset_at(const pfd_exported_array *array, int64_t i, int32_t bytes)
+{
+    const uint8_t *data = at(array, 1, i * bytes);
+    if (!data) return 0;
+    return bytes == 8 ? (int64_t)pfd_load_le64(data) : (int32_t)pfd_load_le32(data);
+}
+
+/* The buffers of views: those with the bytes, and last one with the sizes of these as int64. */
+static int32_t set_views(importer *im, const pfd_arrow_field *field, int64_t first,
+                         const pfd_exported_array *array, int64_t begin, int64_t n)
+{
+    int64_t extra = array->n_buffers - 3;
+    if (extra < 0) return 0;
+    const uint8_t *sizes = array->buffers[array->n_buffers - 1];
+    set_buffer(im, first + 1, at(array, 1, 16 * begin), 16 * n);
+    for (int64_t i = 0; i < extra; i++)
+        set_buffer(im, first + 2 + i, array->buffers[2 + i],
+                   sizes ? (int64_t)pfd_load_le64(sizes + 8 * i) : 0);
+    memcpy(im->out->views + 8 * field->views, &extra, sizeof extra);
+    return 1;
+}
+
+static int32_t set_values(importer *im, const pfd_arrow_field *field, int64_t first,
+                          const pfd_exported_array *array, int64_t begin, int64_t n)
+{
+    int32_t bytes = field->type == PFD_ARROW_LARGE_BINARY || field->type == PFD_ARROW_LARGE_UTF8 ||
+                            field->type == PFD_ARROW_LARGE_LIST
+                        ? 8
+                        : 4;
+    switch (field->type) {
+    case PFD_ARROW_BINARY:
+    case PFD_ARROW_UTF8:
+    case PFD_ARROW_LARGE_BINARY:
+    case PFD_ARROW_LARGE_UTF8:
+        if (array->n_buffers < 3) return 0;
+        set_buffer(im, first + 1, at(array, 1, begin * bytes), n ? (n + 1) * bytes : 0);
+        set_buffer(im, first + 2, array->buffers[2], n ? offset_at(array, begin + n, bytes) : 0);
+        return 1;
+    case PFD_ARROW_LIST:
+    case PFD_ARROW_LARGE_LIST:
+        set_buffer(im, first + 1, at(array, 1, begin * bytes), n ? (n + 1) * bytes : 0);
+        return 1;
+    case PFD_ARROW_BINARY_VIEW:
+    case PFD_ARROW_UTF8_VIEW: return set_views(im, field, first, array, begin, n);
+    case PFD_ARROW_BOOL: set_bits(im, first + 1, array->buffers[1], begin, n); return 1;
+    default: break;
+    }
+    int64_t item = field->type == PFD_ARROW_FIXED_BINARY ? field->size
+                                                         : pfd_dtype_size(field->dtype);
+    set_buffer(im, first + 1, at(array, 1, begin * item), n * item);
+    return 1;
+}
+
+/* Imports items [begin, begin + n) of the array of field i, counted from its offset; 0: it does not
+ * have the form of the schema. */
+static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *array, int64_t begin,
+                         int64_t n)
+{
+    const pfd_arrow_field *fields = im->schema->fields, *field = &fields[i];
+    int32_t is_fixed = field->type == PFD_ARROW_FIXED_LIST;
+    int32_t is_struct = field->type == PFD_ARROW_STRUCT, has_buffers = field->type != 0;
+    if (!array || array->offset < 0 || array->length < 0 || n < 0 || begin > array->length - n ||
+        array->length > INT64_MAX / 64 || array->offset > INT64_MAX / 64 ||
+        array->n_children != field->num_children)
+        return 0;
+    int64_t next = i + 1 < im->schema->num_fields ? fields[i + 1].buffer : im->schema->num_buffers;
+    int64_t buffers = next - field->buffer, first = im->buffer_of_field[i];
+    if (buffers == 0 || !has_buffers) { /* rows are not made of it: all of it has no items */
+        put_pair(im->out->nodes, field->node, n, 0);
+        return 1;
+    }
+    if (array->n_buffers < buffers || !array->buffers) return 0;
+    begin += array->offset;
+    put_pair(im->out->nodes, field->node, n, array->buffers[0] ? array->null_count : 0);
+    set_bits(im, first, array->buffers[0], begin, n);
+    if (!is_fixed && !is_struct && !set_values(im, field, first, array, begin, n)) return 0;
+    if (is_fixed)
+        return (field->size == 0 || n <= INT64_MAX / 64 / field->size) &&
+               add_array(im, i + 1, array->children[0], begin * field->size, n * field->size);
+    if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST)
+        return array->children[0] &&
+               add_array(im, i + 1, array->children[0], 0, array->children[0]->length);
+    int32_t child = i + 1;
+    for (int64_t k = 0; is_struct && k < array->n_children; k++, child = fields[child].end)
+        if (!add_array(im, child, array->children[k], begin, n)) return 0;
+    return 1;
+}
+
+/* How many extra buffers the views of each field have, and so the number of each buffer. */
+static int64_t number_buffers(importer *im, int32_t i, const pfd_exported_array *array)
+{
+    const pfd_arrow_field *field = &im->schema->fields[i];
+    int64_t extra = 0;
+    if (!array || array->n_children != field->num_children) return -1;
+    if (is_view(field) && array->n_buffers > 3) extra = array->n_buffers - 3;
+    int32_t child = i + 1;
+    for (int64_t k = 0; k < array->n_children; k++, child = im->schema->fields[child].end) {
+        int64_t more = number_buffers(im, child, array->children[k]);
+        if (more < 0) return -1;
+        extra += more;
+    }
+    return extra;
+}
+
+/* Fields are in depth-first order, as their buffers are. */
+static void place_buffers(importer *im, int32_t i, const pfd_exported_array *array, int64_t *extra)
+{
+    const pfd_arrow_field *field = &im->schema->fields[i];
+    im->buffer_of_field[i] = field->buffer + *extra;
+    if (is_view(field) && array->n_buffers > 3) *extra += array->n_buffers - 3;
+    int32_t child = i + 1;
+    for (int64_t k = 0; k < array->n_children; k++, child = im->schema->fields[child].end)
+        place_buffers(im, child, array->children[k], extra);
+}
+
+/* Makes extents count from a place before all buffers: none begins at 0, which means no validity. */
+static void settle(pfd_arrow_imported *out)
+{
+    enum { BEFORE = 64 };
+    int64_t lowest = INT64_MAX;
+    for (int64_t i = 0; i < out->batch.num_buffers; i++) {
+        out->bytes += out->extents[i].size;
+        if (out->extents[i].offset && out->extents[i].offset < lowest)
+            lowest = out->extents[i].offset;
+    }
+    if (lowest == INT64_MAX) lowest = (int64_t)(intptr_t)out->nodes;
+    out->base = (const uint8_t *)(intptr_t)(lowest - BEFORE);
+    for (int64_t i = 0; i < out->batch.num_buffers; i++)
+        out->extents[i].offset =
+            out->extents[i].offset ? out->extents[i].offset - lowest + BEFORE : BEFORE;
+}
+
+static pfd_status fail_form(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_CORRUPT_DATA, "an array does not have the form of its schema");
+}
+
+pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *schema,
+                                  const pfd_exported_array *array, pfd_arrow_imported *out,
+                                  pfd_error *err)
+{
+    importer im = {.schema = schema, .out = out};
+    int64_t n = array->length, extra = 0;
+    int32_t i = 0, count = 0;
+    *out = (pfd_arrow_imported){0};
+    for (; i < schema->num_fields; i = schema->fields[i].end, count++) {
+        int64_t more = count < array->n_children ? number_buffers(&im, i, array->children[count])
+                                                 : -1;
+        if (more < 0) return fail_form(host, err);
+        extra += more;
+    }
+    int64_t buffers = schema->num_buffers + extra;
+    out->extents = calloc((size_t)buffers + 1, sizeof *out->extents);
+    out->nodes = calloc((size_t)schema->num_nodes + 1, 16);
+    out->views = calloc((size_t)schema->num_views + 1, 8);
+    im.buffer_of_field = calloc((size_t)schema->num_fields + 1, sizeof *im.buffer_of_field);
+    int32_t is_complete = out->extents && out->nodes && out->views && im.buffer_of_field;
+    int32_t has_form = n >= 0 && array->offset >= 0;
+    extra = 0;
+    for (i = 0, count = 0; is_complete && i < schema->num_fields; i = schema->fields[i].end)
+        place_buffers(&im, i, array->children[count++], &extra);
+    for (i = 0, count = 0; is_complete && has_form && i < schema->num_fields;
+         i = schema->fields[i].end)
+        has_form = add_array(&im, i, array->children[count++], array->offset, n);
+    free(im.buffer_of_field);
+    if (!is_complete || im.is_out_of_memory)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the arrays of a table");
+    if (!has_form) return fail_form(host, err);
+    out->batch = (pfd_arrow_batch){.rows = n, .num_nodes = schema->num_nodes,
+                                   .num_buffers = buffers, .num_views = schema->num_views,
+                                   .nodes = out->nodes, .views = out->views,
+                                   .codec = PFD_ARROW_PLAIN};
+    settle(out);
+    return PFD_OK;
+}
+
+void pfd_arrow_imported_free(pfd_arrow_imported *imported)
+{
+    for (int64_t i = 0; i < imported->num_bitmaps; i++) free(imported->bitmaps[i]);
+    free(imported->bitmaps);
+    free(imported->extents);
+    free(imported->nodes);
+    free(imported->views);
+    *imported = (pfd_arrow_imported){0};
+}

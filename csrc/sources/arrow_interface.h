@@ -1,0 +1,38 @@
+/* sources/arrow_interface.h -- schemas and arrays of the Arrow C data interface, as the columns of
+ * arrow_columns.h have them.
+ *
+ * The structs come from a program in the same process, which states no sizes of buffers: they follow
+ * from the lengths.  What is counted in them is checked; values are checked for each row.
+ *
+ * OWNERSHIP  As each function says.
+ * THREADS    Any.
+ */
+#ifndef PFD_SOURCES_ARROW_INTERFACE_H
+#define PFD_SOURCES_ARROW_INTERFACE_H
+#include "pyflowdata/pyflowdata.h"
+#include "sources/arrow_columns.h"
+
+/* Fields of a struct's schema.  Names point into `from`.  The caller frees *out in any case.
+ * PFD_INVALID_ARGUMENT: it is no schema.  PFD_UNSUPPORTED: a field is encoded by a dictionary. */
+pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_schema *from,
+                                   pfd_arrow_schema *out, pfd_error *err);
+
+/* A struct's array, one child for each column. */
+typedef struct pfd_arrow_imported {
+    pfd_arrow_batch batch;
+    pfd_arrow_extent *extents; /* owned: of all buffers, from `base` on */
+    const uint8_t *base;
+    int64_t bytes;         /* of all buffers together */
+    uint8_t *nodes;        /* owned */
+    uint8_t *views;        /* owned */
+    uint8_t **bitmaps;     /* owned: those that did not begin with a whole byte */
+    int64_t num_bitmaps;
+} pfd_arrow_imported;
+
+/* Finds the buffers of an array, which lives longer than *out.  The caller frees *out in any case.
+ * PFD_CORRUPT_DATA: the array does not have the form of the schema. */
+pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *schema,
+                                  const pfd_exported_array *array, pfd_arrow_imported *out,
+                                  pfd_error *err);
+void pfd_arrow_imported_free(pfd_arrow_imported *imported);
+#endif

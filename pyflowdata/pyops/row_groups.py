@@ -1,0 +1,315 @@
+"""Row groups of Parquet files: the functions that C calls to decode them, with pyarrow."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from ..errors import (
+    CorruptDataError,
+    Error,
+    FileError,
+    InvalidArgumentError,
+    OutOfMemoryError,
+    UnsupportedError,
+    shown,
+)
+from ..native import CData, ffi, lib, new_struct, text
+from .callbacks import c_function, message_of, status_of
+
+_numbers = itertools.count(1)
+_sessions: dict[int, _File] = {}
+
+
+def _pyarrow() -> Any:
+    try:
+        importlib.import_module("pyarrow.parquet")
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise UnsupportedError(
+            "ParquetReader needs the package pyarrow: pip install pyflowdata[arrow]"
+        ) from None
+
+
+# ---- Predicates over statistics ------------------------------------------------------------------
+
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq,
+}  # fmt: skip
+_MAY_FIT: dict[type[ast.cmpop], Callable[[Any, Any, Any], bool]] = {
+    ast.Lt: lambda least, most, value: least < value,
+    ast.LtE: lambda least, most, value: least <= value,
+    ast.Gt: lambda least, most, value: most > value,
+    ast.GtE: lambda least, most, value: most >= value,
+    ast.Eq: lambda least, most, value: least <= value <= most,
+}
+
+
+class _Where:
+    """Comparisons of columns with constants, joined by `and`."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+        try:
+            body = ast.parse(said.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
+            self._refuse(str(failure))
+        self.parts = list(self._parts(body))
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise InvalidArgumentError(
+            f"row_groups_where = {shown(self._said)}: {why}; it has comparisons of columns with "
+            "numbers or texts by ==, <, <=, > and >=, joined by 'and', as in \"year >= 2020\"",
+            attr="row_groups_where",
+        )
+
+    def _parts(self, node: ast.expr) -> Iterator[tuple[str, type[ast.cmpop], Any]]:
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            for one in node.values:
+                yield from self._parts(one)
+            return
+        if not isinstance(node, ast.Compare):
+            self._refuse(f"{ast.unparse(node)!r} is no comparison")
+        sides = [node.left, *node.comparators]
+        for left, how, right in zip(sides, map(type, node.ops), sides[1:], strict=False):
+            if how not in _MIRRORED:
+                self._refuse(f"{ast.unparse(node)!r} compares in another way")
+            if self._value(left) is None:
+                yield self._path(left), how, self._constant(right)
+            else:
+                yield self._path(right), _MIRRORED[how], self._constant(left)
+
+    def _path(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return node.id
+        if isinstance(node, ast.Attribute):
+            return f"{self._path(node.value)}.{node.attr}"
+        self._refuse(f"{ast.unparse(node)!r} is no column")
+
+    def _constant(self, node: ast.expr) -> Any:
+        found = self._value(node)
+        if found is None:
+            self._refuse(f"{ast.unparse(node)!r} is neither a number nor a text")
+        return found
+
+    @staticmethod
+    def _value(node: ast.expr) -> Any:
+        try:
+            found = ast.literal_eval(node)
+        except ValueError:
+            return None
+        return found if isinstance(found, (bool, int, float, str, bytes)) else None
+
+    def may_fit(self, group: Any, leaves: dict[str, int]) -> bool:
+        """Whether a row group may have rows that fit."""
+        for path, how, value in self.parts:
+            if path not in leaves:
+                self._refuse(f"there is no column {path!r}; there are {', '.join(leaves)}")
+            known = group.column(leaves[path]).statistics
+            if known is None or not known.has_min_max:
+                continue
+            bounds = [known.min, known.max]
+            if isinstance(value, str):
+                value = value.encode()
+                bounds = [one.encode() if isinstance(one, str) else one for one in bounds]
+            try:
+                if not _MAY_FIT[how](*bounds, value):
+                    return False
+            except TypeError:
+                self._refuse(
+                    f"{path} has values as {shown(known.min)}, which {shown(value)} is not "
+                    "compared with"
+                )
+        return True
+
+
+# ---- Files --------------------------------------------------------------------------------------
+
+
+class _File:
+    """A file that is open: its metadata.  Each decoding opens the file by itself, as objects of
+    pyarrow are for one thread at a time."""
+
+    def __init__(self, path: str, where: str) -> None:
+        self.path = path
+        self._arrow = _pyarrow()
+        with _told(self._arrow, "the footer"), self._opened() as file:
+            self._metadata = file.metadata
+            self.schema = file.schema_arrow
+            self._leaves = {
+                file.schema.column(i).path: i for i in range(self._metadata.num_columns)
+            }
+            condition = _Where(where) if where else None
+            self._groups = [
+                i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))
+                if one.num_rows > 0
+                and (condition is None or condition.may_fit(one, self._leaves))
+            ]  # fmt: skip
+            self.groups = ffi.new("pfd_row_group[]", [self._fact(i) for i in self._groups])
+        self.nulls: CData = ffi.NULL
+
+    def _opened(self) -> Any:
+        known = getattr(self, "_metadata", None)
+        return self._arrow.parquet.ParquetFile(
+            self.path, metadata=known, page_checksum_verification=True
+        )
+
+    def _all_groups(self) -> range:
+        return range(self._metadata.num_row_groups)
+
+    def _fact(self, group: int) -> tuple[int, int]:
+        of = self._metadata.row_group(group)
+        first = of.column(0) if of.num_columns else None
+        places = [first.data_page_offset, first.dictionary_page_offset] if first else []
+        return of.num_rows, min((one for one in places if one), default=0)
+
+    def find_nulls(self) -> None:
+        """Sets `nulls`: of each leaf, whether statistics count nulls."""
+        found = bytearray(self._metadata.num_columns)
+        for group in map(self._metadata.row_group, self._all_groups()):
+            for leaf in range(group.num_columns):
+                known = group.column(leaf).statistics
+                if known is not None and known.has_null_count and known.null_count:
+                    found[leaf] = 1
+        self.nulls = ffi.new("uint8_t[]", bytes(found) or b"\0")
+
+    @property
+    def num_leaves(self) -> int:
+        return int(self._metadata.num_columns)
+
+    def decode(self, group: int, leaves: list[int]) -> Any:
+        """A record batch with the columns that have these leaves."""
+        number = self._groups[group]
+        try:
+            return self._decode(number, leaves)
+        except (CorruptDataError, UnsupportedError) as failure:
+            for leaf in leaves if len(leaves) > 1 else ():
+                try:
+                    self._decode(number, [leaf])
+                except type(failure) as found:
+                    raise found from None
+            raise
+
+    def _decode(self, number: int, leaves: list[int]) -> Any:
+        names = [name for name, i in self._leaves.items() if i in leaves]
+        said = f"row group {number}, column{'s' * (len(names) > 1)} {', '.join(names)}"
+        with _told(self._arrow, said), self._opened() as file:
+            table = file.reader.read_row_group(number, column_indices=leaves, use_threads=False)
+            plain = _without_dictionaries(self._arrow, table.schema)
+            if plain != table.schema:
+                table = table.cast(plain)
+            batches = table.combine_chunks().to_batches()
+            if len(batches) != 1:
+                raise UnsupportedError(
+                    f"{said}: it has more than 2^31 bytes in a column; write smaller row groups, "
+                    "or read large_string columns"
+                )
+            batches[0].validate()
+            return batches[0]
+
+
+class _told:
+    """Turns the exceptions of pyarrow into ours, which say what was read."""
+
+    def __init__(self, arrow: Any, said: str) -> None:
+        self._arrow, self._said = arrow, said
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, failure: BaseException | None, trace: Any) -> None:
+        if not isinstance(failure, Exception) or isinstance(failure, Error):
+            return
+        words = f"{self._said}: {failure}"
+        if isinstance(failure, MemoryError):
+            raise OutOfMemoryError(words) from failure
+        if isinstance(failure, NotImplementedError):
+            raise UnsupportedError(words) from failure
+        if isinstance(failure, OSError) and failure.errno:
+            raise FileError(words) from failure
+        raise CorruptDataError(words) from failure
+
+
+def _without_dictionaries(arrow: Any, schema: Any) -> Any:
+    return arrow.schema([one.with_type(_plain(arrow, one.type)) for one in schema])
+
+
+def _plain(arrow: Any, kind: Any) -> Any:
+    """A type without dictionaries in it."""
+    of = arrow.types
+    if of.is_dictionary(kind):
+        return kind.value_type
+    if of.is_struct(kind):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        return arrow.struct([one.with_type(_plain(arrow, one.type)) for one in fields])
+    if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_plain(arrow, kind.value_type))
+        if of.is_fixed_size_list(kind):
+            return arrow.list_(item, kind.list_size)
+        return arrow.large_list(item) if of.is_large_list(kind) else arrow.list_(item)
+    return kind
+
+
+# ---- What C calls -------------------------------------------------------------------------------
+
+
+def _address(pointer: CData) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def _run_open(
+    path: CData, where: CData, session: CData, groups: CData, num_groups: CData, nulls: CData,
+    num_leaves: CData, schema: CData, _err: CData,
+) -> int:  # fmt: skip
+    opened = _File(ffi.string(path).decode(errors="surrogateescape"), text(where))
+    if nulls:
+        opened.find_nulls()
+        nulls[0] = opened.nulls
+    _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
+    groups[0], num_groups[0], num_leaves[0] = opened.groups, len(opened.groups), opened.num_leaves
+    session[0] = next(_numbers)
+    _sessions[session[0]] = opened
+    return 0
+
+
+def _run_decode(
+    session: int, group: int, leaves: CData, n: int, schema: CData, array: CData, _err: CData
+) -> int:
+    made = _sessions[session].decode(group, ffi.unpack(leaves, n))
+    made._export_to_c(_address(array), _address(schema))
+    return 0
+
+
+def _run_close(session: int) -> int:
+    _sessions.pop(session, None)
+    return 0
+
+
+def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
+    """Writes an exception into the pfd_error, which is the last argument."""
+    err = args[-1]
+    err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), -1, -1
+    is_told = isinstance(failure, Error)
+    err.message, err.cause = message_of(failure, "pyarrow", (__file__,), is_told=is_told)
+    return int(err.status)
+
+
+def _ignore(_args: tuple[Any, ...], _failure: BaseException) -> int:
+    return 0
+
+
+def _make() -> tuple[CData, list[CData]]:
+    source, kept = new_struct("pfd_row_group_source"), []
+    types = dict(ffi.typeof("pfd_row_group_source").fields)
+    for name, run, fail in (("open", _run_open, _fail), ("decode", _run_decode, _fail),
+                            ("close", _run_close, _ignore)):  # fmt: skip
+        kept.append(c_function(types[name].type, run, fail))
+        setattr(source, name, kept[-1])
+    return source, kept
+
+
+_kept = _make()  # C calls it as long as the process lives
+lib.pfd_row_group_source_set(_kept[0])
