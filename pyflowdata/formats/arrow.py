@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import os
-import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
-from ..nodes import find_op
 from ..nodes.registry import COMPRESSIONS
-from ..nodes.sampled_attrs import Found
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
 from .base.detection import Detected, head_of
 from .base.fields import Field
-from .base.format import Format
+from .base.column_format import ColumnFormat
 from .base.row_types import TEXT, RowType, arrays, dense, row_type, single, spelled_type
-from .base.source import Source, make_node
+from .base.source import Source
 from .base.writer import Shard, Sizes, Writer
 
 # ---- Columns that rows cannot have ---------------------------------------------------------------
@@ -56,23 +52,6 @@ def _schema_names(head: bytes) -> Iterator[str]:
     for at in range(fields + 4, fields + 4 + 4 * number(fields), 4):
         name = field(follow(at), _NAME)
         yield head[name + 4 : name + 4 + number(name)].decode(errors="replace")
-
-
-def _spelled(name: str) -> str:
-    """A name as a path has it."""
-    plain = re.fullmatch(r"[^.\[\]'=:]+", name)
-    return name if plain else "'" + name.replace("'", "''") + "'"
-
-
-def _left_out(head: bytes, paths: set[str]) -> Iterator[str]:
-    """Descriptions of columns of which nothing is among the paths."""
-    try:
-        names = list(_schema_names(head))
-    except struct.error:
-        return  # the schema is longer than the first bytes of the file
-    for name in map(_spelled, names):
-        if not any(path == name or path.startswith(name + ".") for path in paths):
-            yield f"{name}, which is neither numbers nor bytes, or has nulls that need a default"
 
 
 def _first_head(one: Detected) -> bytes:
@@ -427,11 +406,7 @@ class ArrowWriter(Writer):
 
 # ---- The format ----------------------------------------------------------------------------------
 
-_ELEMENT = re.compile(r"(?:[^=:]*=)?(?P<path>.*):(?P<type>[^:=]+(?:=.*)?)")
-_QUOTED = re.compile("'[^']*'")
-
-
-class Arrow(Format):
+class Arrow(ColumnFormat):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     writer = ArrowWriter
@@ -439,26 +414,11 @@ class Arrow(Format):
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file, and what is left out of them."""
         found = super().infer(source, one, as_stored=as_stored)
-        paths = {field.key or field.name for field in found.fields}
-        head = _first_head(one) if paths else b""
-        return dataclasses.replace(found, left_out=tuple(_left_out(head, paths)))
-
-    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """The types of columns that were given without one, as C infers them for all columns."""
-        listed = find_op(self.reader).outputs_attr
-        given: Any = values.get(listed)
-        if not given:
-            return {}
-        own = {name: value for name, value in values.items() if name != listed}
-        elements: Any = make_node(self.reader, [], **own).values[listed]
-        matches = filter(None, map(_ELEMENT.fullmatch, elements))
-        types = {found["path"]: found["type"] for found in matches}
-        typed = []
-        for element in given:
-            path = element.rpartition("=")[2]
-            is_typed = ":" in _QUOTED.sub("", element) or path not in types
-            typed.append(element if is_typed else f"{element}:{types[path]}")
-        return Found({listed: typed})
+        try:
+            names = list(_schema_names(_first_head(one))) if found.fields else []
+        except struct.error:
+            return found  # the schema is longer than the first bytes of the file
+        return self.without(found, names)
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The types of the fields; texts of JSON are text."""

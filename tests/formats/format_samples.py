@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 from formats.damage import Format
 from formats.flat_files import cifar, idx
 from formats.mds import mds_files
@@ -259,7 +261,26 @@ def arrow(name: str) -> Format:
     )
 
 
+def parquet(folder):
+    """Row groups of 7, 7 and 6 rows, with a checksum of each page."""
+    path = folder / "part-0.parquet"
+    table = pyarrow.table({
+        "n": pyarrow.array(range(20), pyarrow.int32()),
+        "text": [None if i % 4 == 3 else "x" * (i % 9) for i in range(20)],
+        "lists": [[0.5] * (i % 3) for i in range(20)],
+        "s": [{"a": [i, -i]} for i in range(20)],
+    })  # fmt: skip
+    pyarrow.parquet.write_table(table, path, row_group_size=7, write_page_checksum=True)
+    return [str(path)]
+
+
+def read_parquet(files, **attrs):
+    columns = ["n:int32", "text:bytes=", "lists:float64[?]", "s.a:int64[?]"]
+    return flow.ParquetReader(files=files, columns=columns, **attrs)
+
+
 FORMATS = {
+    "ParquetReader": Format(parquet, read_parquet, has_checksums=True),
     "ArrowReader": arrow("types.arrow"),
     "ArrowReader stream": arrow("types.arrows"),
     "ArrowReader LZ4": arrow("types-lz4.feather"),

@@ -71,6 +71,7 @@ BETTER = (
     ("*.zlib", "cut-*", "*", "!damaged"),
     # A reader of it is newer than the table.
     ("near: arrow.arrow", "*", "*", "arrow*"),
+    ("near: parquet.parquet", "*", "*", "parquet*"),
     # Lines of JSON were text before there was a reader of their fields.
     ("near: jsonl.jsonl", "*", "text*", "json*"),
     ("near: json*", "*dat", "text*", "json*"),

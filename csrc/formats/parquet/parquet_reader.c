@@ -6,6 +6,7 @@
 #include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
+#include "files/file_hint.h"
 #include "index/record_index.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/arrow_cache.h"
@@ -46,16 +47,39 @@ static void close_session(session *s)
     *s = (session){0};
 }
 
+/* The first and last bytes of a file. */
+static pfd_status check_magic(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                              pfd_error *err)
+{
+    static const char magic[] = "PAR1";
+    enum { MAGIC = 4, LEAST = 12 };
+    const uint8_t *data = NULL;
+    char seems[100];
+    PFD_TRY(pfd_compression_refuse(file, err));
+    if (file->size >= MAGIC) PFD_TRY(host->read(file, 0, MAGIC, scratch, &data, err));
+    if (!data || memcmp(data, magic, MAGIC) != 0) {
+        const char *other = pfd_file_looks_like(host, file, scratch, "parquet");
+        return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                               "this is not a Parquet file, which begins with %s%s", magic,
+                               pfd_looks_like_hint(other, "", seems, sizeof seems));
+    }
+    if (file->size >= LEAST)
+        PFD_TRY(host->read(file, file->size - MAGIC, MAGIC, scratch, &data, err));
+    if (file->size >= LEAST && !memcmp(data, magic, MAGIC)) return PFD_OK;
+    return host->fail_file(err, file, file->size < MAGIC ? 0 : file->size - MAGIC, PFD_CORRUPT_DATA,
+                           "the file does not end with %s; is it truncated?", magic);
+}
+
 /* The caller closes *out in any case. */
-static pfd_status open_session(const pfd_host *host, const pfd_file *file, const char *where,
-                               int32_t finds_nulls, session *out, pfd_error *err)
+static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                               const char *where, int32_t finds_nulls, session *out, pfd_error *err)
 {
     *out = (session){.python = atomic_load_explicit(&row_groups, memory_order_acquire)};
     if (!out->python)
         return host->fail(err, PFD_UNSUPPORTED,
                           "ParquetReader decodes with a package of Python, and this program has no "
                           "Python");
-    PFD_TRY(pfd_compression_refuse(file, err));
+    PFD_TRY(check_magic(host, file, scratch, err));
     pfd_status status =
         out->python->open(file->path, where, &out->number, &out->groups, &out->num_groups,
                           finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->exported, err);
@@ -104,7 +128,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     const pfd_file *file;
     session from;
     PFD_TRY(args->open(args->found, 0, &file, err));
-    pfd_status status = open_session(args->host, file, "", 1, &from, err);
+    pfd_status status = open_session(args->host, file, args->scratch, "", 1, &from, err);
     if (status == PFD_OK) status = propose_columns(args, file, &from, err);
     close_session(&from);
     return status;
@@ -239,10 +263,11 @@ static pfd_status add_group(parquet *self, int32_t file, int64_t number, const p
     return pfd_shard_table_add(&self->table, from->rows, err);
 }
 
-static pfd_status open_file(parquet *self, const char *where, int64_t i, pfd_error *err)
+static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *where, int64_t i,
+                            pfd_error *err)
 {
     session *s = &self->sessions[i];
-    PFD_TRY(open_session(self->host, self->files[i], where, 0, s, err));
+    PFD_TRY(open_session(self->host, self->files[i], scratch, where, 0, s, err));
     PFD_TRY(find_leaves(self, i, err));
     for (int64_t k = 0; k < s->num_groups; k++)
         PFD_TRY(add_group(self, (int32_t)i, k, &s->groups[k], err));
@@ -260,8 +285,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_parts(parquet *self, const parquet_attrs *attrs, pfd_error *err)
+static pfd_status open_parts(parquet *self, const pfd_open_args *args, pfd_error *err)
 {
+    const parquet_attrs *attrs = args->attrs;
     size_t files = (size_t)self->num_files + 1;
     self->outputs = calloc((size_t)self->num_outputs + 1, sizeof *self->outputs);
     self->sessions = calloc(files, sizeof *self->sessions);
@@ -273,7 +299,7 @@ static pfd_status open_parts(parquet *self, const parquet_attrs *attrs, pfd_erro
     for (int64_t i = 0; i < self->num_outputs; i++)
         PFD_TRY(pfd_arrow_output_parse(self->host, attrs->columns.data[i], &self->outputs[i], err));
     for (int64_t i = 0; i < self->num_files; i++)
-        PFD_TRY(open_file(self, attrs->row_groups_where, i, err));
+        PFD_TRY(open_file(self, args->scratch, attrs->row_groups_where, i, err));
     return PFD_OK;
 }
 
@@ -284,7 +310,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     if (!self) return fail_memory(args->host, err);
     *self = (parquet){.host = args->host, .files = args->files, .num_files = args->num_files,
                       .num_outputs = attrs->columns.size};
-    return pfd_source_opened(open_parts(self, attrs, err), &random_access, self, out);
+    return pfd_source_opened(open_parts(self, args, err), &random_access, self, out);
 }
 
 /* ---- Row groups ------------------------------------------------------------------------------ */
