@@ -1,7 +1,7 @@
 /* JPEG by libjpeg-turbo: whole images and regions, one decompressor and one compressor per thread.
  *
- * libjpeg reports by error_exit(), which must not return: it jumps back into protect(), the
- * only function of this file with a setjmp.  Nothing needs freeing then, since all memory is in the
+ * libjpeg reports errors by error_exit(), which must not return: it jumps back into protect(), the
+ * only function of this file with a setjmp. The jump leaks nothing, since all memory is in the
  * arena.
  */
 #include "images/codecs/codec_table.h"
@@ -36,8 +36,8 @@ static int32_t is_jpeg(const uint8_t *data, int64_t size)
     return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
 }
 
-/* The offset after the next marker at or after `at`, bytes between markers passed over as libjpeg
- * does; 0: there is none. */
+/* The offset after the next marker at or after `at`; 0: there is none. Passes over bytes between
+ * markers, as libjpeg does. */
 static int64_t after_marker(const pfd_image_file *file, int64_t at)
 {
     while (at < file->size) {
@@ -90,8 +90,8 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 #ifdef PFD_HAVE_JPEG
 /* ---- libjpeg's memory manager on a scratch: one bump allocation for each request ------------- */
 
-/* libjpeg calls these through cinfo->mem.  Its "virtual arrays", which may lie in temporary files,
- * are wholly in memory here. */
+/* libjpeg calls these functions through cinfo->mem. Its "virtual arrays", which could lie in
+ * temporary files, are wholly in memory. */
 
 enum { ROW_ALIGNMENT = 64 }; /* libjpeg-turbo's vector code reads and writes whole rows */
 
@@ -114,8 +114,8 @@ struct jvirt_barray_control {
 };
 
 typedef struct jpeg_memory {
-    struct jpeg_memory_mgr methods; /* first: libjpeg gives it back */
-    struct jpeg_memory_mgr *own;    /* libjpeg's, with what it allocated before */
+    struct jpeg_memory_mgr methods; /* the first member: libjpeg returns its address */
+    struct jpeg_memory_mgr *own;    /* libjpeg's own manager, with its memory so far */
     pfd_scratch *arena;             /* arena of the current image; borrowed */
     virtual_rows *arrays;           /* arrays that were asked for, in the arena */
 } jpeg_memory;
@@ -129,7 +129,7 @@ static void *allocate(j_common_ptr cinfo, int pool_id, size_t bytes)
     return memory;
 }
 
-/* Rows of `row_bytes` bytes, one after another, and the pointers to them. */
+/* Allocates rows of `row_bytes` bytes, one after another, and the pointers to the rows. */
 static void *allocate_rows(j_common_ptr cinfo, int pool_id, size_t row_bytes, JDIMENSION rows,
                            boolean is_zeroed)
 {
@@ -218,8 +218,8 @@ static void self_destruct(j_common_ptr cinfo)
     (void)cinfo;
 }
 
-/* From now on, all that libjpeg allocates for this object comes from `arena`, whole images of
- * coefficients included; freeing does nothing.  `cinfo->mem` is libjpeg's own. */
+/* From now on, libjpeg's memory for this object comes from `arena`, even whole images of
+ * coefficients; freeing does nothing. `cinfo->mem` is libjpeg's own manager. */
 static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
 {
     *self = (jpeg_memory){
@@ -240,9 +240,9 @@ static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
     cinfo->mem = &self->methods;
 }
 
-/* ---- What reading and writing have alike ----------------------------------------------------- */
+/* ---- What reading and writing share ---------------------------------------------------------- */
 
-/* The first member of both; cinfo->client_data points at it. */
+/* The first member of jpeg_reader and jpeg_writer; cinfo->client_data points at it. */
 typedef struct jpeg_session {
     struct jpeg_error_mgr errors;
     jpeg_memory memory;
@@ -278,7 +278,7 @@ static void begin_session(jpeg_session *self, j_common_ptr cinfo,
     cinfo->client_data = self;
 }
 
-/* Call before each image: nothing of the former one is held. */
+/* Call before each image: memory of the former image is not kept. */
 static void use_arena(jpeg_session *self, pfd_scratch *arena)
 {
     self->memory.arena = arena;
@@ -296,9 +296,9 @@ static void end_session(jpeg_session *self, j_common_ptr cinfo)
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 enum {
-    ROWS = 8,        /* asked for in one call; libjpeg gives as many as it has */
+    ROWS = 8,        /* rows per call; libjpeg may give fewer */
     MOST_SCANS = 500, /* scans of a progressive file: an encoder writes about ten */
-    MARGIN = 2       /* columns beside a region that upsampling of its edge looks at */
+    MARGIN = 2       /* columns beside a region that upsampling of its edge reads */
 };
 
 typedef struct jpeg_reader {
@@ -345,8 +345,8 @@ static int64_t byte_of(const jpeg_reader *reader)
                              : reader->file->size - (int64_t)reader->source.bytes_in_buffer;
 }
 
-/* The warnings after which pixels are missing or wrong.  The others tell of bytes that nothing
- * needs, and of markers with values that do not matter. */
+/* Whether pixels are missing or wrong after this warning. Other warnings tell of bytes that nothing
+ * needs, or of values in markers that do not matter. */
 static int32_t means_loss(int32_t code)
 {
     return code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_ARITH_BAD_CODE ||
@@ -366,8 +366,8 @@ static void do_nothing(j_decompress_ptr cinfo)
     (void)cinfo;
 }
 
-/* After the last byte libjpeg reads the marker that ends an image.  A file that lacks only that is
- * whole; where data are missing, libjpeg warns that they end at a marker. */
+/* After the last byte libjpeg reads the marker that ends an image.  A file that lacks only this
+ * marker is whole; if data are missing, libjpeg warns that they end at a marker. */
 static boolean end_the_image(j_decompress_ptr cinfo)
 {
     static const JOCTET marker[] = {0xff, JPEG_EOI};
@@ -435,7 +435,7 @@ static jpeg_reader *make_reader(void)
     return reader;
 }
 
-/* Sets the reader to a new image: its bytes, and none of the tables of the image before. */
+/* Sets the reader to the bytes of a new image, and drops the tables of the image before. */
 static void aim(jpeg_reader *reader, const pfd_image_file *file, pfd_scratch *arena)
 {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
@@ -469,7 +469,7 @@ static void set_up(struct jpeg_decompress_struct *cinfo, const pfd_decode_option
     cinfo->do_block_smoothing = TRUE;
 }
 
-/* Copies rows as libjpeg gives them to the rows that are asked for. */
+/* Copies rows from libjpeg into the rows of the region. */
 static void copy_rows(const job *at, uint8_t *const *rows, int64_t first, int64_t n)
 {
     const struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
@@ -485,7 +485,8 @@ static void copy_rows(const job *at, uint8_t *const *rows, int64_t first, int64_
     }
 }
 
-/* Where libjpeg may write rows in their place: those of another width lie in wider rows of out. */
+/* Makes room for the region; new rows are as wide as libjpeg's.  Returns 1 if libjpeg may write
+ * into them. */
 static int32_t make_room(job *at)
 {
     const struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
@@ -522,8 +523,8 @@ static void read_rows(job *at)
     }
 }
 
-/* A progressive file whose scans do not state all low frequencies: libjpeg guesses them from the
- * blocks around, up to the edges of what it decodes. */
+/* Whether a progressive file lacks low frequencies: libjpeg then guesses them from the blocks
+ * around, up to the edges of what it decodes. */
 static int32_t is_smoothed(const struct jpeg_decompress_struct *cinfo)
 {
     enum { LOW_FREQUENCIES = 9 };
@@ -534,13 +535,13 @@ static int32_t is_smoothed(const struct jpeg_decompress_struct *cinfo)
     return 0;
 }
 
-/* The columns of the region, and those beside it that its edges depend on. */
+/* Chooses the columns of the region, and columns beside it that its edges depend on. */
 static void choose_columns(job *at)
 {
     struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
     int64_t left = at->region->left - MARGIN, right = at->region->left + at->region->width + MARGIN;
-    /* With a quarter of the columns in a channel, libjpeg-turbo takes a wrong width for it when the
-     * image is shrunk as well. */
+    /* For a channel with a quarter of the columns, libjpeg-turbo takes a wrong width if the image
+     * is shrunk, too. */
     if (is_smoothed(cinfo) || (at->header->shrink > 1 && cinfo->max_h_samp_factor > 2)) {
         left = 0;
         right = cinfo->output_width;
@@ -586,7 +587,7 @@ static pfd_status explain(const job *at)
                    reader->has_ended ? "the file ends inside the image" : said);
 }
 
-/* libjpeg came to the end: did all pixels come from the file? */
+/* Checks, after libjpeg came to the end, that all pixels came from the file. */
 static pfd_status check_whole(const job *at)
 {
     jpeg_reader *reader = at->reader;
@@ -738,7 +739,7 @@ static void encode_rows(void *object)
     jpeg_writer *writer = object;
     static const struct {
         int h, v;
-    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples for one of another component */
+    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples per colour sample */
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
     const pfd_image *image = writer->image;
     cinfo->image_height = (JDIMENSION)image->height;

@@ -1,10 +1,10 @@
-/* pyflowdata_kit/kit.h -- the C interface of libpyflowdata_kit.so: what checks and measures ops.
+/* pyflowdata_kit/kit.h -- the C interface of libpyflowdata_kit.so, which checks and measures ops.
  *
  *   pfd_kit_*    the conformance kit, which `pyflowdata check` runs
  *   pfd_bench_*  the benchmark of ops, which `pyflowdata bench` runs
  *
- * The library is linked against libpyflowdata.so of the same build, and works on nodes that were
- * made with that.  A program that trains does not load it.
+ * The library is linked against libpyflowdata.so of the same build, and works on nodes of that
+ * library. A program that trains does not load the kit.
  *
  * OWNERSHIP, ERRORS, FORK  As in pyflowdata.h.
  * THREADS                  Any thread; one pfd_kit_run() at a time, further callers wait.
@@ -32,7 +32,7 @@ uint32_t pfd_kit_abi_version(void);
  * fail, and it checks what the op returns.  A faulty op may crash the process: the crash is
  * described in report_fd first. */
 
-#define PFD_KIT_MOST_RECORDS 256 /* that checks look at in one run */
+#define PFD_KIT_MOST_RECORDS 256 /* records that checks look at in one run */
 
 /* What a run does. */
 #define PFD_KIT_PASS 0        /* goes through the records of the sample */
