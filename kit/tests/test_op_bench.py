@@ -479,7 +479,7 @@ def test_an_op_without_a_reader():
 
 
 def test_nothing_is_allocated_for_an_image(tmp_path):
-    """Of JPEG and PNG; libwebp allocates by itself."""
+    """Decoding JPEG and PNG allocates nothing; libwebp allocates by itself."""
     if NOT_COUNTED:
         pytest.skip("allocations cannot be counted here")
     pytest.importorskip("PIL")
