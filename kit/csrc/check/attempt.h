@@ -4,8 +4,8 @@
  *            ragged rows of the outputs may point into its copies and its scratch.
  * THREADS    An attempt belongs to its thread.
  */
-#ifndef PFD_KIT_ATTEMPT_H
-#define PFD_KIT_ATTEMPT_H
+#ifndef PFD_KIT_CHECK_ATTEMPT_H
+#define PFD_KIT_CHECK_ATTEMPT_H
 #include "check/calls.h"
 
 typedef struct pfd_kit_attempt {

@@ -3,8 +3,8 @@
  * OWNERSHIP  A source owns its files and its data set; a call borrows its other arguments.
  * THREADS    A call belongs to its thread; several threads may share a source.
  */
-#ifndef PFD_KIT_CALLS_H
-#define PFD_KIT_CALLS_H
+#ifndef PFD_KIT_CHECK_CALLS_H
+#define PFD_KIT_CHECK_CALLS_H
 #include "files/input_files.h"
 #include "watch/run_state.h"
 

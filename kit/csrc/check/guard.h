@@ -8,8 +8,8 @@
  *            forbidden for a while, so that a late access is detected.
  * THREADS    Any thread; one thread at a time per region.
  */
-#ifndef PFD_KIT_GUARD_H
-#define PFD_KIT_GUARD_H
+#ifndef PFD_KIT_CHECK_GUARD_H
+#define PFD_KIT_CHECK_GUARD_H
 #include <stdint.h>
 
 #define PFD_GUARD_RECORD 1

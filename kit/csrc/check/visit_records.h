@@ -3,8 +3,8 @@
  * OWNERSHIP  A visit borrows its source and shared hashes.
  * THREADS    One visit per thread; several may share a random-access source and the hashes.
  */
-#ifndef PFD_KIT_VISIT_RECORDS_H
-#define PFD_KIT_VISIT_RECORDS_H
+#ifndef PFD_KIT_CHECK_VISIT_RECORDS_H
+#define PFD_KIT_CHECK_VISIT_RECORDS_H
 #include "check/calls.h"
 
 #include <pthread.h>

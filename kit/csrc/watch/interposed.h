@@ -8,8 +8,8 @@
  *            Several may be open: the last one is closed first.
  * THREADS    One thread opens or closes at a time; other threads may call the functions meanwhile.
  */
-#ifndef PFD_KIT_INTERPOSED_H
-#define PFD_KIT_INTERPOSED_H
+#ifndef PFD_KIT_WATCH_INTERPOSED_H
+#define PFD_KIT_WATCH_INTERPOSED_H
 #include <stddef.h>
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  * THREADS  One run at a time.  The state of a thread is compared with its state before the call;
  *          the state of the process, only in runs of one thread.
  */
-#ifndef PFD_KIT_PROCESS_WATCH_H
-#define PFD_KIT_PROCESS_WATCH_H
+#ifndef PFD_KIT_WATCH_PROCESS_WATCH_H
+#define PFD_KIT_WATCH_PROCESS_WATCH_H
 #include "watch/run_state.h"
 
 /* watch_descriptors.c, _FULL: finds descriptors that the op closes though the program opened them,

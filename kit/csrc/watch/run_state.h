@@ -3,8 +3,8 @@
  * OWNERSHIP  A run borrows the node, the options and the result.
  * THREADS    A call belongs to its thread; a run may have several, and its counters are atomic.
  */
-#ifndef PFD_KIT_RUN_STATE_H
-#define PFD_KIT_RUN_STATE_H
+#ifndef PFD_KIT_WATCH_RUN_STATE_H
+#define PFD_KIT_WATCH_RUN_STATE_H
 #include "pyflowdata_kit/kit.h"
 #include "registry/node.h"
 

@@ -3,8 +3,8 @@
  * OWNERSHIP  The caller owns `out`, of `size` bytes; it becomes "" where there is no name.
  * THREADS    Any thread.
  */
-#ifndef PFD_KIT_SYMBOLS_H
-#define PFD_KIT_SYMBOLS_H
+#ifndef PFD_KIT_WATCH_SYMBOLS_H
+#define PFD_KIT_WATCH_SYMBOLS_H
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  * OWNERSHIP  There is one job in a process; it owns its nodes.
  * ERRORS     A fault of a job ends the process with status 2, which no sanitizer uses.
  * THREADS    One. */
-#ifndef JOB_H
-#define JOB_H
+#ifndef PFD_KIT_DRIVERS_JOB_H
+#define PFD_KIT_DRIVERS_JOB_H
 #include "pyflowdata_kit/kit.h"
 
 _Noreturn void job_fail(const char *what, const char *detail);

@@ -3,8 +3,8 @@
  * OWNERSHIP  Bytes are borrowed for a call.
  * ERRORS     As in job.h.  An op may end the process; the file then has the bytes that caused this.
  * THREADS    One. */
-#ifndef TARGET_H
-#define TARGET_H
+#ifndef PFD_KIT_DRIVERS_TARGET_H
+#define PFD_KIT_DRIVERS_TARGET_H
 #include <stddef.h>
 #include <stdint.h>
 
