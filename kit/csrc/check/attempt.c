@@ -199,17 +199,12 @@ typedef struct output_marks {
     int64_t written;               /* bytes of all rows */
 } output_marks;
 
-static int32_t is_unwritten(uint8_t one, uint8_t two)
-{
-    return one == PFD_KIT_FILL_1 && two == PFD_KIT_FILL_2;
-}
-
 static void mark_row(output_marks *marks, int64_t row, const uint8_t *one, const uint8_t *two,
                      int64_t bytes)
 {
     int64_t first = -1, count = 0, end = 0;
     for (int64_t i = 0; i < bytes; i++) {
-        if (!is_unwritten(one[i], two[i])) {
+        if (one[i] != PFD_KIT_FILL_1 || two[i] != PFD_KIT_FILL_2) {
             end = i + 1;
             continue;
         }

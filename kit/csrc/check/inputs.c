@@ -10,18 +10,13 @@
 #include <string.h>
 
 /* ---- A copy of attrs that cannot be written to ----------------------------------------------- */
-static int64_t round_up(int64_t bytes)
-{
-    return (bytes + 7) / 8 * 8;
-}
-
 /* Copies the list of a field into `to`, and lets the field point to the copy; NULL: copies nothing.
  * Returns the bytes of the copy. */
 static int64_t copy_list(const void **data, int64_t bytes, uint8_t *to)
 {
     if (bytes <= 0 || !*data) return 0;
     if (to) *data = memcpy(to, *data, (size_t)bytes);
-    return round_up(bytes);
+    return (bytes + 7) / 8 * 8;
 }
 
 static int64_t copy_strings(pfd_list_string *list, uint8_t *to)

@@ -117,18 +117,13 @@ static uint64_t integer_at(int32_t kind, int64_t i, int64_t n, int32_t dtype)
     }
 }
 
-static int32_t is_float(int32_t dtype)
-{
-    return dtype >= PFD_FLOAT16 && dtype <= PFD_BFLOAT16;
-}
-
 static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
 {
     int64_t item = pfd_dtype_size(dtype);
     for (int64_t i = 0; i < n; i++) {
         uint8_t *at = data + i * item;
         uint64_t bits = pfd_random_bits(7, (uint64_t)(kind + i));
-        if (kind != 11 && is_float(dtype)) {
+        if (kind != 11 && dtype >= PFD_FLOAT16 && dtype <= PFD_BFLOAT16) {
             store_float(dtype, float_at(kind, i, n, dtype), at);
             continue;
         }
