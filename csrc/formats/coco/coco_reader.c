@@ -626,7 +626,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return pfd_index_image_check(self->image, err);
 }
 
-/* An error names the path of the image in place of that of the annotations; no byte of it is known.
+/* Lets an error name the path of the image in place of the annotations' path. No byte of the image
+ * is known.
  */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
