@@ -389,7 +389,7 @@ class MindRecordWriter(ColumnsWriter):
         page_bytes: int = 1 << 25,
         **options: Any,
     ) -> None:
-        """Opens the files.
+        """Opens the files; raises as `Writer`.
 
         Args:
             path: The file without `.db`.
@@ -400,10 +400,6 @@ class MindRecordWriter(ColumnsWriter):
             header_bytes: The room for the header, 16 KiB to 128 MiB: 200 bytes for each page.
             page_bytes: The size of a page, 32 KiB to 256 MiB, into which each row must fit.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or a file exists already.
         """
         self._header_bytes = self._multiple("header_bytes", header_bytes, 1 << 14, 1 << 27)
         self._page_bytes = self._multiple("page_bytes", page_bytes, 1 << 15, 1 << 28)
