@@ -66,7 +66,7 @@ extern const pfd_attr pfd_probability_table[1];
                                                                                                    \
     PFD_EACH_IMAGE_COMPUTE(type)
 
-/* The members of such an op's descriptor that are the same in all of them. */
+/* The members that the descriptors of such ops share. */
 #define PFD_COLOUR_OP                                                                              \
     PFD_OP_SIZES, .flags = PFD_TAKES_RAGGED, PFD_OP_INPUTS(pfd_colour_images),                     \
                   PFD_OP_OUTPUTS(pfd_same_images), .infer = pfd_infer_same_colours,                \
