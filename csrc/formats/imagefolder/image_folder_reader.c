@@ -176,7 +176,7 @@ static void put_folder(list_writer *self, const listed_folder *folder)
         self->names_at[self->num_files++] = put_text(self, folder->files.paths[i]);
 }
 
-/* Counts the first file of each root; a root without files begins where the next root does. */
+/* Sets the first file of each root; a root without files begins where the next root does. */
 static void count_roots(const list_writer *self, int64_t num_roots, pfd_index_file *roots)
 {
     for (int64_t i = self->num_folders - 1; i >= 0; i--)
