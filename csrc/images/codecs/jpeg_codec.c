@@ -246,6 +246,7 @@ static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
 typedef struct jpeg_session {
     struct jpeg_error_mgr errors;
     jpeg_memory memory;
+    j_common_ptr cinfo; /* libjpeg's object, after the session in its struct */
     jmp_buf escape;
 } jpeg_session;
 
@@ -267,15 +268,33 @@ static void print_nothing(j_common_ptr cinfo)
     (void)cinfo;
 }
 
-/* Call before jpeg_create_compress() or jpeg_create_decompress(). */
-static void begin_session(jpeg_session *self, j_common_ptr cinfo,
+static void session_close(void *object)
+{
+    jpeg_session *self = object;
+    if (self->memory.own) self->cinfo->mem = self->memory.own;
+    jpeg_destroy(self->cinfo);
+    free(self);
+}
+
+/* Makes a struct of `size` bytes that begins with a session; create() makes libjpeg's object at
+ * `offset`.  NULL: out of memory. */
+static void *session_open(size_t size, size_t offset, void (*create)(void *),
                           void (*emit_message)(j_common_ptr, int))
 {
-    cinfo->err = jpeg_std_error(&self->errors);
+    jpeg_session *self = calloc(1, size);
+    if (!self) return NULL;
+    self->cinfo = (void *)((uint8_t *)self + offset);
+    self->cinfo->err = jpeg_std_error(&self->errors);
     self->errors.error_exit = give_up;
     self->errors.emit_message = emit_message;
     self->errors.output_message = print_nothing;
-    cinfo->client_data = self;
+    self->cinfo->client_data = self;
+    if (protect(self, create, self)) {
+        jpeg_memory_install(&self->memory, self->cinfo);
+        return self;
+    }
+    session_close(self);
+    return NULL;
 }
 
 /* Call before each image: memory of the former image is not kept. */
@@ -285,11 +304,6 @@ static void use_arena(jpeg_session *self, pfd_scratch *arena)
     self->memory.arrays = NULL;
 }
 
-static void end_session(jpeg_session *self, j_common_ptr cinfo)
-{
-    if (self->memory.own) cinfo->mem = self->memory.own;
-    jpeg_destroy(cinfo);
-}
 #endif
 
 #ifdef HAS_DECODER
@@ -407,22 +421,10 @@ static void create(void *object)
     jpeg_create_decompress(&reader->cinfo);
 }
 
-static void free_reader(void *object)
-{
-    jpeg_reader *reader = object;
-    end_session(&reader->session, (j_common_ptr)&reader->cinfo);
-    free(reader);
-}
-
 static jpeg_reader *make_reader(void)
 {
-    jpeg_reader *reader = calloc(1, sizeof *reader);
+    jpeg_reader *reader = session_open(sizeof *reader, offsetof(jpeg_reader, cinfo), create, note);
     if (!reader) return NULL;
-    begin_session(&reader->session, (j_common_ptr)&reader->cinfo, note);
-    if (!protect(&reader->session, create, reader)) {
-        free_reader(reader);
-        return NULL;
-    }
     reader->source = (struct jpeg_source_mgr){.init_source = do_nothing,
                                               .fill_input_buffer = end_the_image,
                                               .skip_input_data = skip_bytes,
@@ -431,7 +433,6 @@ static jpeg_reader *make_reader(void)
     reader->cinfo.src = &reader->source;
     reader->progress.progress_monitor = look_up;
     reader->cinfo.progress = &reader->progress;
-    jpeg_memory_install(&reader->session.memory, (j_common_ptr)&reader->cinfo);
     return reader;
 }
 
@@ -610,7 +611,7 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
     void **kept = workspace ? &workspace->kept[PFD_KEEP_JPEG_READER].object : NULL;
     if (kept && !*kept) *kept = make_reader();
     if (!kept || !*kept) return pfd_fail_decode_memory(file, "JPEG", NULL, err);
-    workspace->kept[PFD_KEEP_JPEG_READER].free = free_reader;
+    workspace->kept[PFD_KEEP_JPEG_READER].free = session_close;
     job at = {.reader = *kept, .options = options, .header = header, .region = region,
               .out = out, .err = err};
     aim(at.reader, file, workspace->arena);
@@ -696,27 +697,15 @@ static void create_writer(void *object)
     jpeg_create_compress(&writer->cinfo);
 }
 
-static void free_writer(void *object)
-{
-    jpeg_writer *writer = object;
-    end_session(&writer->session, (j_common_ptr)&writer->cinfo);
-    free(writer);
-}
-
 static jpeg_writer *make_writer(void)
 {
-    jpeg_writer *writer = calloc(1, sizeof *writer);
+    jpeg_writer *writer =
+        session_open(sizeof *writer, offsetof(jpeg_writer, cinfo), create_writer, ignore_message);
     if (!writer) return NULL;
-    begin_session(&writer->session, (j_common_ptr)&writer->cinfo, ignore_message);
-    if (!protect(&writer->session, create_writer, writer)) {
-        free_writer(writer);
-        return NULL;
-    }
     writer->destination = (struct jpeg_destination_mgr){.init_destination = begin_bytes,
                                                         .empty_output_buffer = empty_bytes,
                                                         .term_destination = end_bytes};
     writer->cinfo.dest = &writer->destination;
-    jpeg_memory_install(&writer->session.memory, (j_common_ptr)&writer->cinfo);
     return writer;
 }
 
@@ -781,7 +770,7 @@ static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *
     pfd_workspace *workspace = out->workspace;
     if (!workspace->kept[PFD_KEEP_JPEG_WRITER].object)
         workspace->kept[PFD_KEEP_JPEG_WRITER].object = make_writer();
-    workspace->kept[PFD_KEEP_JPEG_WRITER].free = free_writer;
+    workspace->kept[PFD_KEEP_JPEG_WRITER].free = session_close;
     jpeg_writer *writer = workspace->kept[PFD_KEEP_JPEG_WRITER].object;
     if (!writer) return pfd_fail_encode_memory(call, NULL, err);
     aim_writer(writer, out->workspace->arena);
