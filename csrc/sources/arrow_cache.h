@@ -1,7 +1,7 @@
 /* sources/arrow_cache.h -- a cache of decoded Arrow record batches.
  *
  * OWNERSHIP  The cache owns what is decoded; a batch stays while it is held.
- * THREADS    Any may hold and release; two never decode the same batch at once.
+ * THREADS    Any thread may hold and release; two threads never decode the same batch at once.
  */
 #ifndef PFD_SOURCES_ARROW_CACHE_H
 #define PFD_SOURCES_ARROW_CACHE_H
@@ -21,15 +21,15 @@ typedef struct pfd_arrow_decoded {
 
 typedef struct pfd_arrow_cache pfd_arrow_cache;
 
-/* Fills an empty one, whose batch is set. */
+/* Fills an empty decoded batch, whose number is set. */
 typedef pfd_status (*pfd_arrow_decode_fn)(const void *ctx, pfd_scratch *scratch,
                                           pfd_arrow_decoded *out, pfd_error *err);
 
 pfd_arrow_cache *pfd_arrow_cache_create(void); /* NULL: out of memory */
 void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is held */
 
-/* Holds a decoded batch.  Others are dropped, the least recently used first, while all together
- * have more than `most` bytes. */
+/* Holds a decoded batch. Drops other batches, the least recently used first, as long as all have
+ * more than `most` bytes. */
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
                                 int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
                                 pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
+from ..pyops.row_groups import pyarrow
 from .base.column_format import ColumnFormat
 from .base.detection import Detected
 from .base.source import Source
@@ -15,11 +13,10 @@ class Parquet(ColumnFormat):
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file, and what is left out of them."""
+        parquet = pyarrow().parquet
         found = super().infer(source, one, as_stored=as_stored)
-        if not found.fields:
-            return found
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-        return self.without(found, parquet.read_schema(one.path).names)
+        names = parquet.read_schema(one.path).names if found.fields else []
+        return self.without(found, names)
 
 
 FORMAT = Parquet

@@ -24,7 +24,12 @@ _numbers = itertools.count(1)
 _sessions: dict[int, _File] = {}
 
 
-def _pyarrow() -> Any:
+def pyarrow() -> Any:
+    """The package with its part for Parquet.
+
+    Raises:
+        UnsupportedError: The package is not installed.
+    """
     try:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
@@ -135,7 +140,7 @@ class _File:
 
     def __init__(self, path: str, where: str) -> None:
         self.path = path
-        self._arrow = _pyarrow()
+        self._arrow = pyarrow()
         with _told(self._arrow, "the footer"), self._opened() as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow

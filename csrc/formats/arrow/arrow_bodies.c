@@ -9,8 +9,8 @@
 
 /* ---- Codecs ---------------------------------------------------------------------------------- */
 
-/* Both decode a whole frame, which must have exactly `out_size` bytes.  Return NULL, or what is
- * wrong. */
+/* Both functions decode a whole frame, which must give exactly `out_size` bytes, and return NULL,
+ * or what is wrong. */
 
 #ifdef PFD_HAVE_LZ4
 #include <lz4frame.h>
@@ -54,7 +54,7 @@ static const char *decode_zstd(const uint8_t *in, size_t size, uint8_t *out, siz
 typedef struct codec {
     const char *name, *package;
     const char *(*decode)(const uint8_t *in, size_t size, uint8_t *out, size_t out_size);
-    int64_t most; /* bytes that a byte can decode to, at the most */
+    int64_t most; /* the most bytes that one byte decodes to */
 } codec;
 
 static const codec codecs[] = {

@@ -1,9 +1,9 @@
 /* formats/arrow/arrow_bodies.h -- compressed bodies of Arrow record batches: the buffers of chosen
  * columns, decoded.
  *
- * Each buffer of a compressed body is an int64, the size of its decoded bytes or -1, and then a
- * frame of LZ4 or zstd, or with -1 the bytes themselves.  liblz4 and libzstd are used where they
- * were found when this library was built.
+ * Each buffer of a compressed body is an int64 and its bytes: the int64 is the size of the decoded
+ * bytes, and a frame of LZ4 or zstd follows; or it is -1, and the bytes are not compressed.  liblz4
+ * and libzstd are used where they were found when this library was built.
  *
  * THREADS    Any.
  * ERRORS     PFD_CORRUPT_DATA names the file and the byte of the buffer.  PFD_UNSUPPORTED: the
@@ -13,8 +13,8 @@
 #define PFD_FORMATS_ARROW_ARROW_BODIES_H
 #include "sources/arrow_columns.h"
 
-/* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty.  Buffers that are
- * not in it have no bytes. */
+/* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty. Buffers outside
+ * the set have no bytes. */
 typedef struct pfd_arrow_buffers {
     pfd_arrow_extent *extents;  /* owned: of every buffer of the batch, in `data` */
     uint8_t *wanted;            /* owned: 1 for those in the set */
@@ -28,7 +28,7 @@ pfd_status pfd_arrow_buffers_begin(const pfd_host *host, const pfd_arrow_batch *
 void pfd_arrow_buffers_want(void *buffers, int64_t buffer); /* for pfd_arrow_column_buffers() */
 void pfd_arrow_buffers_free(pfd_arrow_buffers *buffers);
 
-/* Decodes those in the set.  body->decoded becomes their extents. */
+/* Decodes the buffers of the set. body->decoded becomes their extents. */
 pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
                                     pfd_arrow_body *body, pfd_scratch *scratch,
                                     pfd_arrow_buffers *buffers, pfd_error *err);

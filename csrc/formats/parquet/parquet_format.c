@@ -6,7 +6,7 @@
 static int32_t probe(const pfd_probe_args *args)
 {
     static const char magic[] = "PAR1";
-    if (args->size < 12 || memcmp(args->data, magic, 4) != 0) return PFD_PROBE_NO;
+    if (args->size < 4 || memcmp(args->data, magic, 4) != 0) return PFD_PROBE_NO;
     return PFD_PROBE_CERTAIN;
 }
 

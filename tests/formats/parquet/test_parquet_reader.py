@@ -1,0 +1,259 @@
+"""ParquetReader: what pyarrow wrote, read again; row groups of any sizes, statistics, damage."""
+
+from __future__ import annotations
+
+import collections
+import random
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata import cli
+from pyflowdata.pyops import row_groups
+
+TYPES = ROOT / "tests/fixtures/arrow/types.arrow"
+
+
+def write(path, *tables, **options):
+    """A file with a row group for each table."""
+    with pq.ParquetWriter(path, tables[0].schema, **options) as writer:
+        for one in tables:
+            writer.write_table(one, row_group_size=len(one) or 1)
+    return str(path)
+
+
+def numbered(*sizes):
+    """Tables that follow each other."""
+    begins = np.cumsum([0, *sizes])
+    return [
+        pa.table({"i": np.arange(a, b),
+                  "text": pa.array([f"text {i}" for i in range(a, b)], pa.string())})
+        for a, b in zip(begins, begins[1:], strict=False)
+    ]
+
+
+def read(blobs, **options):
+    """Rows of i, and the texts."""
+    found, texts = [], []
+    with flow.DataLoader(*blobs, **options) as loader:
+        for i, text in loader:
+            found.extend(i.tolist())
+            texts.extend(one.decode() for one in text.to_bytes_list())
+    assert texts == [f"text {i}" for i in found]
+    return found
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """How often each row group was decoded."""
+    counts = collections.Counter()
+    decode = row_groups._File.decode
+
+    def counted(self, group, leaves):
+        counts[self.path, group] += 1
+        return decode(self, group, leaves)
+
+    monkeypatch.setattr(row_groups._File, "decode", counted)
+    return counts
+
+
+# ---- Values --------------------------------------------------------------------------------------
+
+
+def test_all_types_have_the_values_of_arrow_reader(tmp_path):
+    """The fixture has each type of Arrow; Parquet cannot store a few of them."""
+    with pa.ipc.open_file(TYPES) as file:
+        table = file.read_all()
+    for name in [*table.column_names]:
+        try:
+            pq.write_table(table.select([name]), tmp_path / "one")
+            pq.read_table(tmp_path / "one").validate()
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            table = table.drop_columns([name])
+    path = tmp_path / "types.parquet"
+    pq.write_table(table, path, row_group_size=2)
+    fields = flow.open(TYPES).fields
+    stored, names = flow.open(path), []
+    for name in stored.fields:
+        if name == "timestamp_s":  # Parquet has no seconds
+            continue
+        if name in fields and str(stored.fields[name]) == str(fields[name]):
+            names.append(name)
+    assert len(names) > 30
+    ours, theirs = flow.open(path, fields=names), flow.open(TYPES, fields=names)
+    assert len(ours) == len(theirs) == len(table)
+    for i in range(len(ours)):
+        for name in names:
+            np.testing.assert_array_equal(ours[i][name], theirs[i][name], err_msg=name)
+
+
+def test_nested_columns_and_nulls(tmp_path):
+    table = pa.table({
+        "s": pa.array([{"a": i, "deep": {"x": [float(i)] * (i % 3)}} if i % 5 else None
+                       for i in range(20)]),
+        "objects": [[{"k": i, "name": "n"}] * (i % 4) for i in range(20)],
+        "fixed": pa.array([[i, -i] for i in range(20)], pa.list_(pa.int16(), 2)),
+        "word": pa.array(["ab" * (i % 3) for i in range(20)]).dictionary_encode(),
+        "words": pa.array([[i % 2 == 0, True] for i in range(20)]),
+        "n": pa.array([None if i == 7 else i for i in range(20)], pa.uint8()),
+        "price": pa.array(range(20)).cast(pa.decimal128(30, 2)),
+    })  # fmt: skip
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=6)
+    data = flow.open(path, fields=["s.a:int64=-1", "s.deep.x:float64[?]=", "objects.k:int64[?]",
+                                   "fixed:int16[2]", "word", "words:bool[?]", "n:uint8=255"])  # fmt: skip
+    for i, row in enumerate(table.to_pylist()):
+        found, s = data[i], row["s"]
+        assert found["s.a"] == (s["a"] if s else -1)
+        assert found["s.deep.x"].tolist() == (s["deep"]["x"] if s else [])
+        assert found["objects.k"].tolist() == [one["k"] for one in row["objects"]]
+        assert found["fixed"].tolist() == row["fixed"]
+        assert found["word"] == row["word"].encode()
+        assert found["words"].tolist() == row["words"]
+        assert found["n"] == (255 if row["n"] is None else row["n"])
+    with pytest.raises(flow.CorruptDataError, match=r"column 'n:uint8' has a null here"):
+        list(flow.DataLoader(flow.ParquetReader(files=str(path), columns=["n:uint8"])))
+    with pytest.raises(flow.UnsupportedError, match="decimal and cannot be read"):
+        flow.open(path, fields=["price:int64"])[0]
+    assert "price" not in flow.open(path).fields
+
+
+# ---- Row groups ----------------------------------------------------------------------------------
+
+
+def test_each_group_is_decoded_once_in_an_epoch(tmp_path, decoded):
+    sizes = [[700, 1300, 3, 256, 3000], [100, 50, 0, 900, 411]]
+    tables = numbered(*sizes[0], *sizes[1])
+    files = [write(tmp_path / "a.parquet", *tables[:5]), write(tmp_path / "b.parquet", *tables[5:])]
+    total = sum(map(sum, sizes))
+
+    def blobs(**attrs):
+        return flow.ParquetReader(files=files, columns=["i:int64", "text"], batch_size=64, **attrs)
+
+    assert read(blobs()) == list(range(total))
+    assert set(decoded.values()) == {1} and len(decoded) == 9
+    decoded.clear()
+    window = dict(shuffle="window", shuffle_block_size=200, shuffle_window=2, seed=5)
+    found = read(blobs(**window), memory_budget=400_000)
+    assert set(decoded.values()) == {1} and len(decoded) == 9
+    assert sorted(found) == list(range(total)) != found
+    # A block is a group, or several with 200 records together.
+    bounds = np.cumsum([0, 700, 1300, 259, 3000, 1050, 411])
+    blocks = [int(np.searchsorted(bounds, i, "right")) - 1 for i in found]
+    order = list(dict.fromkeys(blocks))
+    for pair in (order[:2], order[2:4], order[4:]):
+        rows = sum(bounds[b + 1] - bounds[b] for b in pair)
+        assert set(blocks[:rows]) == set(pair) and len(set(blocks[: rows // 4])) == len(pair)
+        del blocks[:rows]
+    parts = [read(blobs(**window, rank=rank, world_size=2)) for rank in range(2)]
+    rows = [iter(part) for part in parts]
+    mixed = [next(rows[half]) for at in range(0, total - total % 64, 64)
+             for half in (0, 1) for _ in range(32)]  # fmt: skip
+    assert mixed == found[: len(mixed)]
+
+
+def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
+    asked = []
+    decode = row_groups._File._decode
+
+    def noted(self, number, leaves):
+        asked.append(leaves)
+        return decode(self, number, leaves)
+
+    monkeypatch.setattr(row_groups._File, "_decode", noted)
+    table = pa.table({"a": [[{"x": 1, "y": 2}]], "a.b": [3], "c": [4]})
+    path = write(tmp_path / "a.parquet", table)
+    data = flow.open(path, fields=["c", "'a.b':int64", "a.y:int64[?]"])
+    assert {name: np.array(one).tolist() for name, one in data[0].items()} == {
+        "c": 4, "'a.b'": 3, "a.y": [2]
+    }  # fmt: skip
+    assert asked == [[1, 2, 3]]
+
+
+def test_statistics_leave_out_row_groups(tmp_path, decoded):
+    path = write(tmp_path / "a.parquet", *numbered(10, 10, 10))
+    for said, rows in {"i >= 20": range(20, 30), "9 < i < 20": range(10, 20),
+                       "i == 5 and text < 'text 2'": range(10), "i > 99": [], "": range(30)}.items():  # fmt: skip
+        blobs = flow.ParquetReader(files=path, columns=["i:int64", "text"], batch_size=4,
+                                   row_groups_where=said)  # fmt: skip
+        if rows:
+            assert read(blobs) == list(rows)
+        else:
+            with pytest.raises(flow.Error, match="not one record"):
+                read(blobs)
+    for said, why in {"j > 1": "there is no column 'j'; there are i, text", "i > 'a'": "compared",
+                      "i != 2": "in another way", "i": "no comparison", "i >": "invalid syntax",
+                      "i > text": "neither a number nor a text"}.items():  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=why):
+            flow.open(path, row_groups_where=said)[0]
+
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+
+def test_commands(tmp_path, capsys):
+    path = write(tmp_path / "a.parquet", *numbered(5, 6))
+    for command in ("head", "stats", "verify"):
+        assert cli.main([command, path]) == 0
+        assert "11 records" in capsys.readouterr().out
+    assert cli.main(["convert", path, str(tmp_path / "b.arrow")]) == 0
+    with pa.ipc.open_file(tmp_path / "b.arrow") as file:
+        assert file.read_all()["i"].to_pylist() == list(range(11))
+
+
+# ---- Damage --------------------------------------------------------------------------------------
+
+
+def test_damage_is_an_error_or_a_skipped_record(tmp_path):
+    rng = random.Random(4)
+    path = tmp_path / "a.parquet"
+    write(path, *numbered(50, 60, 70), write_page_checksum=True)
+    whole = path.read_bytes()
+    wrong = 0
+    for case in range(150):
+        data = bytearray(whole)
+        if case < 50:
+            del data[rng.randrange(len(data)) :]
+        else:
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        try:
+            blobs = flow.ParquetReader(files=str(path), columns=["i:int64", "text"], batch_size=7,
+                                       on_error="skip", max_skipped=1.0)  # fmt: skip
+            with flow.DataLoader(*blobs) as loader:
+                sum(len(i) for i, _ in loader)
+                wrong += bool(loader.skipped)
+        except flow.Error as failure:
+            assert str(path) in str(failure)
+            wrong += 1
+    assert wrong > 100
+
+
+def test_a_damaged_page_names_row_group_and_column(tmp_path):
+    path = tmp_path / "a.parquet"
+    write(path, *numbered(50, 60), write_page_checksum=True, compression="none")
+    data = bytearray(path.read_bytes())
+    place = data.index(b"text 77")
+    data[place] ^= 1
+    path.write_bytes(data)
+    blobs = flow.ParquetReader(files=str(path), columns=["i:int64", "text"], batch_size=7)
+    with pytest.raises(flow.CorruptDataError, match="row group 1, column text: .*(CRC|crc)") as got:
+        read(blobs)
+    assert got.value.file == str(path)
+    blobs = flow.ParquetReader(files=str(path), columns=["i:int64", "text"], batch_size=7,
+                               on_error="skip", max_skipped=1.0)  # fmt: skip
+    assert read(blobs) == list(range(50))
+
+
+def test_without_pyarrow_the_package_is_named(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.parquet", *numbered(5))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(flow.UnsupportedError, match=r"pip install pyflowdata\[arrow\]"):
+        flow.ParquetReader(files=path, columns=["i:int64"])
+        flow.open(path)[0]
