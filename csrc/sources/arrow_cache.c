@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { DECODING, DECODED, FAILED };
+enum { FAILED = PFD_ARROW_DECODED + 1 };
 
 struct pfd_arrow_cache {
     pthread_mutex_t mutex;
@@ -91,7 +91,7 @@ static pfd_arrow_decoded *add(pfd_arrow_cache *cache, int64_t batch)
     if (!made) return NULL;
     made->batch = batch;
     made->holders = 1;
-    made->state = DECODING;
+    made->state = PFD_ARROW_DECODING;
     cache->list[cache->size++] = made;
     return made;
 }
@@ -109,8 +109,8 @@ static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
     pfd_arrow_decoded *found;
     while ((found = find(cache, batch))) {
         found->holders++;
-        while (found->state == DECODING) pthread_cond_wait(&cache->changed, &cache->mutex);
-        if (found->state == DECODED) break;
+        while (found->state == PFD_ARROW_DECODING) pthread_cond_wait(&cache->changed, &cache->mutex);
+        if (found->state == PFD_ARROW_DECODED) break;
         let_go(found);
     }
     return found;
@@ -133,7 +133,7 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     if (!made) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a record batch");
     pfd_status status = decode(ctx, scratch, made, err);
     pthread_mutex_lock(&cache->mutex);
-    made->state = status == PFD_OK ? DECODED : FAILED;
+    made->state = status == PFD_OK ? PFD_ARROW_DECODED : FAILED;
     if (status == PFD_OK) {
         cache->bytes += made->bytes;
         made->used = ++cache->clock;
@@ -150,6 +150,15 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     pthread_cond_broadcast(&cache->changed);
     pthread_mutex_unlock(&cache->mutex);
     return status;
+}
+
+int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch)
+{
+    pthread_mutex_lock(&cache->mutex);
+    const pfd_arrow_decoded *found = find(cache, batch);
+    int32_t state = found ? found->state : PFD_ARROW_ABSENT;
+    pthread_mutex_unlock(&cache->mutex);
+    return state;
 }
 
 void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held)

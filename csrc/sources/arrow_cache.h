@@ -33,5 +33,8 @@ void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is h
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
                                 int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
                                 pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);
+/* Whether a batch is there: PFD_ARROW_ABSENT ...; another thread may change it at once. */
+enum { PFD_ARROW_ABSENT, PFD_ARROW_DECODING, PFD_ARROW_DECODED };
+int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch);
 void pfd_arrow_cache_release(pfd_arrow_cache *cache, pfd_arrow_decoded *held); /* accepts NULL */
 #endif

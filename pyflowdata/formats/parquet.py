@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..pyops.row_groups import pyarrow
+import dataclasses
+import importlib
+from typing import Any
+
 from .base.column_format import ColumnFormat
 from .base.detection import Detected
 from .base.source import Source
@@ -13,7 +16,11 @@ class Parquet(ColumnFormat):
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file, and what is left out of them."""
-        parquet = pyarrow().parquet
+        try:
+            parquet: Any = importlib.import_module("pyarrow.parquet")
+        except ImportError:
+            dataclasses.replace(source, files=(one.path,)).reader()  # says what it needs
+            raise
         found = super().infer(source, one, as_stored=as_stored)
         names = parquet.read_schema(one.path).names if found.fields else []
         return self.without(found, names)

@@ -24,12 +24,7 @@ _numbers = itertools.count(1)
 _sessions: dict[int, _File] = {}
 
 
-def pyarrow() -> Any:
-    """The package with its part for Parquet.
-
-    Raises:
-        UnsupportedError: The package is not installed.
-    """
+def _pyarrow() -> Any:
     try:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
@@ -140,7 +135,7 @@ class _File:
 
     def __init__(self, path: str, where: str) -> None:
         self.path = path
-        self._arrow = pyarrow()
+        self._arrow = _pyarrow()
         with _told(self._arrow, "the footer"), self._opened() as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow

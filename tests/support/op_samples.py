@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 from formats import format_samples
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
@@ -126,6 +128,16 @@ def arrow():
     return flow.ArrowReader(folder, columns=columns, batch_size=2)
 
 
+def parquet():
+    folder = tempfile.TemporaryDirectory()
+    FOLDERS.append(folder)
+    rows = [[0.5] * (i % 4) for i in range(20)]
+    table = pyarrow.table({"n": range(20), "lists": rows, "s": [{"t": str(i)} for i in range(20)]})
+    pyarrow.parquet.write_table(table, Path(folder.name, "part-0"), row_group_size=7)
+    columns = ["n:int64", "lists:float64[?]", "s.t"]
+    return flow.ParquetReader(folder.name, columns=columns, batch_size=2)
+
+
 def mindrecord():
     folder = tempfile.TemporaryDirectory()
     FOLDERS.append(folder)
@@ -228,6 +240,7 @@ def classified():
 SAMPLES = {
     "MiniReader": mini_rows,
     "ArrowReader": arrow,
+    "ParquetReader": parquet,
     "MDSReader": mds,
     "MindRecordReader": mindrecord,
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),

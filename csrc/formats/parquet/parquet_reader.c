@@ -158,6 +158,7 @@ typedef struct parquet {
     group *groups; /* table.size */
     int64_t capacity;
     pfd_arrow_cache *cache;
+    int32_t in_sequence;
 } parquet;
 
 static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
@@ -309,7 +310,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     parquet *self = calloc(1, sizeof *self);
     if (!self) return fail_memory(args->host, err);
     *self = (parquet){.host = args->host, .files = args->files, .num_files = args->num_files,
-                      .num_outputs = attrs->columns.size};
+                      .num_outputs = attrs->columns.size,
+                      .in_sequence = args->access == PFD_ACCESS_SEQUENTIAL};
     return pfd_source_opened(open_parts(self, args, err), &random_access, self, out);
 }
 
@@ -400,6 +402,26 @@ static int64_t cache_bytes(const pfd_scratch *scratch)
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
+/* In sequence all threads need the same group: those that would wait for it decode the ones after
+ * it. */
+static void decode_ahead(const pfd_compute_args *args, int64_t number)
+{
+    enum { MOST_AHEAD = 4 };
+    const parquet *self = args->source;
+    pfd_arrow_decoded *made;
+    pfd_error later; /* that group's error is reported when it is needed */
+    int64_t last = self->table.size - 1, i = 0;
+    if (last - number > MOST_AHEAD) last = number + MOST_AHEAD;
+    while (number + i < last &&
+           pfd_arrow_cache_state(self->cache, number + i) == PFD_ARROW_DECODING)
+        i++;
+    if (i == 0 || pfd_arrow_cache_state(self->cache, number + i) != PFD_ARROW_ABSENT) return;
+    pfd_error_init(&later);
+    if (pfd_arrow_cache_hold(self->cache, self->host, number + i, cache_bytes(args->scratch),
+                             decode, self, args->scratch, &made, &later) == PFD_OK)
+        pfd_arrow_cache_release(self->cache, made);
+}
+
 typedef struct holding {
     int64_t numbers[MOST_HELD];
     pfd_arrow_decoded *groups[MOST_HELD];
@@ -414,6 +436,7 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t numbe
         pfd_arrow_cache_release(self->cache, all->groups[i]);
         all->groups[i] = NULL;
         all->numbers[i] = number;
+        if (self->in_sequence) decode_ahead(args, number);
         PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, cache_bytes(args->scratch),
                                      decode, self, args->scratch, &all->groups[i], err));
     }
