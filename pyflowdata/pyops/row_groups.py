@@ -116,7 +116,7 @@ class _Where:
                 value = value.encode()
                 bounds = [one.encode() if isinstance(one, str) else one for one in bounds]
             try:
-                if not _MAY_FIT[how](*bounds, value):
+                if not _MAY_FIT[how](bounds[0], bounds[1], value):
                     return False
             except TypeError:
                 self._refuse(

@@ -271,7 +271,7 @@ def parquet(folder):
         "s": [{"a": [i, -i]} for i in range(20)],
     })  # fmt: skip
     pyarrow.parquet.write_table(table, path, row_group_size=7, write_page_checksum=True)
-    return [str(path)]
+    return [path]
 
 
 def read_parquet(files, **attrs):

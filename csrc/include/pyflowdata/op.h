@@ -51,7 +51,7 @@ extern "C" {
 
 /* ---- Version: a plugin loads where major is the same, and minor not smaller ------------------ */
 #define PFD_ABI_MAJOR 1
-#define PFD_ABI_MINOR 2
+#define PFD_ABI_MINOR 1
 
 /* ---- Status: what a caller may do about it ------------------------------------------------ */
 typedef int32_t pfd_status;
@@ -284,7 +284,7 @@ typedef struct pfd_source_methods {
      * ranges by this number. */
     int64_t (*record_bytes)(void *self);
 
-    /* Since 1.2, optional, random access: the blocks that the records come in and that cost most to
+    /* Since 1.1, optional, random access: the blocks that the records come in and that cost most to
      * reach, such as row groups: the number of the first record of each, from 0 and rising, and
      * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
      * records. */

@@ -266,7 +266,8 @@ typedef struct pfd_source_methods {
                        pfd_error *err);
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed; and
-     * err->file, where the record lies in another file than that of record->file. */
+     * err->file, where the record lies in another file than that of record->file: err->byte then
+     * becomes -1, unless it is a byte of that file. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
 
     /* Optional, random access: offset hints, about where the records with n ordinals begin, without
@@ -282,6 +283,12 @@ typedef struct pfd_source_methods {
      * host has not opened, such as an image that the record names. The host plans the sizes of row
      * ranges by this number. */
     int64_t (*record_bytes)(void *self);
+
+    /* Since 1.1, optional, random access: the blocks that the records come in and that cost most to
+     * reach, such as row groups: the number of the first record of each, from 0 and rising, and
+     * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
+     * records. */
+    const int64_t *(*blocks)(void *self, int64_t *num_blocks);
 } pfd_source_methods;
 
 /* The result of open(): the host owns self from then on, until close().  The host makes the struct,
@@ -343,7 +350,7 @@ typedef struct pfd_infer_args {
     int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
 } pfd_infer_args;
 
-/* Adds the sidecar files of those that the user named. */
+/* The arguments of companions(), which adds the sidecar files of the files that the user named. */
 typedef struct pfd_companion_args {
     uint32_t struct_size;
     int32_t reserved;
@@ -413,8 +420,8 @@ typedef struct pfd_compute_args {
     pfd_scratch *scratch;            /* valid until the ops after this one have run as well */
     uint64_t random_key; /* for random_bits(): made of seed, epoch and name of the node */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
-    const void *source; /* in a reader, `self` of the source that its open() made, to be read only;
-                           in any other op NULL */
+    const void *source; /* a reader's: `self` of the source that its open() made, to be read only;
+                           else NULL */
 } pfd_compute_args;
 
 typedef struct pfd_group_args {
