@@ -139,9 +139,10 @@ class _File:
         with _told(self._arrow, "the footer"), self._opened() as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
-            self._leaves = {
-                file.schema.column(i).path: i for i in range(self._metadata.num_columns)
-            }
+            # metadata.schema would be a circle of objects, which lives until Python looks for it.
+            first = self._metadata.row_group(0) if self._all_groups() else None
+            columns = range(first.num_columns if first else 0)
+            self._leaves = {first.column(i).path_in_schema: i for i in columns}
             condition = _Where(where) if where else None
             self._groups = [
                 i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))

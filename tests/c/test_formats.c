@@ -266,7 +266,7 @@ static void test_content_and_suffix(void)
     CHECK(same(detected("a.npy", "", 0), "npy") && same(detected("a", "", 0), "text"));
     CHECK(same(detected("a.raw", "\1\2", 2), "raw"));
     CHECK(strstr(detected("a", "\1\2", 2), "has none of the supported formats; these are "));
-    CHECK(strstr(detected("a", "PAR1\0", 5), "it looks like Parquet"));
+    CHECK(strstr(detected("a", "FEA1\0", 5), "it looks like Feather"));
     CHECK(strstr(detected("a.csv", "\xff\xfe" "a\0", 4), "UTF-16"));
     CHECK(strstr(detected("a.csv", "\xff\xfe\0\0" "a\0\0\0", 8), "UTF-32"));
     CHECK(strstr(detected("a.txt", "\0\0\xfe\xff\0\0\0a", 8), "UTF-32"));
