@@ -15,8 +15,8 @@ from pyflowdata_kit.spec import spec_of
 from pyflowdata.nodes import registered_ops
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
-# may end after any of them, and tokens that make no whole sample are left over.  Nor have CSV and
-# Arrow files, and the shards of MDS and MindRecord, whose columns have names: where these are
+# may end after any of them, and tokens that make no whole sample are left over.  Nor have CSV,
+# Arrow and Parquet files, and the shards of MDS and MindRecord, whose columns have names: where these are
 # damaged, the attr seems to be wrong.  The zeros that end a tar file may be cut short.
 UNNOTICED = {
     "ArrowReader": {"damage-unnoticed", "damage-status"},
@@ -24,6 +24,7 @@ UNNOTICED = {
     "COCOReader": {"damage-unnoticed"},
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "ParquetReader": {"damage-unnoticed", "damage-status"},
     "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "GPTReader": {"damage-unnoticed", "tail-ignored"},
     "MegatronReader": {"damage-unnoticed", "tail-ignored"},

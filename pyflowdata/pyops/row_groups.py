@@ -202,6 +202,10 @@ class _File:
             plain = _without_dictionaries(self._arrow, table.schema)
             if plain != table.schema:
                 table = table.cast(plain)
+            if table.num_rows != (rows := self._metadata.row_group(number).num_rows):
+                raise CorruptDataError(
+                    f"{said}: there are {table.num_rows} rows, and the footer states {rows}"
+                )
             batches = table.combine_chunks().to_batches()
             if len(batches) != 1:
                 raise UnsupportedError(
