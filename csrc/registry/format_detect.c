@@ -3,6 +3,8 @@
 #include "core/error.h"
 #include "core/system_calls.h"
 #include "files/codecs.h"
+#include "files/file_read.h"
+#include "files/input_files.h"
 #include "parse/first_bytes.h"
 #include "registry/attr_value.h"
 #include "registry/registry.h"
@@ -152,12 +154,23 @@ static pfd_status check_compression(const pfd_probe_args *args, const candidates
     if (pfd_compression_is_named(name, args->data, args->size))
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "it begins like compressed data, but the rest of the header is damaged");
-    if (named == PFD_COMPRESSION_NONE || (found->best && args->size > 0)) return PFD_OK;
+    int32_t is_known = found->best && !(found->best->format.flags & PFD_FORMAT_TEXT);
+    if (named == PFD_COMPRESSION_NONE || (is_known && args->size > 0)) return PFD_OK;
     if (pfd_foreign_file(args->data, args->size)) return PFD_OK; /* which is said of it */
     return pfd_fail(err, PFD_CORRUPT_DATA, "the name says %s, and the file %s",
                     pfd_compression_name(named),
-                    args->size > 0 ? "does not begin like that, nor like any known format"
+                    args->size > 0 ? "does not begin like that, nor like any format but text"
                                    : "is empty");
+}
+
+/* A name of an archive that no reader takes, and content that is not one. */
+static pfd_status check_archive(const pfd_probe_args *args, pfd_error *err)
+{
+    const char *name = last_part(args->path);
+    if (!ends_with(name, pfd_compression_plain_length(name), ".npz")) return PFD_OK;
+    return pfd_fail(err, PFD_CORRUPT_DATA,
+                    "the name says NumPy .npz, which is a zip archive, and the file does not begin "
+                    "like one; no reader takes .npz files: save each array as a .npy file");
 }
 
 /* Whether the suffix counts more than content that may be any text: then the file is a damaged one
@@ -189,8 +202,47 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
                         encoding);
     int32_t is_decompressed = args->file_size < 0;
     if (!is_decompressed) PFD_TRY(check_compression(args, &found, err));
+    if (!found.best || found.best->format.flags & PFD_FORMAT_TEXT)
+        PFD_TRY(check_archive(args, err));
     if (!found.best || (args->size == 0 && named) || is_bound(&found)) *out = named;
     return *out ? PFD_OK : fail_unknown(args->data, args->size, err);
+}
+
+/* The binary format whose suffix a name has; NULL: there is none. */
+static const pfd_format *binary_of_name(const char *name)
+{
+    const pfd_format *format;
+    size_t length = pfd_compression_plain_length(name);
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++)
+        if (!(format->flags & PFD_FORMAT_TEXT) && format->probe && has_suffix(format, name, length))
+            return format;
+    return NULL;
+}
+
+static int32_t reads_text(const char *reader)
+{
+    const pfd_format *format;
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++)
+        if (format->reader && !strcmp(format->reader, reader))
+            return (format->flags & PFD_FORMAT_TEXT) != 0;
+    return 0;
+}
+
+pfd_status pfd_check_text_reader(const char *reader, const pfd_file *file, pfd_scratch *scratch,
+                                 pfd_error *err)
+{
+    enum { head = 512 };
+    const pfd_format *named = binary_of_name(last_part(file->path));
+    if (!named || !reads_text(reader)) return PFD_OK;
+    const uint8_t *data;
+    int64_t size = file->size < head ? file->size : head;
+    if (size == 0 || pfd_file_compression(file) != PFD_COMPRESSION_NONE) return PFD_OK;
+    PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
+    if (pfd_is_text(data, size)) return PFD_OK;
+    return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
+                       "the name says %s, which %s reads, and the file is no text; a text needs "
+                       "another name",
+                       named->title, named->reader);
 }
 
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,

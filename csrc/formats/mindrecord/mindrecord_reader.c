@@ -528,9 +528,12 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
                               end - at, what);
 }
 
+/* Every page lies in the file, which ends with the last page, or with the room for it where a
+ * program has filled the room up. */
 static pfd_status check_file(const pfd_host *host, const pfd_file *file,
                              const mindrecord_header *header, pfd_error *err)
 {
+    int64_t last = header->header_size;
     for (int64_t i = 0; i < header->num_pages; i++) {
         const mindrecord_page *page = &header->pages[i];
         int64_t begin = header->header_size + page->number * header->page_size;
@@ -539,13 +542,14 @@ static pfd_status check_file(const pfd_host *host, const pfd_file *file,
                                    "the file ends here, but page %" PRId64
                                    " is from byte %" PRId64 " to %" PRId64 "; is it truncated?",
                                    page->number, begin, begin + page->used);
+        if (page->number == header->num_pages - 1) last = begin + page->used;
     }
-    int64_t most = header->header_size + header->num_pages * header->page_size;
-    if (file->size <= most) return PFD_OK;
-    return host->fail_file(err, file, most, PFD_CORRUPT_DATA,
+    int64_t filled = header->header_size + header->num_pages * header->page_size;
+    if (file->size <= last || file->size == filled) return PFD_OK;
+    return host->fail_file(err, file, last, PFD_CORRUPT_DATA,
                            "the last page ends here, but %" PRId64 " bytes follow; does the header "
                            "belong to this file?",
-                           file->size - most);
+                           file->size - last);
 }
 
 /* Finds the raw rows of each blob page. */

@@ -614,7 +614,7 @@ typedef struct pfd_format {
     const char *name;     /* as commands spell it, in lower_snake_case: "tfrecord" */
     const char *title;    /* as its users spell it: "TFRecord" */
     const char *doc;      /* one sentence, ends with a period */
-    const char *suffixes; /* ends of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
+    const char *suffixes; /* ends of file names, in lower case: ".tfrecord|-tfr"; NULL: none */
     const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
     const char *decoders; /* names of the ops that take the reader's records apart, the usual one
                              first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */

@@ -829,6 +829,24 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
+/* The bytes of a whole file in sequence, decompressed where it is compressed.  For one thread. */
+typedef struct pfd_file_bytes pfd_file_bytes;
+
+/* ERRORS as those of pfd_file_head(). */
+pfd_status pfd_file_bytes_open(const char *path, pfd_file_bytes **out, pfd_error *err);
+void pfd_file_bytes_close(pfd_file_bytes *self); /* accepts NULL */
+
+/* The next bytes: *size of them, fewer than `room` only at the end.  PFD_CORRUPT_DATA: the
+ * compressed data are damaged; *size bytes before the damage are in `data`. */
+pfd_status pfd_file_bytes_read(pfd_file_bytes *self, uint8_t *data, int64_t room, int64_t *size,
+                               pfd_error *err);
+
+/* Whether bytes are JSON values, one after the other, or blanks.  Where they are not, *at is the
+ * byte of *problem, which is "expected ...".  is_cut: the text goes on after the bytes, so that the last value may be
+ * incomplete.  What nests deeper than 64 levels, and all that follows it, counts as JSON. */
+int32_t pfd_json_values(const uint8_t *data, int64_t size, int32_t is_cut, int64_t *at,
+                        const char **problem);
+
 /* A compression of files, and the suffixes of file names that show it. */
 typedef struct pfd_compression {
     const char *name;     /* "zstd", as the attr `compression` has it */

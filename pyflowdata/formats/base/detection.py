@@ -197,6 +197,30 @@ def head_of(path: str | os.PathLike[str]) -> Head:
     return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
 
 
+_PIECE = 1 << 20
+
+
+def file_bytes(path: str) -> Iterator[bytes]:
+    """The bytes of a file in pieces of 1 MiB, decompressed where it is compressed.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: This build has no library for the compression.
+        CorruptDataError: The compressed data are damaged.
+    """
+    opened, size, err = ffi.new("pfd_file_bytes **"), ffi.new("int64_t *"), new_error()
+    room = ffi.new("uint8_t[]", _PIECE)
+    check(lib.pfd_file_bytes_open(encode(path, "path"), opened, err), err)
+    try:
+        while True:
+            check(lib.pfd_file_bytes_read(opened[0], room, _PIECE, size, err), err)
+            if not size[0]:
+                return
+            yield ffi.buffer(room, size[0])[:]
+    finally:
+        lib.pfd_file_bytes_close(opened[0])
+
+
 def _is_of_another(path: Path) -> bool:
     """Whether a file with the name of that of a data set is of no format with such a file: other
     programs have a state.json beside their files, too."""
