@@ -167,7 +167,8 @@ static pfd_status check_compression(const pfd_probe_args *args, const candidates
 static pfd_status check_archive(const pfd_probe_args *args, pfd_error *err)
 {
     const char *name = last_part(args->path);
-    if (!ends_with(name, pfd_compression_plain_length(name), ".npz")) return PFD_OK;
+    int32_t is_named = ends_with(name, pfd_compression_plain_length(name), ".npz");
+    if (!is_named || pfd_foreign_file(args->data, args->size)) return PFD_OK;
     return pfd_fail(err, PFD_CORRUPT_DATA,
                     "the name says NumPy .npz, which is a zip archive, and the file does not begin "
                     "like one; no reader takes .npz files: save each array as a .npy file");

@@ -10,9 +10,11 @@ enum { most_lines = 4 };
 
 /* A higher score than that of any text; a lower one than that of text with the suffix of its kind,
  * and, with a suffix, than that of a manifest.  What only begins as an object is text, except with
- * the suffix, and so is text that is no JSON. */
+ * the suffix, and so is text that is no JSON.  A document, .json,
+ * may be COCO or any other JSON: then it is text. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
+    objects_of_document = PFD_PROBE_POSSIBLE + 5,
     cut_object = PFD_PROBE_POSSIBLE + 1,
     damaged_text = 1,
 };
@@ -27,7 +29,7 @@ static int32_t is_object(const uint8_t *line, int64_t size)
     return json.at >= size ? -1 : 0;
 }
 
-/* Whether the name is that of a document, .json, which need not have an object in each line. */
+/* Whether the name is .json, of which the lines need not be objects. */
 static int32_t is_document(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -48,18 +50,20 @@ static int32_t probe(const pfd_probe_args *args)
     int64_t at;
     int32_t is_json = pfd_json_values(text.data, text.size, is_cut, &at, &problem);
     int32_t damaged = is_json ? PFD_PROBE_NO : damaged_text;
-    if (is_document(args->path)) return damaged;
+    int32_t is_free = is_document(args->path);
     pfd_text_lines lines = pfd_text_lines_of(&text, most_lines);
     const uint8_t *line;
     while (pfd_text_lines_next(&lines, &line, &size)) {
         int32_t found = is_object(line, size);
         int32_t is_last = line + size == text.data + text.size;
-        if (found < 0 && count == 0 && is_last && is_cut) return cut_object;
-        if (count == 0 && line[0] == '{') damaged = damaged_text;
+        if (found < 0 && count == 0 && is_last && is_cut)
+            return is_free ? PFD_PROBE_NO : cut_object;
+        if (count == 0 && line[0] == '{' && !is_free) damaged = damaged_text;
         if (found <= 0) return damaged;
         count++;
     }
-    return count > 0 ? objects : PFD_PROBE_NO;
+    if (count == 0) return PFD_PROBE_NO;
+    return is_free ? objects_of_document : objects;
 }
 
 const pfd_format pfd_format_json = {
