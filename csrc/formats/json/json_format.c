@@ -16,6 +16,7 @@ enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     objects_of_document = PFD_PROBE_POSSIBLE + 5,
     cut_object = PFD_PROBE_POSSIBLE + 1,
+    damaged_document = PFD_PROBE_POSSIBLE + 1,
     damaged_text = 1,
 };
 
@@ -49,8 +50,8 @@ static int32_t probe(const pfd_probe_args *args)
     const char *problem;
     int64_t at;
     int32_t is_json = pfd_json_values(text.data, text.size, is_cut, &at, &problem);
-    int32_t damaged = is_json ? PFD_PROBE_NO : damaged_text;
     int32_t is_free = is_document(args->path);
+    int32_t damaged = is_json ? PFD_PROBE_NO : is_free ? damaged_document : damaged_text;
     pfd_text_lines lines = pfd_text_lines_of(&text, most_lines);
     const uint8_t *line;
     while (pfd_text_lines_next(&lines, &line, &size)) {

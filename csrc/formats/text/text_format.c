@@ -14,7 +14,7 @@ const pfd_format pfd_format_text = {
     .name = "text",
     .title = "text lines",
     .doc = "Text in which each line is a record.",
-    .suffixes = ".txt|.log",
+    .suffixes = ".txt|.json|.log",
     .reader = "TextLineReader",
     .probe = probe,
 };
