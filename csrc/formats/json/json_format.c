@@ -8,10 +8,10 @@
 
 enum { most_lines = 4 };
 
-/* A higher score than that of any text; a lower one than that of text with the suffix of its kind,
- * and, with a suffix, than that of a manifest.  What only begins as an object is text, except with
- * the suffix, and so is text that is no JSON.  A document, .json,
- * may be COCO or any other JSON: then it is text. */
+/* The scores are above any text's, but below that of text with the suffix of its kind, and, with a
+ * suffix, below a manifest's.  With the suffix .jsonl, a line that only begins as an object and text
+ * that is no JSON are damaged JSON lines.  A .json file may have any JSON, such as COCO's, which has
+ * a higher score: it is damaged where it is no JSON, and text where its lines are no objects. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     objects_of_document = PFD_PROBE_POSSIBLE + 5,
