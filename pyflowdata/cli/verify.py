@@ -106,6 +106,7 @@ def _damaged_ends(source: Source, name: str) -> list[Damage]:
         DataLoader(blobs, memory_budget=source.memory_budget, ledger="") as loader,
     ):
         opened = open_loader_of(loader)
+        batch: Any
         for batch in loader:
             for data, (at, record) in zip(batch["file"].to_bytes_list(), batch["id"].tolist()):
                 problem = end_problem(data)
