@@ -34,7 +34,7 @@ const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *
     return out;
 }
 
-/* ---- The bytes of a file ---------------------------------------------------------------------- */
+/* ---- The bytes of a file --------------------------------------------------------------------- */
 
 struct pfd_file_bytes {
     pfd_input_files *files;

@@ -9,9 +9,10 @@
 enum { most_lines = 4 };
 
 /* The scores are above any text's, but below that of text with the suffix of its kind, and, with a
- * suffix, below a manifest's.  With the suffix .jsonl, a line that only begins as an object and text
- * that is no JSON are damaged JSON lines.  A .json file may have any JSON, such as COCO's, which has
- * a higher score: it is damaged where it is no JSON, and text where its lines are no objects. */
+ * suffix, below a manifest's.  With the suffix .jsonl, a line that only begins as an object and
+ * text that is no JSON are damaged JSON lines.  A .json file may have any JSON, such as COCO's,
+ * which has a higher score: it is damaged where it is no JSON, and text where its lines are no
+ * objects. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     objects_of_document = PFD_PROBE_POSSIBLE + 5,

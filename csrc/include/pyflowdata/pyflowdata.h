@@ -842,8 +842,9 @@ pfd_status pfd_file_bytes_read(pfd_file_bytes *self, uint8_t *data, int64_t room
                                pfd_error *err);
 
 /* Whether bytes are JSON values, one after the other, or blanks.  Where they are not, *at is the
- * byte of *problem, which is "expected ...".  is_cut: the text goes on after the bytes, so that the last value may be
- * incomplete.  What nests deeper than 64 levels, and all that follows it, counts as JSON. */
+ * byte of *problem, which is "expected ...".  is_cut: the text goes on after the bytes, so that the
+ * last value may be incomplete.  What nests deeper than 64 levels, and all that follows it, counts
+ * as JSON. */
 int32_t pfd_json_values(const uint8_t *data, int64_t size, int32_t is_cut, int64_t *at,
                         const char **problem);
 

@@ -131,8 +131,8 @@ _END_MARKS = {"jpg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 def end_problem(data: bytes) -> str | None:
     """What is wrong with the end of a file of JPEG, PNG or WebP; None: nothing, or another kind.
 
-    Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end mark
-    after the last.
+    Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end
+    mark after the last.
     """
     kind = ending_of(data)
     size = len(data)
