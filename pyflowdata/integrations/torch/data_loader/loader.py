@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import math
 import operator
-import os
 import threading
 import warnings
 import weakref
@@ -27,9 +26,8 @@ from ....errors import shown
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
-from ....loader.ledger import VARIABLE as LEDGER
+from ....loader.ledger import warn_of_no_ledger
 from ....loader.state import malformed
-from ....native.calling_line import warn_program_once
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..fit_loops import FitLoopLoader, TrainerEpochs
 from ..lookahead import Lookahead
@@ -205,19 +203,6 @@ def _warn_of_left_out(order: EpochOrder) -> None:
         "instead, and real_rows says how many samples are no filling",
         stacklevel=3,
     )
-
-
-def _warn_without_ledger() -> None:
-    """Says once that no ledger is written where the program's environment asks for one."""
-    if os.environ.get(LEDGER):
-        warn_program_once(
-            "no ledger",
-            UserWarning(
-                f"{LEDGER} = {shown(os.environ[LEDGER])}, and the DataLoader with torch's arguments "
-                "writes no ledger, so that `pyflowdata audit` will know nothing of its samples; "
-                "flow.DataLoader and TorchLoader over a reader or flow.from_arrays() write one."
-            ),
-        )
 
 
 # ---- repr() -------------------------------------------------------------------------------------
@@ -396,7 +381,7 @@ class DataLoader(
             InvalidArgumentError: One of the own arguments is invalid.
         """
         _check_own(workers, num_workers, dataset, seed, rank, world_size)
-        _warn_without_ledger()
+        warn_of_no_ledger("the DataLoader with torch's arguments")
         self.rank, self.world_size = _find_ranks(rank, world_size)
         has_order = sampler is None and batch_sampler is None and is_map_style(dataset)
         if global_batch_size is not None:
