@@ -396,7 +396,7 @@ static int32_t is_shared(void)
 
 static void make_folder(char *path)
 {
-    mode_t mode = is_shared() ? 0777 : 0755; /* no other user may write into it, as risk_of() asks */
+    mode_t mode = is_shared() ? 0777 : 0755; /* else nobody else writes, as risk_of() asks */
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';

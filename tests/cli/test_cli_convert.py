@@ -221,8 +221,9 @@ def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
 
 def test_a_killed_worker_is_one_sentence(tmp_path):
     path = examples(tmp_path, {"x": np.tile(X, (500, 1))})
-    process = background("convert", path, tmp_path / "b.csv", "--shards", 30, "--jobs", 2, "--quiet")
-    workers, give_up = [], time.monotonic() + 60
+    arguments = ["convert", path, tmp_path / "b.csv", "--shards", 30, "--jobs", 2, "--quiet"]
+    process = background(*arguments)
+    give_up = time.monotonic() + 60
     while not (tmp_path / ".b.csv.convert/manifest.json").exists() and time.monotonic() < give_up:
         time.sleep(0.001)
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
@@ -231,7 +232,7 @@ def test_a_killed_worker_is_one_sentence(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert re.fullmatch(
-        rf"pyflowdata: .*a process of the conversion \(pid {workers[-1]}\) was killed by SIGKILL.*\n",
+        rf"pyflowdata: .*process of the conversion \(pid {workers[-1]}\) was killed by SIGKILL.*\n",
         err,
     )
     assert not (tmp_path / "b.csv").exists()

@@ -353,7 +353,7 @@ def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
 
 @pytest.mark.slow
 def test_links_in_the_place_of_locks_are_not_followed(numbers, tmp_path):
-    """A lock would make the file that a link points to; the cache is an error, columns need none."""
+    """A lock would make what a link points to; the cache is an error, columns need no file."""
     where, victim = tmp_path / "where", tmp_path / "victim"
     x, _ = flow.MiniDecoder(flow.MiniReader(str(numbers), index_dir=str(where)))
     data = flow.Dataset({"x": x}).cache(where)

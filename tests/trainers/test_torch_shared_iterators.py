@@ -176,8 +176,8 @@ def test_a_fork_has_batches_while_a_thread_of_its_parent_takes_one():
 # ---- Every public call beside every other --------------------------------------------------------
 
 REFUSED = re.compile(r"the (Data)?[Ll]oader is closed|this iterator is over|is used once")
-NAMES = ("__iter__", "state_dict", "load_state_dict", "__repr__", "__len__", "stats", "report", "epoch",
-         "set_epoch", "close", "repeat", "real_rows", "place")  # fmt: skip
+NAMES = ("__iter__", "state_dict", "load_state_dict", "__repr__", "__len__", "stats", "report",
+         "epoch", "set_epoch", "close", "repeat", "real_rows", "place")  # fmt: skip
 
 
 def torch_loader():

@@ -711,7 +711,7 @@ void pfd_object_source_set(const pfd_object_source *source);
 
 /* ---- Trust ------------------------------------------------------------------------------------
  * What lets a user other than this one and root change a file, or what lies in a folder, with these
- * values of stat(): "it belongs to another user" or the like; NULL: nothing does.  The text is static. */
+ * values of stat(): "it belongs to another user" or the like, a static text; NULL: nothing does. */
 const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode);
 
 /* ---- Checksums --------------------------------------------------------------------------------
