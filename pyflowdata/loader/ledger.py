@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import CorruptDataError, FileError, InvalidArgumentError, shown
 from ..native import CData, ffi
+from ..native.calling_line import warn_program_once
 from ..nodes import Blob
 from .batches import Batch, BatchArrays
 from .opening import read_skipped
@@ -117,6 +118,20 @@ def directory_of(given: str | os.PathLike[str] | None) -> str:
     except OSError as failure:
         raise _fail(path, "made", failure) from failure
     return path
+
+
+def warn_of_no_ledger(loader: str) -> None:
+    """Says once that a kind of loader writes no ledger, where the environment asks for one."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        warn_program_once(
+            ("no ledger", loader),
+            UserWarning(
+                f"{VARIABLE} = {shown(given)}, and {loader} writes no ledger: `pyflowdata audit` "
+                "will know nothing of its samples. flow.DataLoader and TorchLoader write one, over "
+                "readers and flow.from_arrays()."
+            ),
+        )
 
 
 def _json(value: object) -> bytes:
@@ -406,4 +421,5 @@ def _value(kind: int, payload: bytes, path: str, at: int) -> Any:
 __all__ = [
     "END", "FAILED", "LOAD", "MOST_LISTED", "MOVE", "SEEK", "STATE", "STEP", "SUFFIX", "VARIABLE",
     "Ledger", "LedgerFile", "NotedArrays", "Step", "directory_of", "read_ledger",
+    "warn_of_no_ledger",
 ]  # fmt: skip

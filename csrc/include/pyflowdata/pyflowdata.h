@@ -7,6 +7,7 @@
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c, pfd_xxh64            checksums that formats use, for writers
  *   pfd_seal_*    seals: checksums of all bytes of files, in a file beside them
+ *   pfd_stat_risk                    what lets another user change a file
  *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
  *
@@ -707,6 +708,11 @@ typedef struct pfd_object_source {
  * process. A reader that another thread makes at the same time sees the former struct or this one
  * as a whole. */
 void pfd_object_source_set(const pfd_object_source *source);
+
+/* ---- Trust ------------------------------------------------------------------------------------
+ * What lets a user other than this one and root change a file, or what lies in a folder, with these
+ * values of stat(): "it belongs to another user" or the like, a static text; NULL: nothing does. */
+const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode);
 
 /* ---- Checksums --------------------------------------------------------------------------------
  * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  `data` may be
