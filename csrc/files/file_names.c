@@ -44,6 +44,26 @@ void pfd_path_list_free(pfd_path_list *list)
     *list = (pfd_path_list){NULL, 0, 0};
 }
 
+/* ---- What a path leads to ------------------------------------------------------------------- */
+
+pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
+{
+    struct stat st;
+    *kind = PFD_PATH_MISSING;
+    if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0) {
+        *kind = S_ISREG(st.st_mode)   ? PFD_PATH_FILE
+                : S_ISDIR(st.st_mode) ? PFD_PATH_FOLDER
+                                      : PFD_PATH_OTHER;
+        return PFD_OK;
+    }
+    int reason = errno;
+    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return PFD_OK;
+    (void)pfd_fail_file(err, path, "the path cannot be examined: %s%s", strerror(reason),
+                        reason == EACCES ? "; is this user allowed to enter the folders above it?"
+                                         : "");
+    return pfd_error_set_errno(err, reason);
+}
+
 /* ---- The names in a folder ------------------------------------------------------------------- */
 
 #define SECOND_NS INT64_C(1000000000)
@@ -84,16 +104,18 @@ int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
     return changed + tick >= now_ns;
 }
 
-typedef enum kind { FILE_NAME, FOLDER_NAME, OTHER } kind;
+typedef enum entry_kind { FILE_NAME, FOLDER_NAME, OTHER } entry_kind;
 
-static kind kind_of(int folder, const struct dirent *entry)
+/* Returns 0 or an errno. */
+static int find_kind(int folder, const struct dirent *entry, entry_kind *out)
 {
     struct stat st;
-    if (entry->d_type == DT_REG) return FILE_NAME;
-    if (entry->d_type == DT_DIR) return FOLDER_NAME;
-    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return OTHER;
-    if (pfd_sys_stat(NULL, folder, entry->d_name, &st) != 0) return FILE_NAME;
-    return S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
+    *out = entry->d_type == DT_REG ? FILE_NAME : entry->d_type == DT_DIR ? FOLDER_NAME : OTHER;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return 0;
+    int reason = pfd_sys_stat(NULL, folder, entry->d_name, &st) == 0 ? 0 : errno;
+    if (!reason) *out = S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
+    else *out = FILE_NAME;
+    return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? 0 : reason;
 }
 
 static int add_name(pfd_path_list *list, const char *name)
@@ -125,8 +147,10 @@ static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_n
 {
     int failure = errno = 0;
     for (struct dirent *entry; !failure && (entry = pfd_sys_readdir(NULL, folder));) {
+        entry_kind found;
         if (entry->d_name[0] == '.') continue;
-        kind found = kind_of(dirfd(folder), entry);
+        failure = find_kind(dirfd(folder), entry, &found);
+        if (failure) break;
         if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
         else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes))
             failure = note_other(out, entry->d_name);
@@ -486,12 +510,13 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
 {
     for (int64_t i = 0; i < patterns->size; i++) {
         const char *pattern = patterns->data[i];
-        struct stat st;
+        int32_t kind;
         if (!pattern[0])
             return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                  ": an element is empty; it must be a path or a pattern");
         int32_t is_kept = keep_missing && !strpbrk(pattern, WILDCARDS) && !strstr(pattern, "://");
-        if (is_kept || stat(pattern, &st) == 0)
+        if (!is_kept) PFD_TRY(pfd_path_kind(pattern, &kind, err));
+        if (is_kept || kind != PFD_PATH_MISSING)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else
             PFD_TRY(add_matches(attr, pattern, 0, out, err));

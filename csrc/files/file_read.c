@@ -220,7 +220,7 @@ static pfd_status fail_path(const char *path, const char *what, int reason, pfd_
 static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_t **data,
                                   int64_t *size, int64_t *file_size, pfd_error *err)
 {
-    struct stat st;
+    struct stat st, now;
     if (pfd_sys_fstat(NULL, fd, &st) != 0) return fail_path(path, "examined", errno, err);
     if (!S_ISREG(st.st_mode)) return pfd_fail_file(err, path, "this is not a regular file");
     *file_size = (int64_t)st.st_size;
@@ -230,8 +230,9 @@ static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_
     int reason;
     *size = pfd_sys_read(NULL, fd, 0, wanted, *data, &reason);
     if (reason) return fail_path(path, "read", reason, err);
-    if (*size == wanted) return PFD_OK;
-    return pfd_fail_file(err, path, "the file became shorter while it was read");
+    if (pfd_sys_fstat(NULL, fd, &now) != 0) return fail_path(path, "examined", errno, err);
+    if (*size == wanted && pfd_is_unchanged(&st, &now)) return PFD_OK;
+    return pfd_fail_file(err, path, "the file changed while it was read");
 }
 
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
@@ -247,12 +248,6 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     free(*data);
     *data = NULL;
     return status;
-}
-
-int32_t pfd_file_is_there(const char *path)
-{
-    struct stat st;
-    return pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 char *pfd_path_beside(const char *path, const char *name, int64_t name_size)
