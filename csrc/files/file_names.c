@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,13 +135,26 @@ static void sort(pfd_path_list *list)
     if (list->size > 1) qsort(list->paths, (size_t)list->size, sizeof *list->paths, by_bytes);
 }
 
-static int note_other(pfd_folder_names *names, const char *name)
+static const char *suffix_of(const char *path)
 {
-    names->num_others++;
-    if (names->other && strcmp(names->other, name) <= 0) return 0;
-    free(names->other);
-    names->other = strdup(name);
-    return names->other ? 0 : ENOMEM;
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot : "";
+}
+
+int pfd_note_example(pfd_path_list *examples, const char *name)
+{
+    enum { most = 8 };
+    for (int64_t i = 0; i < examples->size; i++) {
+        char **known = &examples->paths[i];
+        if (strcasecmp(suffix_of(*known), suffix_of(name)) != 0) continue;
+        if (strcmp(*known, name) <= 0) return 0;
+        char *copy = strdup(name);
+        if (!copy) return ENOMEM;
+        free(*known);
+        *known = copy;
+        return 0;
+    }
+    return examples->size < most ? add_name(examples, name) : 0;
 }
 
 static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_names *out)
@@ -153,7 +167,7 @@ static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_n
         if (failure) break;
         if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
         else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes))
-            failure = note_other(out, entry->d_name);
+            failure = pfd_note_example(&out->others, entry->d_name), out->num_others++;
         else if (found == FILE_NAME) failure = add_name(&out->files, entry->d_name);
     }
     return failure ? failure : errno;
@@ -183,7 +197,7 @@ void pfd_folder_names_free(pfd_folder_names *names)
 {
     pfd_path_list_free(&names->files);
     pfd_path_list_free(&names->folders);
-    free(names->other);
+    pfd_path_list_free(&names->others);
     *names = (pfd_folder_names){0};
 }
 

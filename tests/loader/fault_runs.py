@@ -150,29 +150,24 @@ def _records(folder: Path) -> dict[str, Callable[..., Any]]:
 def _sets(folder: Path) -> dict[str, Callable[..., Any]]:
     """Formats whose files are found by others: folders with an index, shards of a set, halves."""
     x = np.arange(200)
+    for made in (folder / "mind", folder / "m"):
+        made.mkdir(parents=True)
     for writer in (
         flow.io.MDSWriter(folder / "mds"),
         flow.io.MDSWriter(folder / "mds-zstd", compression="zstd"),
         flow.io.MindRecordWriter(folder / "mind" / "a.mindrecord", shard_records=50),
-        flow.io.ArrowWriter(folder / "a.arrow"),
     ):
         with writer as opened:
             opened.write_batch({"x": x})
-    (folder / "m").mkdir()
     token_files.write(folder / "m" / "tokens", token_files.documents(1, 20))
     samples = {
         name: lambda name=name, **attrs: flow.MDSReader(str(folder / name), batch_size=20, **attrs)
         for name in ("mds", "mds-zstd")
     }
     first = min((folder / "mind").glob("*"))
-    for name, files in [
-        ("Arrow", folder / "a.arrow"),
-        ("Arrow, zstd", ROOT / "tests/fixtures/arrow/types-zstd.arrows"),
-        ("Arrow, LZ4", ROOT / "tests/fixtures/arrow/types-lz4.arrow"),
-    ]:
-        copy = folder / files.name
-        if not copy.exists():
-            copy.write_bytes(files.read_bytes())
+    for name in ("types.arrow", "types-zstd.arrows", "types-lz4.feather"):
+        copy = folder / name
+        copy.write_bytes((ROOT / "tests" / "fixtures" / "arrow" / name).read_bytes())
         samples[name] = lambda copy=copy, **attrs: flow.ArrowReader(
             files=str(copy), batch_size=20, **attrs)
     samples["MindRecord"] = lambda **attrs: flow.MindRecordReader(
