@@ -45,26 +45,6 @@ void pfd_path_list_free(pfd_path_list *list)
     *list = (pfd_path_list){NULL, 0, 0};
 }
 
-/* ---- What a path leads to ------------------------------------------------------------------- */
-
-pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
-{
-    struct stat st;
-    *kind = PFD_PATH_MISSING;
-    if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0) {
-        *kind = S_ISREG(st.st_mode)   ? PFD_PATH_FILE
-                : S_ISDIR(st.st_mode) ? PFD_PATH_FOLDER
-                                      : PFD_PATH_OTHER;
-        return PFD_OK;
-    }
-    int reason = errno;
-    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return PFD_OK;
-    (void)pfd_fail_file(err, path, "the path cannot be examined: %s%s", strerror(reason),
-                        reason == EACCES ? "; is this user allowed to enter the folders above it?"
-                                         : "");
-    return pfd_error_set_errno(err, reason);
-}
-
 /* ---- The names in a folder ------------------------------------------------------------------- */
 
 #define SECOND_NS INT64_C(1000000000)

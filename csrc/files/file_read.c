@@ -3,6 +3,7 @@
 #include "files/file_read.h"
 
 #include "core/system_calls.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -248,6 +249,24 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     free(*data);
     *data = NULL;
     return status;
+}
+
+pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
+{
+    struct stat st;
+    *kind = PFD_PATH_MISSING;
+    if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0) {
+        *kind = S_ISREG(st.st_mode)   ? PFD_PATH_FILE
+                : S_ISDIR(st.st_mode) ? PFD_PATH_FOLDER
+                                      : PFD_PATH_OTHER;
+        return PFD_OK;
+    }
+    int reason = errno;
+    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return PFD_OK;
+    (void)pfd_fail_file(err, path, "the path cannot be examined: %s%s", strerror(reason),
+                        reason == EACCES ? "; is this user allowed to enter the folders above it?"
+                                         : "");
+    return pfd_error_set_errno(err, reason);
 }
 
 char *pfd_path_beside(const char *path, const char *name, int64_t name_size)

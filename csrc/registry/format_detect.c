@@ -102,7 +102,8 @@ static candidates look(const pfd_probe_args *args)
     size_t length = pfd_compression_plain_length(name);
     for (int64_t i = 0; list && i < list->size; i++) {
         const pfd_registered_format *one = list->formats[i];
-        int32_t is_index = args->path && is_index_of_parts(&one->format, args->path, &found.failure);
+        int32_t is_index =
+            args->path && is_index_of_parts(&one->format, args->path, &found.failure);
         int32_t is_named = is_index || has_suffix(&one->format, name, length);
         int32_t score = score_of(&one->format, args, is_named, &found.failure);
         if (is_index || (is_named && !found.named)) found.named = one;

@@ -310,12 +310,13 @@ static pfd_status add_files_of(const pfd_companion_args *args, const char *path,
 }
 
 /* The path of a file in a folder, which the caller frees; NULL: the file is not there. */
-static pfd_status find_in(const char *folder, const char *name, char **path, pfd_error *err)
+static pfd_status find_in(const pfd_host *host, const char *folder, const char *name, char **path,
+                          pfd_error *err)
 {
     int32_t kind;
     if (asprintf(path, "%s/%s", folder, name) < 0) {
         *path = NULL;
-        return pfd_fail_memory(err, (int64_t)strlen(folder), "the path of a data set's file");
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of a data set's file");
     }
     pfd_status status = pfd_path_kind(*path, &kind, err);
     if (status == PFD_OK && kind == PFD_PATH_FILE) return PFD_OK;
@@ -336,8 +337,8 @@ static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_erro
 {
     const char *folder = args->paths[i];
     char *state, *splits = NULL;
-    pfd_status status = find_in(folder, STATE_NAME, &state, err);
-    if (status == PFD_OK) status = find_in(folder, SPLITS_NAME, &splits, err);
+    pfd_status status = find_in(args->host, folder, STATE_NAME, &state, err);
+    if (status == PFD_OK) status = find_in(args->host, folder, SPLITS_NAME, &splits, err);
     if (status == PFD_OK && state) {
         status = args->replace(args->list, i, state, err);
         if (status == PFD_OK) status = add_files_of(args, state, err);
