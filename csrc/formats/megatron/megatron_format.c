@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether it is a .bin with an .idx in the same folder, or the other way round: only that
- * identifies tokens, which have no header, and an index whose header is damaged.  Or
+/* Whether the file is a .bin with an .idx in the same folder, or an .idx with a .bin: only its
+ * partner identifies tokens, which have no header, and an index whose header is damaged.  Or
  * PFD_PROBE_FAILED. */
 static int32_t has_other_half(const char *path)
 {
