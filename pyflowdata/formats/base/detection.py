@@ -47,15 +47,15 @@ def _kind(path: str) -> int:
 
 
 def _is_there(path: str) -> bool:
-    return _kind(path) != lib.PFD_PATH_MISSING
+    return bool(_kind(path) != lib.PFD_PATH_MISSING)
 
 
 def _is_file(path: str) -> bool:
-    return _kind(path) == lib.PFD_PATH_FILE
+    return bool(_kind(path) == lib.PFD_PATH_FILE)
 
 
 def _is_folder(path: str) -> bool:
-    return _kind(path) == lib.PFD_PATH_FOLDER
+    return bool(_kind(path) == lib.PFD_PATH_FOLDER)
 
 
 def _names(folder: str) -> list[str]:
