@@ -27,7 +27,10 @@ with flow.io.MindRecordWriter(folder / "mind" / "a.mindrecord", shard_records=50
 with flow.io.MDSWriter(folder / "mds") as writer:
     writer.write_batch({"x": np.arange(150)})
 shard = min((folder / "mind").glob("*"))
-for path in (shard, folder / "mds", images):
+(folder / "text").mkdir()
+for name in "ab":
+    (folder / "text" / f"{name}.csv").write_text("n\\n1\\n")
+for path in (shard, folder / "mds", images, folder / "text", folder / "text" / "*.csv"):
     whole = len(flow.open(path))
     for kind in ("stat", "open", "readdir"):
         said = set()
@@ -49,7 +52,7 @@ def test_a_part_of_a_set_never_goes_missing(tmp_path):
         env=fault_runs.environment_with(library),
     )  # fmt: skip
     lines = done.stdout.splitlines()
-    assert len(lines) == 9 and all(line.endswith("set()") for line in lines), done
+    assert len(lines) == 15 and all(line.endswith("set()") for line in lines), done
 
 
 def test_each_failure_is_an_error_of_its_class_or_nothing_at_all():
