@@ -74,12 +74,18 @@ pfd_status pfd_status_of_errno(int reason)
     return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? PFD_CORRUPT_DATA : PFD_IO;
 }
 
-pfd_status pfd_error_set_errno(pfd_error *err, int reason)
+int32_t pfd_reason_of_errno(int32_t reason)
 {
     int32_t failure = pfd_errno_class(reason, 0);
-    if (failure == PFD_FAILURE_DAMAGE) return err->status;
-    return pfd_error_set_reason(err, failure == PFD_FAILURE_TRANSIENT ? PFD_REASON_TRANSIENT
-                                                                      : PFD_REASON_ENVIRONMENT);
+    return failure == PFD_FAILURE_DAMAGE      ? PFD_REASON_NONE
+           : failure == PFD_FAILURE_TRANSIENT ? PFD_REASON_TRANSIENT
+                                              : PFD_REASON_ENVIRONMENT;
+}
+
+pfd_status pfd_error_set_errno(pfd_error *err, int reason)
+{
+    int32_t found = pfd_reason_of_errno(reason);
+    return found == PFD_REASON_NONE ? err->status : pfd_error_set_reason(err, found);
 }
 
 int32_t pfd_is_remote(int fd)

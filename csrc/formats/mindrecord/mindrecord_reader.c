@@ -1294,6 +1294,7 @@ static pfd_status add_set(const pfd_companion_args *args, const mindrecord_heade
         int32_t is_below = text && pfd_path_is_below(text, size);
         if (is_below) path = pfd_path_beside(args->paths[0], text, size);
         free(text);
+        int32_t kind = PFD_PATH_MISSING;
         pfd_status status;
         if (text && !is_below)
             status = args->host->fail(err, PFD_CORRUPT_DATA,
@@ -1301,13 +1302,15 @@ static pfd_status add_set(const pfd_companion_args *args, const mindrecord_heade
                                       args->paths[0]);
         else if (!path)
             status = fail_memory(args->host, err);
-        else if (!pfd_file_is_there(path))
+        else
+            status = pfd_path_kind(path, &kind, err);
+        if (status == PFD_OK && kind != PFD_PATH_FILE)
             status = args->host->fail(err, PFD_IO,
                                       "%s is one of %" PRId64 " shards, but %s does not exist; "
                                       "give the shards to be read, or set whole_set=False to read "
                                       "only this one",
                                       args->paths[0], header->num_shards, path);
-        else
+        else if (status == PFD_OK)
             status = args->add(args->list, path, err);
         free(path);
         if (status != PFD_OK) return status;
@@ -1322,8 +1325,10 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     uint8_t *data;
     uint64_t length = UINT64_MAX;
     int64_t size, file_size;
-    if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
-        return PFD_OK;
+    int32_t kind;
+    if (args->num_paths != 1 || !attrs->whole_set) return PFD_OK;
+    PFD_TRY(pfd_path_kind(args->paths[0], &kind, err));
+    if (kind != PFD_PATH_FILE) return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
     if (size == LENGTH) length = pfd_load_le64(data);
     free(data);

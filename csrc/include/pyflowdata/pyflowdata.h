@@ -108,12 +108,14 @@ const char *pfd_format_origin(int64_t i);
  * `data`, PFD_PROBE_BYTES where the file has them. `file_size`: bytes of the file if it is not
  * compressed, else -1. `path` is looked at for its suffix and what lies beside the file.
  * PFD_INVALID_ARGUMENT: the file is of no format, or text in UTF-16. PFD_CORRUPT_DATA: its name and
- * first bytes are those of a compressed file, and the rest of its header is damaged. */
+ * first bytes are those of a compressed file, and the rest of its header is damaged. PFD_IO: what
+ * lies beside the file cannot be looked at, and no first bytes are those of a format. */
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none. */
-const pfd_format *pfd_format_of_folder(const char *path);
+/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none.
+ * PFD_IO: a folder in it cannot be read. */
+pfd_status pfd_format_of_folder(const char *path, const pfd_format **out, pfd_error *err);
 
 /* Where reading can go on in damaged bytes of the format with this name: what its resync() returns
  * (op.h), for 0 <= from <= size.  -1: there is no such format, or it has no resync(). */
@@ -868,6 +870,17 @@ const pfd_compression *pfd_compression_at(int64_t i);
 /* The name of another program's file format, by a file's first bytes, and how to convert its data,
  * as "Parquet (convert it ...)"; NULL: the format is not known. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
+
+/* What a path leads to. PFD_IO: it cannot be told, for a reason in `err` (PFD_REASON_*): rights, or
+ * a network that fails after several tries. */
+#define PFD_PATH_MISSING 0 /* the path leads to nothing */
+#define PFD_PATH_FILE 1    /* a regular file */
+#define PFD_PATH_FOLDER 2
+#define PFD_PATH_OTHER 3
+pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err);
+
+/* The PFD_REASON_* of a failed call with this errno; PFD_REASON_NONE: the path leads to nothing. */
+int32_t pfd_reason_of_errno(int32_t reason);
 
 /* Writes why a path, or a pattern of glob(3), stands for no file, and what is there instead: at
  * most `room` bytes with the NUL. */

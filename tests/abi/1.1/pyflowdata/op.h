@@ -266,7 +266,8 @@ typedef struct pfd_source_methods {
                        pfd_error *err);
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed; and
-     * err->file, where the record lies in another file than that of record->file. */
+     * err->file, where the record lies in another file than that of record->file: err->byte then
+     * becomes -1, unless it is a byte of that file. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
 
     /* Optional, random access: offset hints, about where the records with n ordinals begin, without
@@ -343,7 +344,7 @@ typedef struct pfd_infer_args {
     int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
 } pfd_infer_args;
 
-/* Adds the sidecar files of those that the user named. */
+/* The arguments of companions(), which adds the sidecar files of the files that the user named. */
 typedef struct pfd_companion_args {
     uint32_t struct_size;
     int32_t reserved;
@@ -413,8 +414,8 @@ typedef struct pfd_compute_args {
     pfd_scratch *scratch;            /* valid until the ops after this one have run as well */
     uint64_t random_key; /* for random_bits(): made of seed, epoch and name of the node */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
-    const void *source; /* in a reader, `self` of the source that its open() made, to be read only;
-                           in any other op NULL */
+    const void *source; /* a reader's: `self` of the source that its open() made, to be read only;
+                           else NULL */
 } pfd_compute_args;
 
 typedef struct pfd_group_args {
@@ -587,6 +588,7 @@ typedef struct pfd_op {
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
+#define PFD_PROBE_FAILED -1000 /* what lies beside cannot be looked at: errno says why */
 #define PFD_PROBE_BYTES 65536 /* the most bytes that a probe is given */
 
 typedef struct pfd_probe_args {
@@ -621,16 +623,17 @@ typedef struct pfd_format {
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
-    /* The score of a file, 0 to 100; any other number counts as PFD_PROBE_NO. A pure function of
-     * the bytes and of what lies beside the file; called by any thread, in the process of the host,
-     * which a crash ends. NULL: the name alone tells. */
+    /* The score of a file, 0 to 100, or PFD_PROBE_FAILED: then detection fails, unless another
+     * format is certain; any other number counts as PFD_PROBE_NO. A pure function of the bytes and
+     * of what lies beside the file; called by any thread, in the process of the host, which a crash
+     * ends. NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
     /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data`
      * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
      * called by any thread, 0 <= from <= size.  NULL: records cannot be told by their bytes. */
     int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
     /* Since 1.1, needed where the reader has PFD_READS_FOLDERS: the score of a folder as a data set
-     * of this format, 0 to 100; then `probe` and `suffixes` may be left out. */
+     * of this format, as that of a file; then `probe` and `suffixes` may be left out. */
     int32_t (*probe_folder)(const pfd_probe_folder_args *args);
 } pfd_format;
 
