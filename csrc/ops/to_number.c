@@ -79,9 +79,10 @@ static pfd_status convert(const pfd_compute_args *args, int64_t i, pfd_error *er
         return PFD_OK;
     int32_t shown = row.size > MOST_SHOWN ? MOST_SHOWN : (int32_t)row.size;
     int64_t stop = used < text.size ? text.data - row.data + used : 0;
-    return args->host->fail_row(err, i, pfd_place_in_record(args, i, row.data + stop),
-                                PFD_CORRUPT_DATA, "byte %" PRId64 " of the text '%.*s'%s: expected "
-                                "%s of %s and nothing else", stop, shown, (const char *)row.data,
+    const uint8_t *place = stop > 0 ? row.data + stop : row.data; /* NULL: an empty row */
+    return args->host->fail_row(err, i, pfd_place_in_record(args, i, place), PFD_CORRUPT_DATA,
+                                "byte %" PRId64 " of the text '%.*s'%s: expected %s of %s and "
+                                "nothing else", stop, shown, shown ? (const char *)row.data : "",
                                 shown < row.size ? "..." : "",
                                 is_float ? "a decimal number" : "a decimal integer",
                                 pfd_dtype_name(attrs->dtype));
