@@ -135,7 +135,8 @@ def test_the_page_has_all_transforms_and_its_values_are_right():
     assert len(rows) == 9
     for form, gives in rows:
         found = eval(form, {"flow": flow, "row": np.arange(1, 6)})
-        listed = [one.tolist() for one in found] if isinstance(found, (list, tuple)) else found.tolist()
+        is_several = isinstance(found, (list, tuple))
+        listed = [one.tolist() for one in found] if is_several else found.tolist()
         assert str(listed) == gives, form
 
 

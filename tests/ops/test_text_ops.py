@@ -126,7 +126,8 @@ def test_numbers_against_python():
 def test_a_text_that_is_no_integer_names_its_byte(tmp_path, text, byte):
     (tmp_path / "part-0").write_text(f"7\n{text}\n8\n")
     rows = flow.TextLineReader(tmp_path, batch_size=2, on_error="raise")
-    with pytest.raises(flow.CorruptDataError, match="expected a decimal integer of int64") as caught:
+    expected = "expected a decimal integer of int64"
+    with pytest.raises(flow.CorruptDataError, match=expected) as caught:
         load(flow.ToNumber(rows, dtype="int64"))
     assert (caught.value.op, caught.value.line, caught.value.byte) == ("ToNumber", 2, 2 + byte)
     kept = flow.TextLineReader(tmp_path, batch_size=2, on_error="skip")
