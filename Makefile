@@ -256,9 +256,9 @@ check-warnings: objects
 	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
 	        >/dev/null || exit 1; done
 check-lines:
-	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
-	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
-	    { echo 'the rule: no tab, no blank at the end and at most 100 columns; these lines break it'; exit 1; }
+	@found=$$(LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
+	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py)) || exit 0; \
+	    printf 'the rule: no tab, no blank at the end and at most 100 columns\n%s\n' "$$found"; exit 1
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/c_headers.py \

@@ -23,7 +23,7 @@ def shuffled(
 
     Args:
         tables: Columns of any length.
-        rows: Of a batch; at most SIZE.
+        rows: The rows of a batch; at most SIZE.
     """
     random = np.random.default_rng(seed)
     waiting = np.empty((2, SIZE))

@@ -53,7 +53,7 @@ def make_model(seed: int) -> torch.nn.Module:
 def squared_errors(
     model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Those of this worker's rows, added up, and the number of rows of all workers."""
+    """The sum of squared errors over this worker's rows, and the number of rows of all workers."""
     rows = mask.sum()
     if distributed.is_initialized():
         distributed.all_reduce(rows)

@@ -238,11 +238,6 @@ static inline uint64_t mix(uint64_t lane, uint64_t word)
     return rotate(lane + word * PRIME_2, 31) * PRIME_1;
 }
 
-static inline uint64_t merge(uint64_t hash, uint64_t lane)
-{
-    return (hash ^ mix(0, lane)) * PRIME_1 + PRIME_4;
-}
-
 /* All whole stripes, in four independent lanes. */
 static uint64_t hash_stripes(const uint8_t *data, int64_t stripes)
 {
@@ -251,7 +246,7 @@ static uint64_t hash_stripes(const uint8_t *data, int64_t stripes)
         for (int i = 0; i < lanes; i++) lane[i] = mix(lane[i], pfd_load_le64(data + 8 * i));
     uint64_t hash =
         rotate(lane[0], 1) + rotate(lane[1], 7) + rotate(lane[2], 12) + rotate(lane[3], 18);
-    for (int i = 0; i < lanes; i++) hash = merge(hash, lane[i]);
+    for (int i = 0; i < lanes; i++) hash = (hash ^ mix(0, lane[i])) * PRIME_1 + PRIME_4;
     return hash;
 }
 

@@ -55,18 +55,13 @@ static int64_t size_of(void *source)
     return self->first ? self->num_records : self->inner.methods->size(self->inner.self);
 }
 
-/* The file of a record: the last file that begins at or before it. */
-static int64_t file_of(const wrapped_source *self, int64_t ordinal)
-{
-    return pfd_last_at_most(self->first, (int64_t)sizeof *self->first, 0, self->num_files, ordinal);
-}
-
 static void to_inner(const wrapped_source *self, const int64_t *ordinals, int64_t n, int64_t *out)
 {
     int64_t file = 0;
     for (int64_t i = 0; i < n; i++) {
         if (ordinals[i] < self->first[file] || ordinals[i] >= self->first[file + 1])
-            file = file_of(self, ordinals[i]);
+            file = pfd_last_at_most(self->first, (int64_t)sizeof *self->first, 0, self->num_files,
+                                    ordinals[i]);
         out[i] = ordinals[i] + self->passed[file];
     }
 }

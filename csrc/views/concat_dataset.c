@@ -14,22 +14,16 @@ typedef struct concat_view {
     int64_t begins[]; /* begin of each source, then the end of the last one */
 } concat_view;
 
-/* The last source that begins at or before the position; sources may be empty. */
-static int32_t find_source(const concat_view *self, int64_t position)
-{
-    return (int32_t)pfd_last_at_most(self->begins, (int64_t)sizeof *self->begins, 0,
-                                     self->num_sources, position);
-}
-
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const concat_view *self = (const concat_view *)view;
-    int32_t source = 0; /* neighbours are mostly of one source */
+    int64_t source = 0; /* neighbours are mostly of one source; a source may be empty */
     for (int64_t i = 0; i < places->n; i++) {
         int64_t position = places->positions[i];
         if (position < self->begins[source] || position >= self->begins[source + 1])
-            source = find_source(self, position);
-        places->sources[i] = source;
+            source = pfd_last_at_most(self->begins, (int64_t)sizeof *self->begins, 0,
+                                      self->num_sources, position);
+        places->sources[i] = (int32_t)source;
         places->positions[i] = position - self->begins[source];
     }
 }

@@ -1,6 +1,6 @@
-"""The processes in which ops are checked, seen from the process that asks for the checks.
+"""Asks other processes, in which ops are checked, for checks.
 
-Such a process takes longer to start than most checks, so it is kept for the next job.
+To start such a process takes longer than most checks, so a process is kept for the next job.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pyflowdata.plugins.loading import PLUGINS_VARIABLE
 from pyflowdata.workers.pool import Worker, WorkerEnded, forget_in_forks
 from .spec import Job
 
-_LEFT_OUT = (PLUGINS_VARIABLE, "PYTEST_CURRENT_TEST")  # the latter is another one for each test
-_END = 2.0  # seconds in which a process ends itself
+_LEFT_OUT = (PLUGINS_VARIABLE, "PYTEST_CURRENT_TEST")  # pytest changes the latter for each test
+_END = 2.0  # seconds that a process has to end by itself
 Take = Callable[[dict[str, Any]], None]
-_Started = tuple[str, dict[str, str]]  # in which directory and environment
+_Started = tuple[str, dict[str, str]]  # directory and environment of the start
 
 
 class _Worker(Worker):
     """A process that runs one job after the other.
 
     Attributes:
-        started: In which directory and environment it was started.
+        started: The directory and environment in which the process was started.
     """
 
     def __init__(self, started: _Started) -> None:
@@ -42,7 +42,8 @@ class _Worker(Worker):
         self.start()
 
     def ask(self, job: Job, take: Take) -> None:
-        """Gives what it says about a job, line by line; a finding says if the process has ended."""
+        """Gives the messages of the process about a job; the last is a finding if the process has
+        ended."""
         try:
             self.give(pickle.dumps(job))
             while line := self.take():
@@ -52,11 +53,11 @@ class _Worker(Worker):
             take({"group": "descriptor", "id": "kit-fails", "text": text})
 
 
-_idle: list[_Worker] = []  # the last one may be taken by any thread
+_idle: list[_Worker] = []  # any thread may take the last one
 
 
 def prepare() -> None:
-    """Starts a process for the next job, which takes as long as to compile a plugin."""
+    """Starts a process for the next job: this takes as long as compiling a plugin."""
     started = (os.getcwd(), _environment())
     _idle.append(_take(started) or _Worker(started))
 
@@ -67,7 +68,7 @@ def ask(job: Job, take: Take) -> None:
     worker = _take(started) or _Worker(started)
     try:
         worker.ask(job, take)
-    except BaseException:  # Ctrl-C: it is still at work
+    except BaseException:  # Ctrl-C: the process is still at work
         worker.end(_END)
         raise
     if worker.is_running:
@@ -75,16 +76,16 @@ def ask(job: Job, take: Take) -> None:
 
 
 def ask_here(job: Job, take: Take) -> None:
-    """Asks forks of this process, which saves a second start of Python: for a program that
-    has loaded no plugins and has one thread."""
-    from .checking_process import run  # which a program that asks another process does not need
+    """Asks forks of this process, which has loaded no plugins and has one thread: this saves a
+    second start of Python."""
+    from .checking_process import run  # not needed by a program that asks another process
 
     run(job, take)
 
 
 def can_ask_here() -> bool:
-    """Whether this process is as the one that ask() starts, but for settings of the C library that
-    make the search for leaks take less."""
+    """Whether this process is like those that ask() starts, apart from settings of the C library
+    that make the search for leaks faster."""
     return threading.active_count() == 1 and not os.environ.get(PLUGINS_VARIABLE)
 
 
@@ -100,7 +101,8 @@ def _take(started: _Started) -> _Worker | None:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment without plugins: only forks, which may crash, load the job's."""
+    """This process's environment without plugins: only forks, which may crash, load the plugins of
+    a job."""
     packages = [Path(file).resolve().parent.parent for file in (__file__, pyflowdata.__file__)]
     paths = os.pathsep.join(filter(None, [*map(str, packages), os.environ.get("PYTHONPATH", "")]))
     return {

@@ -1,6 +1,6 @@
 """Measures ops part by part: what a record costs to find, read, parse and decode.
 
-The measuring itself is done in C, without Python in between.
+C code does the measuring, without Python in between.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Part:
 
     Attributes:
         name: "locate", "read", "parse", "decode"; as limits "memcpy" and "sum".
-        op: Whose function it is; None for the host's work.
+        op: The op whose function is measured; None for the host's work.
         ns: Nanoseconds per record, in the order of the files.
-        shuffled_ns: The same in random order; None for a stream.
-        gb_per_s: Record data per time, 10**9 bytes; None for records without bytes.
-        of_memcpy: The same as a share of what memcpy() of the same records reaches.
+        shuffled_ns: Nanoseconds per record in random order; None for a stream.
+        gb_per_s: Record data per second, in 10**9 bytes; None for records without bytes.
+        of_memcpy: gb_per_s as a share of memcpy() of the same records.
         mallocs, malloc_bytes: Per record, from the C library; None where they cannot be counted.
         allocs, alloc_bytes: Per record, from the host's scratch: these cost next to nothing.
     """
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A loader with `threads` threads on as many cores; speedup: against the first one."""
+    """A loader with `threads` threads on as many cores, and its speedup over the first loader."""
 
     threads: int
     records_per_s: float
@@ -59,20 +59,20 @@ class Bench:
     """What was measured.
 
     Attributes:
-        op: The last op: the one that the bench is about.
-        reader: The reader in front of it; the same for a reader.
+        op: The last op, which the benchmark is about.
+        reader: The reader upstream of `op`; `op` itself if that is a reader.
         origin: Where the op comes from: "built in", or the path of a plugin.
         records: In the dataset; None for a stream.
-        files, file_bytes: How many files, and their size together.
-        measured_records, measured_bytes: The window that the parts were measured over.
+        files, file_bytes: The number of files, and the sum of their sizes.
+        measured_records, measured_bytes: The window over which the parts were measured.
         measured_sum: The sum of its bytes as 64-bit words, modulo 2**64; zeros fill up each record.
-        batch_size: The loader's.
-        rows_per_call: Rows that a loader gives one compute().
-        open_ms: Opening everything, with an index for random access where there is one.
-        parts: In the order of the work.
-        limits: memcpy and sum of the same records.
-        scaling: Whole loaders.
-        load: What else the machine ran before, as in `uptime`: threads that wanted a core.
+        batch_size: Records of a loader's batch.
+        rows_per_call: Rows that a loader passes to one call of compute().
+        open_ms: Milliseconds to open everything, with an index for random access if there is one.
+        parts: The parts of the work, in order.
+        limits: The costs of memcpy() and of a sum of the same records.
+        scaling: The speeds of whole loaders.
+        load: The machine's load before, as in `uptime`: threads that wanted a core.
     """
 
     op: str
@@ -144,13 +144,13 @@ def _measure_ops(blobs: Sequence[Blob], options: CData) -> CData:
 
 @dataclass(frozen=True)
 class _Costs:
-    """What C measured: in the order of the files, and in random order where there is one."""
+    """Results from C: in the order of the files, and in random order unless this is a stream."""
 
     in_order: CData
     shuffled: CData | None
 
     def part(self, name: str, field: str, index: int | None = None, op: str | None = None) -> Part:
-        """One field of both; of a list of ops, that of one."""
+        """One field of both results; of a list of ops, the field of one op."""
         both = [getattr(one, field) for one in (self.in_order, self.shuffled) if one is not None]
         cost, *other = both if index is None else [costs[index] for costs in both]
         record_bytes = self.in_order.window_bytes / self.in_order.window_records
@@ -186,7 +186,7 @@ class _Costs:
 
 
 def _measure_costs(blobs: Sequence[Blob], options: CData) -> _Costs:
-    """Both orders over the same window, which is set in the options."""
+    """Measures both orders over the same window, and sets this in the options."""
     in_order = _measure_ops(_in_order(blobs), options)
     if in_order.num_records < 0:
         return _Costs(in_order, None)
@@ -195,8 +195,8 @@ def _measure_costs(blobs: Sequence[Blob], options: CData) -> _Costs:
 
 
 def _measure_loader(blobs: Sequence[Blob], options: CData, threads: int) -> float:
-    """Records per second, with as many cores as threads: the thread that waits helps, so that
-    one thread on many cores would be two."""
+    """Measures records per second, with as many cores as threads: since the thread that waits
+    helps, one thread on many cores would be two."""
     chosen, rate, err = new_struct("pfd_loader_options"), ffi.new("double *"), new_error()
     chosen.num_threads = threads
     allowed = os.sched_getaffinity(0)
@@ -250,16 +250,16 @@ def measure(
 ) -> Bench:
     """Measures the ops of some blobs over the first records of their reader.
 
-    Takes about (6 + number of `threads`) * rounds * seconds, with the GIL released; a signal is
-    seen in between.  The affinity of the calling thread is changed meanwhile.  The parts are
-    measured in both orders, whatever the reader's attrs say, and without an index on disk; the
-    loaders are those of the given blobs.
+    Takes about (6 + number of `threads`) * rounds * seconds, with the GIL released; signals are
+    handled between the steps. Changes the affinity of the calling thread meanwhile. Measures parts
+    in both orders, whatever the reader's attrs say, and without an index on disk; the loaders load
+    the given blobs.
 
     Args:
         blobs: Outputs of one op; one reader is upstream of them.
         threads: How many threads the loaders have; None: 1, 2, 4 and so on up to all cores.
-        rounds: How many; the best one counts.
-        seconds: How long a round takes.
+        rounds: The number of rounds; the best round counts.
+        seconds: The time of a round.
 
     Raises:
         InvalidArgumentError: An argument is out of range, or no blob is given.
@@ -296,7 +296,7 @@ def measure(
 
 # ---- The report: a table, one line of advice, or JSON -------------------------------------------
 
-_MOST_DECODERS = 4  # lines of the table; the fastest ones share the last of them
+_MOST_DECODERS = 4  # lines of the table; the fastest decoders share the last line
 _WHAT = {
     "locate": "locate",
     "read": "read: touch cache lines",
@@ -312,7 +312,7 @@ def _figure(value: float | None) -> str:
 
 
 def _share(of_memcpy: float | None) -> str:
-    """The part of what memcpy does, or how many times as much from ten times on."""
+    """The share of memcpy in percent, or as a factor from ten times on."""
     if of_memcpy is None:
         return "-"
     return percent(of_memcpy) if of_memcpy < 10 else f"{of_memcpy:.0f} x"
@@ -329,7 +329,7 @@ def _title(bench: Bench) -> str:
 
 
 def _joined(decoders: list[Part]) -> Part:
-    """Several as one; the shares of memcpy follow from the time."""
+    """Joins several parts to one; shares of memcpy follow from the time."""
     first = decoders[0]
     ns = sum(part.ns for part in decoders)
     shuffled = [part.shuffled_ns for part in decoders if part.shuffled_ns is not None]
@@ -406,7 +406,7 @@ def _does_not_scale(bench: Bench) -> bool:
 
 
 def _loader_advice(bench: Bench, total: float) -> str | None:
-    """What to do about what whole loaders show, if they show anything; on a busy machine they do
+    """Advice from the speeds of whole loaders, if they tell anything; on a busy machine they do
     not."""
     if _is_busy(bench):
         return None
@@ -422,7 +422,7 @@ def _loader_advice(bench: Bench, total: float) -> str | None:
 
 
 def _advice(bench: Bench, slowest: Part, total: float) -> str:
-    """What to do, the most useful thing first."""
+    """Advice, the most useful first."""
     allocating = [part for part in bench.parts if (part.mallocs or 0) >= 0.01]
     if allocating:
         places = ", ".join(_where(part) for part in allocating)
@@ -448,7 +448,7 @@ def _memory_bound(bench: Bench, records_per_s: float) -> bool:
 
 
 def verdict(bench: Bench) -> str:
-    """Where the time goes and what to do about it, in one line."""
+    """Says in one line where the time goes, and what to do."""
     total = sum(part.ns for part in bench.parts)
     slowest = max(bench.parts, key=lambda part: part.ns)
     share = slowest.ns / total if total > 0 else 0.0

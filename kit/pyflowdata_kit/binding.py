@@ -10,8 +10,8 @@ from pyflowdata.native.shared_library import BUILD_HINT, PACKAGE, Interface, dec
 
 
 def kit_path() -> Path:
-    """The kit of the library that is loaded, of the same build: that of this package, or the file
-    beside a library that is not in pyflowdata."""
+    """The kit of the same build as the loaded library: this package's, or, for a library outside of
+    pyflowdata, the file beside it."""
     library = library_path()
     folder = Path(__file__).resolve().parent if library.parent == PACKAGE else library.parent
     path = folder / "libpyflowdata_kit.so"
@@ -32,7 +32,8 @@ _interface = Interface(
 
 
 def expected_abi_version() -> int:
-    """What `pfd_kit_abi_version()` returns for a kit whose header was that of `declared.py`."""
+    """What `pfd_kit_abi_version()` returns for a kit that was built with the header of
+    `declared.py`."""
     return _interface.expected_abi_version()
 
 

@@ -1,17 +1,17 @@
-"""What most often causes a fault, by the id of its finding: the most likely one first.
+"""The usual causes of a fault, by the id of its finding, the most likely first.
 
-A check that can tell more from what it saw gives causes of its own.
+A check that knows more gives causes of its own.
 """
 
 from __future__ import annotations
 
-# The causes of what differs where several threads are in one source.
+# Causes of differences when several threads use one source.
 SHARED_STATE = (
     "a field of the source that at() or compute() writes",
     "a static or global variable",
 )
 
-# An id, or the beginning of several with "…" in place of the rest.
+# The keys are ids, or the beginning of several ids and "…".
 CAUSES: dict[str, tuple[str, ...]] = {
     # ---- Nothing can be checked yet
     "descriptor": (
@@ -371,14 +371,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "build-fails": ("--cflags lacks a folder of headers or a library",),
 }
 
-# Whose texts say all that is known.
+# Ids whose texts say all that is known.
 NO_CAUSES: dict[str, str] = {
     "call-fails": "what failed is not the op under check",
     "kit-fails": "the kit has a fault of its own",
     "sample-poor": "what to add is said, and the op has no fault",
 }
 
-# Whose causes the checks tell, by what they saw.
+# Ids whose causes the checks tell from what they saw.
 OWN_CAUSES = ("narrow-offset", "random-draw-twice", "random-key", "sources-mixed")
 
 
@@ -388,7 +388,7 @@ def is_finding(id: str) -> bool:
 
 
 def causes_of(id: str) -> tuple[str, ...]:
-    """The causes of a finding, the most likely one first; none where its text says all."""
+    """The causes of a finding, the most likely first; none if its text says all."""
     if id in CAUSES:
         return CAUSES[id]
     prefixes = [key for key in CAUSES if key.endswith("…") and id.startswith(key[:-1])]

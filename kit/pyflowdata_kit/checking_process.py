@@ -1,8 +1,8 @@
-"""The process in which ops are checked: a worker of pyflowdata.workers, which gets jobs.
+"""Checks ops in a process of their own: a worker of pyflowdata.workers, which gets jobs.
 
-Each group of checks runs in a separate fork, so that an op which crashes or does not end costs
-that group alone, and nothing of a job remains for the next one.  As many run at a time as there are
-cores.  Its messages are JSON; an empty one ends a job.
+Each group of checks runs in a separate fork, so that an op which crashes or does not end costs that
+group alone, and a job leaves nothing to the next job. As many groups run at a time as there are
+cores. The process sends messages of JSON; an empty message ends a job.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def _bytes_of(files: Sequence[str]) -> int:
 
 
 def part_of(files: Sequence[str]) -> list[str]:
-    """The first and the last files, as many as a check can read often; [] for all of them, or
-    where a part is no smaller.
+    """The first and the last files, as many as a check can read often; [] if all files are that
+    few, or a part is no smaller.
 
     Args:
-        files: Those of the reader, in its order, with the companions, which have other suffixes
-            than the first file.
+        files: The reader's files, in its order, with companions, whose suffixes differ from the
+            first file's.
     """
     if len(files) <= _MOST_FILES and _bytes_of(files) <= _MOST_BYTES:
         return []
@@ -65,7 +65,7 @@ def part_of(files: Sequence[str]) -> list[str]:
 
 
 def _can_be_checked(spec: Spec, part: Sequence[str]) -> bool:
-    """Whether the reader takes these files alone."""
+    """Whether the reader accepts these files alone."""
     try:
         spec.with_files(list(part)).make()
     except Error:
@@ -74,7 +74,7 @@ def _can_be_checked(spec: Spec, part: Sequence[str]) -> bool:
 
 
 def _in_words(files: Sequence[str], part: Sequence[str]) -> str:
-    """What of the sample is looked at."""
+    """Says which part of the sample is looked at."""
     half = len(part) // 2
     return (
         f"most of the sample, which has {counted(len(files), 'file')}: the checks look at the "
@@ -83,7 +83,7 @@ def _in_words(files: Sequence[str], part: Sequence[str]) -> str:
 
 
 def _suffix(file: str) -> str:
-    """The suffixes of a name with numbers as 0: parts make no kinds."""
+    """The suffixes of a name, with each number as 0: numbered parts are of one kind."""
     return re.sub(r"\d+", "0", "".join(Path(file).suffixes))
 
 
@@ -124,7 +124,7 @@ def _attr_line(name: str, value: Plain) -> str:
         kind, words = lib.PFD_VALUE_INT, [str(value)]
     elif isinstance(value, float):
         kind, words = lib.PFD_VALUE_FLOAT, [repr(value)]
-    elif isinstance(value, Object):  # which there is only in this process
+    elif isinstance(value, Object):  # an object exists in this process alone
         kind, words = lib.PFD_VALUE_INT, [str(value.number)]
     elif isinstance(value, str):
         kind, words = lib.PFD_VALUE_STRING, [_hex(value)]
@@ -141,23 +141,23 @@ def _attr_line(name: str, value: Plain) -> str:
 # ---- The groups ---------------------------------------------------------------------------------
 
 _LINE = 100  # bytes of the first line that an op prints
-_PRINT_THEMSELVES = ("loader",)  # groups of more than calls of the op
+_PRINT_THEMSELVES = ("loader",)  # groups in which more than the op runs
 
 
 class _Child:
-    """What a group runs with, in its own process: checks.Teller."""
+    """A checks.Teller for a group in its own process."""
 
     def __init__(self, job: Job, pipe: int) -> None:
         self.job, self.report_fd = job, pipe
         self.watches_output = False
         self._case = ""
-        self._has_told = False  # that processes were left
+        self._has_told = False  # of processes that were left
 
     def write(self, **said: object) -> None:
         os.write(self.report_fd, (json.dumps(said) + "\n").encode())
 
     def look_for_output(self) -> None:
-        """Tells once what the op has written to descriptors 1 and 2, which lead to one file."""
+        """Tells once what the op has written to descriptors 1 and 2, which both lead to a file."""
         if not self.watches_output or not os.fstat(2).st_size:
             return
         self.watches_output = False
@@ -176,7 +176,7 @@ class _Child:
         self.write(case=case)
 
     def look_for_processes(self) -> None:
-        """Ends those that the op left in the current case, and tells of them once."""
+        """Ends processes that the op left in the current case, and tells of these once."""
         if not own_children.has_some():
             return
         own_children.end_all()
@@ -301,7 +301,7 @@ def _limit_sample(child: _Child, files: list[str]) -> list[str]:
 
 
 def _not_quick(groups: Sequence[Group]) -> str:
-    """What --quick leaves out, in words."""
+    """Says in words what --quick leaves out."""
     gone = ", ".join(group.name for group in groups if not group.is_quick)
     some = ", ".join(group.name for group in groups if group.is_quick and group.quick_every > 1)
     return f"with --quick: all of {gone}" + (f"; most cases of {some}" if some else "")
@@ -344,8 +344,8 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
     """Runs the groups of a job's checks in forks of this process.
 
     Args:
-        say: Is told of each group that it starts, and then what the groups said, in the order of
-            GROUPS.
+        say: Gets a message for each group that starts, and then the messages of the groups, in the
+            order of GROUPS.
     """
     begins = lambda group: say({"group": group, "starts": True})  # noqa: E731
     for group, said in run_groups(job, _run_child, begins):
@@ -354,7 +354,7 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
 
 
 def begin(_content: bytes, _memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
-    """What does a pickled job, for pyflowdata.workers."""
+    """Does a pickled job, for pyflowdata.workers."""
     gc.freeze()  # forks need not look through the objects that exist now
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks

@@ -14,26 +14,26 @@ _FAILED = "pyflowdata-fuzz-"
 
 
 def corpus_beside(first: str) -> Path:
-    """The corpus of a plugin whose first source, or library, this is; it need not be there."""
+    """The corpus of the plugin with this first source or library; the folder may not exist."""
     path = Path(first).absolute()
     return path.with_name(f"{path.stem}-corpus")
 
 
 class Corpus:
-    """A folder of inputs, which need not be there."""
+    """A folder of inputs, which may not exist."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def folder_of(self, file: Path) -> Path:
-        """The folder of inputs that stand in for a file; it is made."""
+        """Makes and returns the folder of inputs that stand in for a file."""
         folder = self.folder / file.name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def inputs(self, files: Sequence[Path], most: int) -> list[tuple[Path, Path]]:
-        """Pairs of a file of the sample and an input: all that failed once, and then others, up to
-        so many."""
+        """Pairs of a file of the sample and an input: all inputs that failed once, then others, up
+        to so many."""
         found = [
             (file, path)
             for file in files
@@ -53,5 +53,5 @@ class Corpus:
 
 
 def case_of(file: Path, path: Path) -> str:
-    """What a report calls an input."""
+    """The name of an input in a report."""
     return f"{file.name}/{path.name}"

@@ -7,13 +7,13 @@ from typing import Protocol
 
 from .file_layout import ByteOrder, Layout, LengthField, Span, length_fields, spread_over
 
-Damaged = tuple[bytes, str]  # the bytes, and what was done
+Damaged = tuple[bytes, str]  # the bytes, and words for the damage
 
 _ANYWHERE = Layout()
 
 
 class Damage(Protocol):
-    """One kind of damage, to a file with this content and name."""
+    """Gives damaged copies of one kind, of a file with this content and name."""
 
     def __call__(
         self, data: bytes, name: str, layout: Layout = _ANYWHERE
@@ -21,7 +21,7 @@ class Damage(Protocol):
 
 
 def _at(layout: Layout, name: str, place: int) -> str:
-    """The name of the file, with the record that is at the place."""
+    """The name of the file, with the record at the place."""
     words = layout.words(place)
     return f"{name}, {words}," if words else name
 
@@ -98,8 +98,8 @@ _MOST_RESIZED = 3  # records of a file
 
 
 def resized(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damaged]:
-    """A record cut or filled up with zeros, and its length changed to fit: all records stand where
-    the lengths say, and one has not the bytes that its format has."""
+    """A record is cut or filled up with zeros, and its length changed to fit: lengths lead to all
+    records, but one record's bytes are not as its format says."""
     found = length_fields(data, layout.records, _LENGTHS, _UNITS)
     fields = sorted(found, key=lambda field: (abs(field.added), abs(field.before)))
     seen = {data}
@@ -136,16 +136,16 @@ KINDS: dict[str, Damage] = {
 }
 
 
-# ---- A few places of a file, whatever is in it --------------------------------------------------
+# ---- A few places of a file with any content ----------------------------------------------------
 
 
 def spread(size: int, count: int) -> list[int]:
-    """So many places, at equal distances."""
+    """Gives so many places, at equal distances."""
     return sorted({(2 * i + 1) * size // (2 * count) for i in range(count)})
 
 
 def inverted(data: bytes, name: str, places: Iterable[int]) -> Iterator[Damaged]:
-    """One byte, and four, inverted at these offsets."""
+    """One byte inverted at each of these offsets, and then four bytes."""
     for place in places:
         for width in (1, 4):
             end = min(place + width, len(data))

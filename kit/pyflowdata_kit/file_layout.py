@@ -1,4 +1,4 @@
-"""Where the records of a sample file lie: what damage aims at, and how messages name a place."""
+"""The places of records in a sample file: targets of damage, and names of places in messages."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Literal
 
 
 def kind_of(path: Path) -> str:
-    """The suffixes of a name, or the name if it has none; numbers, as of parts, make no kinds."""
+    """The suffixes of a name, or the name if it has none, without the numbers of parts."""
     return re.sub(r"\d+", "0", "".join(path.suffixes) or path.name)
 
 
 def file_of_each_kind(files: Sequence[Path]) -> list[Path]:
-    """The last file of each kind that has at least half the bytes of the longest one, since a short
-    one may have no records; in the order of the files."""
+    """The last file of each kind with at least half the bytes of the longest file, since a short
+    file may have no records; in the order of the files."""
     sizes = {file: file.stat().st_size for file in files}
     longest: dict[str, int] = {}
     for file, size in sizes.items():
@@ -29,14 +29,14 @@ def file_of_each_kind(files: Sequence[Path]) -> list[Path]:
 
 
 def files_like(file: Path, files: Sequence[Path]) -> list[Path]:
-    """All files of the kind of one."""
+    """All files of one file's kind."""
     return [other for other in files if kind_of(other) == kind_of(file)]
 
 
 # ---- Places of records --------------------------------------------------------------------------
 
-_WIDEST_GAP = 64  # bytes between two records, of which more are no frame of a record
-_END = 4  # bytes at a record's beginning and end that messages call its head and tail
+_WIDEST_GAP = 64  # more bytes between two records are no frame
+_END = 4  # messages call so many bytes at a record's ends its head and tail
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Layout:
     """The records of one file.
 
     Attributes:
-        records: In the order of their offsets; empty where none is in the file, or none is known.
+        records: The records in the order of their offsets; empty if the file has none, or none is
+            known.
         share: 1: every place counts; n: about one in n is enough.
     """
 
@@ -66,7 +67,7 @@ class Layout:
 
     @property
     def gap(self) -> int:
-        """Bytes between each record and the next one, where its frame begins; 0: none."""
+        """The bytes between records, where frames begin; 0: none."""
         pairs = zip(self.records, self.records[1:])
         return max(0, min((two.offset - one.end for one, two in pairs), default=0))
 
@@ -74,9 +75,9 @@ class Layout:
         """Offsets to try in a file of `size` bytes.
 
         Args:
-            dense: So many bytes at the beginning, where headers are, are all tried.
-            spread: Places over the rest.
-            records: So many records are tried at head, middle and tail.
+            dense: All of so many bytes at the beginning are tried, where headers are.
+            spread: So many places in the rest are tried.
+            records: Head, middle and tail of so many records are tried.
         """
         dense, spread, records = (n // self.share for n in (dense, spread, records))
         chosen = set(self._record_places(records))
@@ -96,7 +97,7 @@ class Layout:
                 yield record.end - 1
 
     def words(self, place: int) -> str:
-        """What stands there, for a message: "the head of record 3", or ""."""
+        """What stands at a place, for a message: "the head of record 3", or ""."""
         gap = min(self.gap, _WIDEST_GAP)
         for record in self.records:
             if not record.offset - gap <= place < max(record.end, record.offset + 1):
@@ -110,7 +111,7 @@ class Layout:
 
 
 def spread_over(records: tuple[Span, ...], most: int) -> list[Span]:
-    """At most so many of them: the first and the last one, and some between."""
+    """At most so many items: the first, the last, and some between."""
     if len(records) <= most:
         return list(records)
     if most < 2:
@@ -121,8 +122,8 @@ def spread_over(records: tuple[Span, ...], most: int) -> list[Span]:
 # ---- Numbers that say how long a record is ------------------------------------------------------
 
 ByteOrder = Literal["little", "big"]
-_NEAR = 24  # bytes around a record's beginning in which its length is looked for
-_MOST_ADDED = 64  # what a length may have besides: a header, a checksum
+_NEAR = 24  # a length is looked for so near to its record's beginning
+_MOST_ADDED = 64  # bytes that a length may count besides: a header, a checksum
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class LengthField:
         width: Its bytes.
         order: Their order.
         unit: The integer counts elements of so many bytes.
-        added: The bytes that it counts besides those of the record, the same for all records.
+        added: The bytes that it counts besides the record's, equal for all records.
     """
 
     before: int
@@ -148,7 +149,7 @@ def length_fields(
     data: bytes, records: Sequence[Span], kinds: Iterable[tuple[int, ByteOrder]],
     units: Sequence[int] = (1,),
 ) -> Iterator[LengthField]:  # fmt: skip
-    """The fields that all records of a file have; none where it has no record.
+    """The fields that all records of a file have; none if it has no record.
 
     Args:
         data: The bytes of the file.

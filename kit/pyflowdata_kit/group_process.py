@@ -1,4 +1,4 @@
-"""A group of checks in a separate process: a fork, what it writes, and its limits of time."""
+"""Runs a group of checks in a separate process: a fork, its messages, and its limits of time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .spec import Job
 
 
 Said = dict[str, Any]
-_RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; the exit status
+_RunChild = Callable[[Job, str, int], int]  # (job, group, pipe to write to) -> exit status
 
 STOP = 3  # exit status of a group after which no other can run
-_GRACE = 10  # a group may take so many times the limit of one pass, by the clock
+_GRACE = 10  # by the clock, a group may take so many times the limit of one pass
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _USUAL = {number: signal.getsignal(number) for number in _ENDING}
-# Python ignores them, so that an op which does so too would change nothing.
+# Python ignores these signals, so an op that ignores them, too, would change nothing.
 _DEFAULT = {signal.SIGPIPE: signal.SIG_DFL, signal.SIGXFSZ: signal.SIG_DFL}
-_MOST_OUTPUT = 4096  # bytes of it that are handed on
+_MOST_OUTPUT = 4096  # bytes of the op's output that are handed on
 _LEAST_STALL = 2.0  # seconds in which a busy machine lets each process do something
 
 
@@ -44,22 +44,22 @@ class GroupProcess:
     def __init__(self, job: Job, group: str, run_child: _RunChild) -> None:
         self.group = group
         self._job = job
-        self._output = tempfile.TemporaryFile()  # what the op writes to 1 and 2
+        self._output = tempfile.TemporaryFile()  # gets what the op writes to 1 and 2
         self._process, self.pipe = _fork(job, group, run_child, self._output.fileno())
         self._parts: list[bytes] = []
         self._started = self._moved = time.monotonic()
-        self._work = -1  # ticks of processor time, when they were last looked at
-        self._late, self._late_id = "", ""  # why it was stopped
+        self._work = -1  # ticks of processor time at the last look
+        self._late, self._late_id = "", ""  # the reason for which the group was stopped
 
     def read(self) -> bool:
-        """Takes what is in the pipe; False: the group has ended."""
+        """Reads what is in the pipe; False: the group has ended."""
         part = os.read(self.pipe, 65536)
         self._parts.append(part)
         self._moved = time.monotonic()
         return bool(part)
 
     def is_late(self) -> bool:
-        """Whether it takes too long, or waits for what does not come."""
+        """Whether it takes too long, or waits without doing anything."""
         now, limit = time.monotonic(), self._job.limit
         work = _work_of(self._process)
         if work != self._work:  # None: one of its threads could run
@@ -72,7 +72,7 @@ class GroupProcess:
         return bool(self._late)
 
     def stop(self) -> None:
-        """Ends it; a run of the kit tells first what it was doing."""
+        """Ends the group; a run of the kit first tells what it was doing."""
         os.kill(self._process, signal.SIGPROF)
         end = time.monotonic() + 1.0
         while (left := end - time.monotonic()) > 0 and select.select([self.pipe], [], [], left)[0]:
@@ -81,7 +81,7 @@ class GroupProcess:
         self.kill()
 
     def has_ended(self) -> bool:
-        """Whether its process has ended, whose own ones may still have the pipe."""
+        """Whether its process has ended; processes that it started may still have the pipe."""
         state = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if state is None:
             return False
@@ -90,14 +90,14 @@ class GroupProcess:
         return True
 
     def kill(self) -> None:
-        """Ends it at once, and the processes that it started."""
+        """Ends at once the group and the processes that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process, signal.SIGKILL)
 
     def close(self) -> tuple[list[Said], bool]:
-        """What it said, and whether other groups can follow; waits for its end."""
+        """Waits for the group's end; returns its messages, and whether other groups can follow."""
         os.close(self.pipe)
-        if not self._late:  # it ends by itself
+        if not self._late:  # the process ends by itself
             os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT)
         self.kill()
         _, status = os.waitpid(self._process, 0)
@@ -121,40 +121,40 @@ class GroupProcess:
         return _with_cases(said), code != STOP
 
     def _hand_on(self) -> None:
-        """Writes the end of what the op printed to standard error: an assertion's words, say."""
+        """Writes the end of the op's output, such as an assertion's words, to standard error."""
         size = os.fstat(self._output.fileno()).st_size
         with contextlib.suppress(OSError):
             os.write(2, os.pread(self._output.fileno(), _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0)))
 
 
 def _fork(job: Job, group: str, run_child: _RunChild, output: int) -> tuple[int, int]:
-    """Process and pipe of a group."""
+    """Starts a group; returns its process and pipe."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     process = os.fork()
     if process:
-        with contextlib.suppress(OSError):  # the fork may have done so, and ended
+        with contextlib.suppress(OSError):  # the fork may have done this, and ended
             os.setpgid(process, process)
         os.close(writing)
         return process, reading
     status = 1
     try:
-        os.setpgid(0, 0)  # so that what it starts ends with it
+        os.setpgid(0, 0)  # so that processes that it starts end with it
         for number, usual in {**_USUAL, **_DEFAULT}.items():
             signal.signal(number, usual)
         os.close(reading)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # descriptor 0 has the next jobs
         sys.stderr = os.fdopen(os.dup(2), "w")  # warnings of Python and the kit are not the op's
         os.dup2(output, 1)  # the op's output is not part of the report
         os.dup2(output, 2)
         status = run_child(job, group, writing)
     finally:
-        os._exit(status)  # no more than this: threads of the op may hang
+        os._exit(status)  # without exit functions: threads of the op may hang
 
 
 def _work_of(process: int) -> int | None:
-    """Ticks of processor time of a process all of whose threads wait; None: one of them could run,
-    or waits for a disk or for a process of its own."""
+    """Ticks of processor time of a process whose threads all wait; None: a thread could run, or
+    waits for a disk or for a process of its own."""
     ticks = 0
     try:
         for task in Path(f"/proc/{process}/task").iterdir():
@@ -177,7 +177,7 @@ def _understand(line: str) -> Said:
 
 
 def _with_cases(said: list[Said]) -> list[Said]:
-    """What was said but for the cases that began, which go to the crashes in them."""
+    """The messages without the beginnings of cases; a crash gets the case in which it happened."""
     case, kept = "", []
     for one in said:
         if one.keys() == {"case"}:
@@ -196,18 +196,18 @@ def _name(number: int) -> str:
 
 # ---- Several groups at a time, and their results in the order of GROUPS -------------------------
 
-_LOOK = 0.25  # seconds between two looks at how long the groups take
+_LOOK = 0.25  # seconds between two looks at the time of the groups
 _Started = Callable[[str], None]
 
 
 def run_groups(
     job: Job, run_child: _RunChild, started: _Started
 ) -> Iterator[tuple[str, list[Said]]]:
-    """Each group with what it said, as soon as it and all before it are done.
+    """Gives each group with its messages, as soon as it and all groups before are done.
 
     Args:
         run_child: Runs a group in its process.
-        started: Is told the name of each group that begins.
+        started: Gets the name of each group that begins.
     """
     goes_on, names = True, list[str]()
     for said, goes_on in _run([_DESCRIPTOR], job, run_child, started):
@@ -224,7 +224,7 @@ def run_groups(
         yield group.name, said
 
 
-_DESCRIPTOR = Group("descriptor", lambda check: "")  # run_child knows it
+_DESCRIPTOR = Group("descriptor", lambda check: "")  # run_child knows this name
 
 
 def _is_wanted(group: Group, job: Job) -> bool:
@@ -236,9 +236,10 @@ def _is_wanted(group: Group, job: Job) -> bool:
 def _run(
     groups: Sequence[Group], job: Job, run_child: _RunChild, started: _Started
 ) -> Iterator[tuple[list[Said], bool]]:
-    """What each group said, and whether others can follow, in the order of the groups."""
+    """Gives the messages of each group, and whether others can follow, in the order of the
+    groups."""
     done: dict[str, tuple[list[Said], bool]] = {}
-    # Those that need all cores come first, so that the others fill them to the end.
+    # Groups that need all cores come first; then the others keep all cores busy to the end.
     waiting = sorted(groups, key=lambda group: not group.is_alone)
     running: list[GroupProcess] = []
     is_alone, most = False, len(os.sched_getaffinity(0))
@@ -284,7 +285,7 @@ def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
 
 
 def _folder_of(group: Group, job: Job) -> str:
-    """One of its own, so that no group meets the files of another."""
+    """A folder of its own, so that no group meets the files of another."""
     folder = os.path.join(job.folder, re.sub("[^a-z0-9]+", "-", group.name))
     os.makedirs(folder, exist_ok=True)
     return folder

@@ -15,7 +15,7 @@ from pyflowdata.native import check, encode, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
-Draws = npt.NDArray[np.void]  # with the fields of _DRAW
+Draws = npt.NDArray[np.void]  # an array with the fields of _DRAW
 _SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4")], align=True)
 Tell = Callable[[str, str], None]  # a finding's id and text
 
@@ -53,7 +53,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Hashed:
-    """Hashes of what a run gave.
+    """Hashes of the records and rows of a run.
 
     Attributes:
         records, rows: A hash of each record, and one of its row in all outputs; 0: not seen, 1:
@@ -64,13 +64,13 @@ class Hashed:
     rows: Hashes
 
     def equals(self, other: Hashed) -> bool:
-        """The same records with the same outputs."""
+        """Whether both have the same records with the same outputs."""
         return np.array_equal(self.records, other.records) and np.array_equal(
             self.rows, other.rows
         )
 
     def first_difference(self, other: Hashed) -> int | None:
-        """The first record that differs, or whose row does, of two runs over as many records."""
+        """The first record whose hash or row differs between two runs over as many records."""
         differs = (self.records != other.records) | (self.rows != other.rows)
         places = np.flatnonzero(differs)
         return int(places[0]) if len(places) else None
@@ -81,26 +81,26 @@ class Run(Hashed):
     """The result of one run.
 
     Attributes:
-        status: What the first call that failed returned, or "PFD_OK".
-        function: Which call it was, "open()".
-        message: What it said.
-        injected: A failure that was asked for took place.
-        num_records: Looked at.
-        size: All records that the reader says it has; -1 of a stream.
-        num_failed: Records looked at that failed.
-        num_accepted: Shapes that infer() has accepted, where it was offered some.
+        status: The status of the first call that failed, or "PFD_OK".
+        function: The function of that call, such as "open()".
+        message: The message of that call.
+        injected: Whether a failure that was asked for took place.
+        num_records: The records that were looked at.
+        size: The records that the reader says it has; -1 for a stream.
+        num_failed: The records among these that failed.
+        num_accepted: The offered shapes that infer() has accepted.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         num_draws: Random numbers that compute() drew.
-        generator: The first other generator of random numbers that was called and watched, "".
-        shared_position: The file whose position several threads moved, "".
-        variable: The first variable of the environment that the plugin asked for, with watch_state,
-            "".
-        clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
+        generator: The first other watched generator of random numbers that was called, or "".
+        shared_position: The file whose position several threads moved, or "".
+        variable: With watch_state, the first variable of the environment that the plugin asked for,
+            or "".
+        clock_reads: With watch_state, how often the plugin asked for the time; -1: not known.
         found: Id and text of each finding.
-        patterns: What the ranges have in common in which a finding shows, by its id, where they
-            have: BLOCKS, MANY_ROWS or ONE_ROW.
-        spans: Where the bytes of each record lie, with the fields offset, size and file, which is
-            -1 of a record that was not seen.  Of shape (most_records,).
+        patterns: By the id of a finding, what the ranges that show it have in common: BLOCKS,
+            MANY_ROWS or ONE_ROW.
+        spans: The places of the records' bytes, shape (most_records,), with the fields offset, size
+            and file; file is -1 for a record that was not seen.
     """
 
     status: str
@@ -124,7 +124,7 @@ class Run(Hashed):
 
     @property
     def succeeded(self) -> bool:
-        """Nothing failed."""
+        """Whether nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
 
     @property
@@ -134,13 +134,14 @@ class Run(Hashed):
 
     @property
     def is_refused(self) -> bool:
-        """The data was refused, as damaged data may be."""
+        """Whether the data was refused, as damaged data may be."""
         return self.status == "PFD_CORRUPT_DATA" or (
             self.status == "PFD_UNSUPPORTED" and self.function == "open()"
         )
 
     def is_subsequence_of(self, other: Run) -> bool:
-        """These are records of the other run, with the same outputs and in the same order."""
+        """Whether these are records of the other run, with the same outputs and in the same
+        order."""
         known = iter(_pairs(other))
         return all(pair in known for pair in _pairs(self))
 
@@ -194,8 +195,8 @@ def _findings(out: Any) -> list[tuple[str, str]]:
 
 @contextlib.contextmanager
 def watched_nodes(op: str, report_fd: int, limit: float) -> Iterator[list[tuple[str, str]]]:
-    """Watches infer(), companions() and propose() of an op where nodes of it are made within; the
-    list, of ids and texts, is filled at the end."""
+    """Watches infer(), companions() and propose() of an op while nodes of the op are made; at the
+    end, fills the list with ids and texts of findings."""
     given = _options({"watch_state": 1}, report_fd, int(limit * 1000))
     out, err = new_struct("pfd_kit_result"), new_error()
     found: list[tuple[str, str]] = []
@@ -213,8 +214,8 @@ class Kit:
     def __init__(
         self, node: Node, tell: Tell, report_fd: int, limit: float
     ) -> None:
-        """Args: the node; who is told of findings; where crashes are reported; seconds for one
-        run."""
+        """Args: the node; who takes findings; the descriptor for reports of crashes; seconds for
+        one run."""
         self._node = node
         self._blob = ffi.new("pfd_blob *")
         node.outputs[0].fill(self._blob)
@@ -223,7 +224,8 @@ class Kit:
         self._limit_ms = int(limit * 1000)
 
     def run(self, *, doing: str = "", silent: bool = False, **options: Any) -> Run:
-        """One run; `options` are those of `pfd_kit_options`.  A silent one tells nobody.
+        """Does one run; `options` are the fields of `pfd_kit_options`. A silent run tells no
+        findings.
 
         Raises:
             Error: The op could not be called at all.
@@ -251,7 +253,7 @@ class Kit:
         return names
 
     def draws(self, most: int, *, doing: str = "", **options: Any) -> Draws:
-        """The first random numbers that compute() draws in a run, which tells nobody.
+        """The first random numbers that compute() draws in a silent run.
 
         Returns: An array of shape (draws,) with a field for each of `pfd_kit_draw`.
         """
@@ -262,7 +264,7 @@ class Kit:
         return found
 
     def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashed]:
-        """Runs over both nodes alternately, on one thread; returns what each gave."""
+        """Runs over both nodes alternately, on one thread; returns the results of both."""
         size = options.get("most_records", MOST_RECORDS)
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         run = self.run(
@@ -272,7 +274,7 @@ class Kit:
         return run, Hashed(records, rows)
 
     def files(self) -> list[str]:
-        """The files that the reader reads, in order.  Raises FileError where they are not there."""
+        """The files that the reader reads, in order. Raises FileError if they do not exist."""
         needed, size = ffi.new("int64_t *"), 4096
         while True:
             paths, err = ffi.new("char[]", size), new_error()

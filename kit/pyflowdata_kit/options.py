@@ -1,4 +1,4 @@
-"""What a check of an op is asked for, and the words of a command that asks for the same."""
+"""The options of a check, and the words of a command that means the same check."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pyflowdata.plugins.compiler import source_of
 
 
 class UnknownCaseError(InvalidArgumentError):
-    """The group or case that alone is to run is not there."""
+    """The one group or case to run does not exist."""
 
 
-TIMEOUT = 10.0  # seconds of one pass over the sample, where no other limit is given
+TIMEOUT = 10.0  # default limit of seconds for one pass over the sample
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Native:
 
     Attributes:
         sources: The plugin's C and C++ files (.c, .cc, .cpp, .cxx).
-        flags: For the compiler and linker, besides those for the headers.
+        flags: Arguments for the compiler and linker, besides those for the headers.
         sanitizers: Some of "asan", "ubsan", "tsan".
         fuzz: Seconds of fuzzing; 0: none.
-        fuzzer: "clang" for libFuzzer, "own" for that of the kit; None: libFuzzer where it is there.
-        others: Sources of further plugins that the op's inputs come from, by the paths of their
-            libraries; one that is not here is loaded as it is.
+        fuzzer: "clang" for libFuzzer, "own" for the kit's fuzzer; None: libFuzzer if it is there.
+        others: Sources of further plugins upstream of the op, by the paths of their libraries; a
+            plugin that is not listed is loaded as it is.
     """
 
     sources: Sequence[str | os.PathLike[str]]
@@ -64,18 +64,18 @@ class Options:
 def command_words(
     spec: Spec, library: Sequence[str], options: Options, plugins: Sequence[str] = ()
 ) -> list[str] | None:
-    """The words of a command that checks a node; None: the command cannot say it, since an op with
-    inputs is upstream, or an attr has an object of the program.
+    """The words of a command that checks a node; None: no command can, because an op with inputs is
+    upstream, or an attr has an object of the program.
 
     Args:
-        library: The plugin, or its C and C++ files; empty of an op that is built in.
-        options: All but those that choose cases.
+        library: The plugin, or its C and C++ files; empty for a built-in op.
+        options: The options, except for those that choose cases.
         plugins: Further plugins, as --plugin names them.
     """
     if any(one.inputs for one, _ in spec.inputs):
         return None
     native = options.native or Native([])
-    # Where it is known the source, since a cached library is that of the source as it was.
+    # The source if it is known: a cached library is of the source as it was.
     compiled = [source_of(name) or (name, ()) for name in library]
     files = [file for file, _ in compiled]
     sources = [os.fspath(one) for one in native.sources]
@@ -112,7 +112,7 @@ def repeat_command(words: Sequence[str], group: str, case: str) -> str:
 
 
 def _texts(spec: Spec) -> list[str]:
-    """The attrs as the command takes them.  Raises TypeError where one is no text."""
+    """The attrs as the command takes them. Raises TypeError if an attr is no text."""
     values = {name: _text(value) for name, value in spec.attrs.items()}
     return [f"{name}={said}" for name, said in {**spec.texts, **values}.items()]
 
@@ -132,7 +132,7 @@ def input_of(given: str) -> tuple[Spec, str]:
     """The op of an --input, and the name of its output, "" for the only one."""
     try:
         words = shlex.split(given)
-    except ValueError as failure:  # a quote or an escape without its end
+    except ValueError as failure:  # a quote or an escape has no end
         raise UsageError(f"--input {given}: {failure}") from None
     if not words:
         raise UsageError("--input is empty; it must be 'OP[.OUTPUT] NAME=VALUE ...'")

@@ -1,4 +1,4 @@
-"""Processes that this one has started, or that theirs left to it."""
+"""Finds and ends processes that this process has started, or that its children left to it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
 
 
 def adopt() -> None:
-    """From here on, this process gets those whose parents end before them."""
+    """Makes this process the parent of descendants whose parents end first."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def has_some() -> bool:
-    """Whether there are any, at work or ended without a parent that waited for them."""
+    """Whether there are any, at work, or ended and not waited for."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -26,7 +26,7 @@ def has_some() -> bool:
 
 
 def end_all() -> None:
-    """Ends all of them, and theirs where adopt() was called."""
+    """Ends all of them, and after adopt() also their descendants."""
     while has_some():
         for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a check says of an op: findings, and the report of all of them."""
+"""The findings of a check, and the report of all findings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyflowdata.words.plain_text import counted
 
 # ---- Findings that most likely follow from an earlier one ---------------------------------------
 
-# Groups of checks run from the plainest use of an op to the most involved: a fault that the first
-# ones find shows again in the later ones, in another form.  Only what has no cause of its own in
-# sight is taken for a consequence: a leak, a wrong status or a message that is missing never is.
+# Groups of checks run from the plainest use of an op to the most involved, so a fault that an early
+# group finds shows again in later groups, in another form. Only a finding without a cause of its
+# own counts as a consequence: never a leak, a wrong status or a missing message.
 
-# A record is not a function of its bytes alone, so that any two readings of it may differ.
+# A record is not a function of its bytes alone, so any two readings of it may differ.
 _IMPURE = (
     "not-repeatable|at-not-pure|open-not-repeatable|global-state|range-dependent|filler-differs|"
     "order-fails|stream-differs|batch-dependent|threads-differ"
@@ -27,7 +27,7 @@ _DIFFERENT = (
     "damage-unnoticed|cut-unnoticed|read-failure-ignored|alloc-failure-ignored|cancel-status|"
     "loader-fails"
 )
-# Memory of others is used: what happens then is left to chance.
+# The op uses foreign memory: what happens then is left to chance.
 _MEMORY = (
     "(reads|writes)-.*|late-.*|foreign-scratch|returns-wild-pointer|null-pointer|"
     "negative-size|stack-overrun|crash"
@@ -36,7 +36,7 @@ _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
 
-# The cause, and what follows from it; the first line that fits counts.
+# Pairs of a cause and a consequence; the first pair that fits counts.
 _RULES: tuple[tuple[str, str], ...] = (
     ("sample-fails", f"{_IMPURE}|{_DIFFERENT}|{_COUNTS}|no-records|sources-mixed|call-fails"),
     (_MEMORY, f"{_ENDS}|{_DIFFERENT}"),
@@ -59,7 +59,7 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 
 def _cause_of(id: str, earlier: Iterable[str]) -> str:
-    """The id among those of earlier faults that a finding follows from; "" where none does."""
+    """The id, among those of earlier faults, from which a finding follows; "": from none."""
     for one in earlier:
         for cause, consequences in _RULES:
             if re.fullmatch(cause, one) and re.fullmatch(consequences, id):
@@ -67,7 +67,7 @@ def _cause_of(id: str, earlier: Iterable[str]) -> str:
     return ""
 
 
-# ---- Findings of memory: forbidden pages name the function, --asan the line too -----------------
+# ---- Findings of memory: forbidden pages name the function, and --asan the line -----------------
 
 _OF_MEMORY = re.compile(
     "(reads|writes)-(past|before|into)-.*|late-.*|returns-wild-pointer|null-pointer|stack-overrun|"
@@ -76,7 +76,7 @@ _OF_MEMORY = re.compile(
 
 
 def names_line(id: str, is_source_given: bool) -> str:
-    """What to add to the text of a finding of a plugin's op; "" for one that is not of memory."""
+    """Words to add to a finding about memory of a plugin's op; "" for other findings."""
     if not _OF_MEMORY.fullmatch(id):
         return ""
     return "; --asan names the line" if is_source_given else "; --asan --source FILE names the line"
@@ -95,12 +95,12 @@ class Finding:
         id: Names the kind of fault; the same in every version.
         text: What was found, what was expected, and what to change.
         group: The group of checks that found it.
-        is_warning: Worth knowing, but no fault.
-        likely: Its causes, the most likely one first; may be empty.
-        case: Which case of the group shows it, for --only GROUP/CASE; "" where all of them do.
-        repeat: The command that runs just this case again; "" where there is none.
-        follows_from: The id of an earlier finding that most likely causes this one too; "" where
-            there is none.
+        is_warning: Whether it is worth knowing, but no fault.
+        likely: Its causes, the most likely first; may be empty.
+        case: The case of the group that shows it, for --only GROUP/CASE; "": all cases show it.
+        repeat: The command that runs just this case again; "": there is none.
+        follows_from: The id of an earlier finding that most likely has the same cause; "": there is
+            none.
     """
 
     id: str
@@ -128,12 +128,12 @@ def _indented(text: str, indent: str) -> str:
 
 @dataclass
 class Report:
-    """All that was found.
+    """All findings about an op.
 
     Attributes:
-        op: Name of the op.
-        findings: Each id once, warnings included.
-        groups: Groups of checks that ran, with what was looked at.
+        op: The name of the op.
+        findings: The findings, with warnings; each id once.
+        groups: The groups of checks that ran, with what they looked at.
         left_out: What could not be checked, and why.
     """
 
@@ -144,12 +144,12 @@ class Report:
 
     @property
     def faults(self) -> list[Finding]:
-        """The findings that are no warnings."""
+        """The findings that are not warnings."""
         return [finding for finding in self.findings if not finding.is_warning]
 
     @property
     def causes(self) -> list[Finding]:
-        """The faults that follow from no other one."""
+        """The faults that follow from no other fault."""
         return [fault for fault in self.faults if not fault.follows_from]
 
     @property
@@ -167,7 +167,7 @@ class Report:
         return f"{self.overview()}\n{self.details()}".rstrip("\n")
 
     def verdict(self) -> str:
-        """The op and how many faults it has, in one line."""
+        """Says in one line how many faults the op has."""
         count = len(self.causes)
         return f"{self.op}: {counted(count, 'fault') if count else 'passed'}"
 
@@ -179,7 +179,7 @@ class Report:
         return "\n".join(lines)
 
     def details(self) -> str:
-        """The faults, each with those that follow from it, and then the warnings."""
+        """The faults, each with its consequences, and then the warnings."""
         warnings = [one for one in self.findings if one.is_warning and not one.follows_from]
         lines = []
         for one in [*self.causes, *warnings]:

@@ -1,4 +1,4 @@
-"""A node as data: what makes it again, in another process or over other files."""
+"""Describes a node as data, to make it again in another process, or over other files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyflowdata.plugins import load_library
 
 
 _BUILT_IN = "built in"
-PYTHON = "python "  # how the origin of such a function begins
+PYTHON = "python "  # begins the origin of a Python function
 
 
 def _listed(files: Any) -> list[str]:
-    """What the attr files was given, one by one."""
+    """The items that the attr `files` was given."""
     if files is None:
         return []
     if isinstance(files, (str, os.PathLike)):
@@ -36,9 +36,9 @@ class Spec:
 
     Attributes:
         op: Name of the op.
-        attrs: Values as Python gives them.
-        texts: Values as text, for attrs whose type is known only once the op is.
-        inputs: For each input the node and the name of its output, "" for the only one.
+        attrs: Values as Python objects.
+        texts: Values as text, for attrs whose types are unknown until the op is loaded.
+        inputs: For each input, a node and the name of its output, "" for the only output.
     """
 
     op: str
@@ -47,11 +47,11 @@ class Spec:
     inputs: tuple[tuple[Spec, str], ...] = ()
 
     def make(self) -> Node:
-        """The node.  Raises InvalidArgumentError as the op's function does."""
+        """Makes the node. Raises InvalidArgumentError as the op's function does."""
         return self._make([])
 
     def _make(self, readers: list[tuple[Spec, Node]]) -> Node:
-        """The node; readers that are the same upstream of several inputs are one node."""
+        """Makes the node; equal readers upstream of several inputs are one node."""
         for spec, node in readers:
             if spec == self:
                 return node
@@ -95,14 +95,14 @@ class Spec:
         )
 
     def with_found(self, node: Node) -> Spec:
-        """The node with what was found in the files of a node made like this one."""
+        """The node with the attrs that a node made from this one found in the files."""
         readers = reader_nodes(node.outputs)
         if len(readers) != 1:
             return self
         return self.with_reader(**{name: readers[0].values[name] for name in readers[0].found})
 
     def with_reader(self, **attrs: Any) -> Spec:
-        """The node over a reader with some attrs changed; None takes an attr away."""
+        """The node over its reader with some attrs changed; None removes an attr."""
         if self.inputs:
             inputs = tuple((spec.with_reader(**attrs), name) for spec, name in self.inputs)
             return replace(self, inputs=inputs)
@@ -116,7 +116,7 @@ class Spec:
 
 
 def output_of(node: Node, name: str) -> Blob:
-    """The output with this name; "" for the only one."""
+    """The output with this name; "": the only output."""
     own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in HOST_OUTPUTS]
     if not name and len(own) == 1:
         return own[0]
@@ -127,7 +127,7 @@ def output_of(node: Node, name: str) -> Blob:
 
 
 def _no_output(node: Node, name: str, own: list[Blob]) -> str:
-    """Args: the node, the name that it was asked for or "", and its outputs but for the host's."""
+    """Args: the node; the wanted name, or ""; the node's outputs without the host's."""
     op = node.op
     names = [op.outputs[blob.index].name for blob in own]
     host = [port.name for port in op.outputs if port.name not in names]
@@ -154,7 +154,7 @@ def spec_of(node: Node) -> Spec:
 
 
 def libraries_of(spec: Spec) -> list[str]:
-    """The plugins that the ops of a graph come from, in an order in which they can be loaded."""
+    """The plugins of the ops of a graph, in an order in which they can be loaded."""
     found = [path for upstream, _ in spec.inputs for path in libraries_of(upstream)]
     own = find_op(spec.op).origin
     is_library = own != _BUILT_IN and not own.startswith(PYTHON)
@@ -179,15 +179,15 @@ def has_folders(spec: Spec) -> bool:
     return bool(flags_of(spec.reader().op) & lib.PFD_READS_FOLDERS)
 
 
-# ---- Nodes like a given one: over other files, or with another value of an attr -----------------
+# ---- Variants of a node: over other files, or with another value of an attr ---------------------
 
-Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
+Variant = tuple[str, Spec]  # words for the difference, and the variant
 
 
 def over_other_files(
     spec: Spec, files: list[str], also: tuple[tuple[str, int], ...]
 ) -> list[Variant]:
-    """The op over other files: as many as there are ways, the best one first."""
+    """The op over other files, in each way there is, the best first."""
     found: list[Variant] = []
     if len(files) > 1:
         found = [
@@ -215,7 +215,7 @@ def with_other_attrs(spec: Spec, names: set[str]) -> Iterator[Variant]:
 
 
 def _other(attr: Attr, value: Any) -> Any:
-    """Another valid value; None where none is known."""
+    """Another valid value; None: none is known."""
     if isinstance(value, bool):
         return not value
     if attr.choices:
@@ -248,18 +248,18 @@ class Job:
 
     Attributes:
         spec: The node to check.
-        libraries: Plugins to load before.
+        libraries: The plugins to load first.
         records: How many records the sample has; None: not known.
-        checksums: Whether the format can tell every damage.
+        checksums: Whether the format detects all damage.
         also: Further folders of samples, and how many records each has.
         limit: Seconds of processor time for one pass over the sample.
-        folder: For damaged samples.
-        groups: The groups of checks to run; None: all that there are.
-        corpus: Folder of the inputs that a fuzzer kept; None: there is none.
-        case: The only one to run of these groups, as a finding names it; None: all.
-        part: Files of the sample that are looked at, in place of all of them; none: all.
-        is_large: Even these have too many bytes for reading them hundreds of times.
-        quick: Only what takes least, and finds most: see checks.Group.
+        folder: A folder for damaged samples.
+        groups: The groups of checks to run; None: all.
+        corpus: The folder of the inputs that a fuzzer kept; None: there is none.
+        case: The only case to run, as a finding names it; None: all.
+        part: The files of the sample that are looked at; none: all.
+        is_large: Whether even these files are too large to be read hundreds of times.
+        quick: Whether to do only what takes least and finds most: see checks.Group.
     """
 
     spec: Spec
@@ -277,7 +277,7 @@ class Job:
     is_large: bool = False
 
     def of_sample(self, part: Sequence[str], is_large: bool) -> Job:
-        """The job over some files of the sample, or all where `part` is empty."""
+        """The job over some files of the sample; over all if `part` is empty."""
         if not part:
             return replace(self, is_large=is_large)
         spec = self.spec.with_files(list(part))

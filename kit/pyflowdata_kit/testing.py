@@ -1,4 +1,4 @@
-"""What `pyflowdata.testing` shows: checks of an op, and their report."""
+"""The names of `pyflowdata.testing`: checks of an op, and their report."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     return tuple(os.fspath(file) for file in files)
 
 
-_MOST_NAMES = 4  # cases that are listed
+_MOST_NAMES = 4  # most cases that are listed
 
 
 def _some(names: list[str], wanted: str) -> str:
-    """The names that are most like the one that was wanted, else the first ones."""
+    """The names most like the wanted name; if none is like it, the first names."""
     like = difflib.get_close_matches(wanted, names, _MOST_NAMES)
     some = (like or names)[:_MOST_NAMES]
     more = len(names) - len(some)
@@ -70,7 +70,7 @@ def _some(names: list[str], wanted: str) -> str:
 
 
 def _writable(corpus: Path | None, native: Native, report: Report) -> Path | None:
-    """The corpus, or another where fuzzing cannot write to it."""
+    """The corpus, or another folder if fuzzing cannot write to it."""
     if corpus is None or native.fuzz == 0:
         return corpus
     try:
@@ -102,10 +102,10 @@ class _Checks:
         if command is None:
             own, others = self._libraries[-1:], self._libraries[:-1]
             self._words = command_words(spec, own, options, others)
-        self._heard: dict[str, Any] = {}  # of the graph, its groups and its cases
+        self._heard: dict[str, Any] = {}  # messages about the graph, its groups and its cases
 
     def job(self, groups: Collection[str] | None, folder: str) -> Job:
-        """What the checking process gets."""
+        """The job for the checking process."""
         options, corpus = self._options, self._corpus()
         also = tuple((os.path.abspath(name), count) for name, count in (options.also or {}).items())
         wanted = None if groups is None else frozenset(groups)
@@ -119,7 +119,7 @@ class _Checks:
         return replace(job, groups=frozenset([self._group]), case=self._case or None, quick=False)
 
     def _corpus(self) -> Path | None:
-        """Where the corpus is, or would be; None: there is no plugin."""
+        """The folder of the corpus, which may not exist; None: there is no plugin."""
         if self._options.corpus is not None:
             return Path(self._options.corpus).absolute()
         names = [*_paths(self._native.sources), *self._libraries[-1:]]
@@ -128,7 +128,7 @@ class _Checks:
     # ---- What the checking process says ---------------------------------------------------------
 
     def take(self, said: Mapping[str, Any]) -> None:
-        """A message of the checking process.  Raises OSError where it has no space left."""
+        """Takes a message of the checking process. Raises OSError if no space is left."""
         if "no_space" in said:
             raise OSError(
                 errno.ENOSPC, "no space is left for the samples that the checks write: make room, "
@@ -160,11 +160,10 @@ class _Checks:
         self.report.add(replace(finding, likely=likely, repeat=repeat), self._options.ignore)
 
     def look_for_case(self) -> None:
-        """After all messages, none of which is a finding.
+        """Called after all messages, none of which is a finding.
 
         Raises:
-            UnknownCaseError: The group or case that alone is wanted is not there, or does not suit
-                the op.
+            UnknownCaseError: The only wanted group or case does not exist, or does not suit the op.
         """
         group, heard = self._group, self._heard
         is_native = self._options.native is not None and group in NATIVE_GROUPS
@@ -190,10 +189,11 @@ class _Checks:
     # ---- Plugins compiled again: sanitizers and fuzzing, beside each other ----------------------
 
     def run_native(self, folder: Path) -> None:
-        """Runs what the options ask for, once the checking process has said what the graph is.
+        """Runs sanitizers and fuzzers as the options say, once the checking process has sent the
+        graph.
 
         Raises:
-            UnknownCaseError: The case that alone is wanted is none of the group.
+            UnknownCaseError: The group has no case like the only wanted one.
         """
         groups, heard = self._native_groups() if self._heard else [], self._heard
         if not groups:
@@ -247,7 +247,7 @@ class _Checks:
     def _run_native(
         self, group: str, graph: Graph, samples: Mapping[str, Path], corpus: Corpus, folder: Path
     ) -> tuple[list[Finding] | None, str]:
-        """What a group found and what was looked at; None and the reason where it is left out."""
+        """The findings of a group, and what it looked at; None and the reason if it is left out."""
         work = folder / group
         try:
             if group != FUZZ:
@@ -279,11 +279,11 @@ def run_checks(
     Args:
         groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
             all.
-        command: The words of the command that runs these checks, for the findings that say how to
-            repeat a case; None: made of the arguments.
-        here: The checks may be forks of this process, which has loaded no plugins; it saves to
-            start another one.
-        progress: Is told the name of each group that begins.
+        command: The words of the command that runs these checks, from which findings say how to
+            repeat a case; None: made from the arguments.
+        here: The checks may be forks of this process, which has loaded no plugins; this saves the
+            start of another process.
+        progress: Gets the name of each group that begins.
 
     Raises:
         UnknownCaseError: `only` is no group or case, or the group does not suit the op.
@@ -312,7 +312,7 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, options: Options) -> Re
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
         raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
-    # No other process has a function of this one, and no command can name it.
+    # No other process has a Python function of this process, and no command can name it.
     own: dict[str, Any] = {"here": True, "command": []} if has_python(spec) else {}
     report = run_checks(spec, libraries_of(spec), **own, **vars(options))
     if not report.passed:

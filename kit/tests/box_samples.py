@@ -56,7 +56,8 @@ def write_fixed_samples(folder: Path) -> Path:
 
 
 def write_samples(folder: Path) -> Path:
-    """All kinds of samples, in folders of their names; returns that of the box files."""
+    """Writes all kinds of samples to folders of their names; returns the folder of the box
+    files."""
     write_indexed_samples(folder / "indexed")
     write_fixed_samples(folder / "fixed")
     return write_box_samples(folder / "box")

@@ -43,7 +43,7 @@ _FLAGS = ("-D_GNU_SOURCE", "-O0", "-g0")  # compilers take longer than many of t
 
 @functools.cache
 def _headers() -> bytes:
-    """What any of the plugins may include, and the compilers that make them."""
+    """The files that plugins include, and the compilers that make plugins."""
     headers = [*FOLDER.glob("*.h"), ROOT / "csrc/include/pyflowdata/op.h"]
     tools = [os.environ.get(name, "") for name in ("CC", "CXX")]
     return b"".join(path.read_bytes() for path in sorted(headers)) + repr([tools, _FLAGS]).encode()
@@ -69,7 +69,7 @@ def compiled(source: Path, folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Plugin:
-    """One C or C++ file, and what its first comment says."""
+    """One C or C++ file, and the facts of its first comment."""
 
     path: Path
     words: dict[str, str]
@@ -84,11 +84,12 @@ class Plugin:
 
     @property
     def reader(self) -> Path | None:
-        """The source of the plugin whose reader feeds it; None: its own, or a built-in one."""
+        """The source of the plugin whose reader feeds it; None: its own reader does, or a built-in
+        one."""
         return self.path.with_name(self.words["plugin"]) if "plugin" in self.words else None
 
     def compile(self, folder: Path) -> list[str]:
-        """Its library as the last one, and that of its reader."""
+        """The libraries: first its reader's, and its own as the last."""
         sources = [*([self.reader] if self.reader else []), self.path]
         return [compiled(source, folder) for source in sources]
 
@@ -97,8 +98,8 @@ class Plugin:
         return float(self.words.get("seconds", 2))
 
     def spec(self, samples: Path) -> Spec:
-        """The op to check, over files of the box format in a folder "box"; beside it are those of
-        the other samples."""
+        """The op to check, over files of the box format in a folder "box"; the folders of other
+        samples are beside this folder."""
         if "sample" in self.words:
             samples = samples.with_name(self.words["sample"])
         box = Spec("BoxReader", attrs={"data_dir": str(samples)})

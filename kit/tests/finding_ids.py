@@ -1,4 +1,4 @@
-"""The ids of all that the kit can find, read from its sources."""
+"""The ids of all findings of the kit, read from its sources."""
 
 import re
 
@@ -38,7 +38,7 @@ def _c_files():
 
 
 def _call(text):
-    """The beginning of a text up to the parenthesis that closes its first one."""
+    """The beginning of a text, up to the parenthesis that closes the first parenthesis."""
     depth = 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -48,7 +48,7 @@ def _call(text):
 
 
 def told_with_causes():
-    """The ids that only checks in Python tell, with causes that they know from what they saw."""
+    """The ids that only checks in Python tell, with causes of their own."""
     found = set()
     for text in (path.read_text() for path in _python_files()):
         for call in _IN_PYTHON.finditer(text):

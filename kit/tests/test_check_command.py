@@ -188,7 +188,7 @@ def test_python_repeats_a_case_with_the_same_options(good, samples, tmp_path, he
 
 
 class Watching:
-    """The command in a separate process, read round by round."""
+    """Runs the command in a separate process, whose output is read round by round."""
 
     def __init__(self, *arguments):
         self._process = subprocess.Popen(
@@ -206,7 +206,7 @@ class Watching:
             self._process.communicate()
 
     def round(self):
-        """What it prints up to where it waits."""
+        """Returns what the command prints until it waits."""
         lines = []
         for line in self._process.stdout:
             lines.append(line)
@@ -215,14 +215,14 @@ class Watching:
         raise AssertionError("".join(lines))
 
     def stop(self):
-        """As by Ctrl-C; returns the exit status."""
+        """Ends the command as Ctrl-C does; returns the exit status."""
         self._process.send_signal(signal.SIGINT)
         self._process.communicate()
         return self._process.returncode
 
 
 def save(path, text):
-    """As an editor does: a new file takes the place of the former one."""
+    """Saves as an editor does: a new file replaces the former."""
     Path(f"{path}.new").write_text(text)
     Path(f"{path}.new").replace(path)
 
@@ -278,7 +278,7 @@ def job_of(tmp_path, **options):
 
 
 def test_results_come_in_the_order_of_the_groups(tmp_path):
-    """And those that need all cores are not beside others."""
+    """Groups that need all cores run alone."""
     at_work, log = tmp_path / "at work", tmp_path / "log"
     alone = {group.name for group in GROUPS if group.is_alone}
     assert alone >= {"threads", "loader"}
@@ -302,7 +302,7 @@ def test_results_come_in_the_order_of_the_groups(tmp_path):
 
 
 def test_a_group_that_waits_for_ever_is_ended_long_before_its_time():
-    """Its limit is 2 s of work, and by the clock ten times as much."""
+    """The limit of a group is 2 s of work, and by the clock ten times as much."""
 
     def run_child(job, group, pipe):
         signal.pause()

@@ -1,4 +1,4 @@
-"""`pyflowdata check` where the sample, the arguments or the machine are not as it needs them."""
+"""`pyflowdata check` with a sample, arguments or a machine that it cannot use."""
 
 import json
 import struct

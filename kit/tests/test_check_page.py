@@ -28,7 +28,7 @@ def rows():
 
 
 def row_of(id):
-    """Where an id is named, or the beginning that ends in "…"."""
+    """The place that names an id, or a beginning that ends in "…"."""
     named = [row for row in rows() if id in row[0]]
     return named or [
         row for row in rows()
@@ -65,7 +65,7 @@ def test_the_table_says_where_a_faulty_plugin_is_caught(name):
 
 
 def in_quick(name):
-    """Which cases of a group of the page --quick runs."""
+    """The cases of a group that --quick runs, by the page."""
     groups = [group for group in GROUPS if group.name.partition(":")[0] == name]
     quick = [group.is_quick for group in groups]
     if not any(quick):
@@ -88,7 +88,7 @@ def test_each_option_is_described():
 
 
 def test_its_code_runs(tmp_path):
-    """With the data of this tree."""
+    """Runs with the data of this tree."""
     blocks = blocks_of("docs/reference/check.md")
     for block in blocks:
         del block.marks["tested by"]

@@ -25,7 +25,7 @@ def blocks(language):
 
 
 def flat(text):
-    """Without indentation, which a block of a page may have less of."""
+    """Removes indentation, of which a block of a page may have less."""
     return "".join(f"{line.strip()}\n" for line in text.splitlines())
 
 

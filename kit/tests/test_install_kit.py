@@ -1,4 +1,4 @@
-"""The kit as pip installs it, beside pyflowdata: complete, and found by its commands."""
+"""The kit as pip installs it beside pyflowdata: it is complete, and its commands are found."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ def test_all_files_are_there(installed):
     shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
 )
 def test_plugins_of_an_installed_package(installed, tmp_path):
-    """As a user does it: nothing but the packages, their command, and pytest.
+    """Works as for a user: with the packages, their command, and pytest alone.
 
     A reader, and a package with a decoder; tests of `new` have each kind in both forms.
     """

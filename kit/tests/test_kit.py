@@ -98,7 +98,7 @@ def test_a_plugin_passes_with_further_samples(good, samples, tmp_path):
 
 
 def test_a_sample_may_be_a_pattern(good, samples, here):  # noqa: F811
-    """Damaged copies of it are read by the same names, and nothing else is added."""
+    """Damaged copies of the sample keep its names, and no other file is added."""
     done = here(
         "check", good, "--op", "BoxReader", "--attr", f"files={samples}/part-*", "--records",
         RECORDS, "--checksums", "--json", "--ignore", "sample-poor",

@@ -1,4 +1,4 @@
-"""What the kit's C library shows to the world, and who loads it."""
+"""The symbols that the kit's C library exports, and who loads it."""
 
 import os
 import re

@@ -65,7 +65,7 @@ UNDAMAGED = {
 
 
 def built_in():
-    """All but views, which are no kernels: tests/datasets/ tests what they do."""
+    """All ops but views, which have no kernels: tests/datasets/ tests views."""
     ops = (op for op in registered_ops() if op.origin == "built in")
     return {op.name: op for op in ops if not op.is_view}
 
@@ -97,7 +97,7 @@ def test_the_other_ways_of_a_token_reader_pass(attrs):
 
 
 def test_megatrons_order_passes_but_for_shuffling_it():
-    """The kit shuffles each reader at last, which this order refuses."""
+    """The kit shuffles each reader at the end, which this order refuses."""
     blob = flow.GPTReader(files=TOKENS, seq_length=200, order="megatron", num_samples=14)
     with pytest.raises(testing.CheckFailed, match="already a random order") as caught:
         testing.check_reader(blob, ignore=["tail-ignored"])
@@ -124,7 +124,7 @@ def test_compressed_files_pass(name, tmp_path):
 
 
 def test_images_and_labels_pass(tmp_path):
-    """The labels are read from where they are, so that no copies of them are damaged."""
+    """The labels are read in place, so no damaged copies of the labels are tried."""
     pixels = np.random.default_rng(7).integers(0, 256, (20, 3, 4), np.uint8)
     (tmp_path / "part-0").write_bytes(idx(pixels))
     (tmp_path / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))

@@ -1,4 +1,4 @@
-"""Options of a run of the kit that its mode would not look at are refused."""
+"""A run of the kit refuses options that its mode does not use."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Each of many faulty plugins is caught by the kit, by name; those without a fault pass."""
+"""The kit catches each of many faulty plugins by the name of its fault; plugins without a fault
+pass."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The samples of the kit: what it says of poor ones, and the copies that it makes of them."""
+"""The samples of the kit: findings about poor samples, and the copies that it makes."""
 
 import struct
 
@@ -16,7 +16,7 @@ from pyflowdata_kit.spec import Spec
 
 @pytest.fixture(scope="module")
 def check(tmp_path_factory):
-    """Runs some groups over a folder, by one of the readers without a fault."""
+    """Runs some groups over a folder, by a reader without a fault."""
 
     def run(folder, *groups, name="good_wide", **options):
         library = compiled(FOLDER / f"{name}.c", tmp_path_factory.getbasetemp())
@@ -93,7 +93,7 @@ def test_further_samples_count(check, tmp_path):
 
 
 def test_a_further_sample_of_3_gb_is_read_at_both_ends(check, tmp_path):
-    """In a time and memory that is that of the two records."""
+    """Takes the time and memory of two records."""
     write_box_samples(tmp_path / "small")
     path = tmp_path / "large" / "part-0"
     path.parent.mkdir()
@@ -127,7 +127,7 @@ def test_records_are_made_to_fail_in_a_file_that_has_some(check, tmp_path):
 
 
 def sized_records(data, unit):
-    """The records of a file, each after its number of elements: None if they do not fill it."""
+    """The records of a file, each after its number of elements; None: they do not fill the file."""
     found, at = [], 0
     while at + 4 <= len(data):
         size = unit * int.from_bytes(data[at : at + 4], "little")
@@ -179,7 +179,8 @@ PAYLOADS = [b"a", b"bcd", b"efghi", b"", b"jklmnop"]
 
 
 def table_file(order):
-    """A table of offsets, and a length of 8 bytes before each payload; where these are."""
+    """Writes a table of offsets, and a length of 8 bytes before each payload; returns their
+    places."""
     mark = "<" if order == "little" else ">"
     offset, spans, table, body = 8 + 4 * len(PAYLOADS), [], b"", b""
     for number, payload in enumerate(PAYLOADS):
@@ -191,7 +192,7 @@ def table_file(order):
 
 
 def read_table(path, order):
-    """What begins each payload, its size, and where it is."""
+    """The first bytes, the size and the place of each payload."""
     mark, found = ("<" if order == "little" else ">"), []
     with path.open("rb") as file:
         file.seek(8)

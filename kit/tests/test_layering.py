@@ -37,7 +37,7 @@ def test_the_c_files_include_what_is_listed():
 
 
 def test_the_library_calls_what_is_listed():
-    """And nothing else is marked or exported for it."""
+    """The library calls exactly the functions that are marked and exported for the kit."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm (binutils) is not here")
@@ -115,7 +115,7 @@ def test_only_the_binding_loads_the_library():
 
 
 def test_no_message_is_compared():
-    """Errors have a reason, an attr, counts and a cause: what decides is never a sentence."""
+    """Errors have a reason, an attr, counts and a cause: no code decides by a sentence."""
     for path in [*OWN_C, *DRIVERS]:
         found = compared_messages_in_c(code(path))
         assert not found, f"{path.relative_to(ROOT)} looks into a message: {found}"

@@ -1,4 +1,4 @@
-"""Plugins that are compiled again: sanitizers, the fuzzers, and the corpus that they keep."""
+"""Plugins that are compiled again: sanitizers, fuzzers, and the corpus of inputs."""
 
 import ctypes
 import re
@@ -116,7 +116,7 @@ def test_an_op_without_sources_is_left_out():
 
 
 def test_a_python_function_is_checked_without_sanitizers():
-    """By forks of this process, which alone has it."""
+    """Forks of this process check the op, which only this process has."""
 
     @flow.register_decoder(outputs={"out": "float64"}, per="row", replace=True)
     def kit_total(x):
@@ -187,7 +187,7 @@ def test_the_own_fuzzer_finds_nothing_in_a_good_plugin(run, tmp_path):
 
 @pytest.mark.slow
 def test_the_own_fuzzer_needs_no_sanitizer(run, tmp_path, monkeypatch):
-    """A compiler that refuses all of -fsanitize: guarded memory shows what is read past."""
+    """With a compiler that refuses -fsanitize, guarded memory still shows reads past the end."""
     compiler = tmp_path / "old-cc"
     compiler.write_text('#!/bin/sh\ncase "$*" in *-fsanitize*) exit 1 ;; esac\nexec cc "$@"\n')
     compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
@@ -232,7 +232,7 @@ def test_lib_fuzzer_is_told_to_be_missing(run, monkeypatch):
 
 
 def test_a_plain_check_reads_the_corpus(samples, tmp_path):
-    """It is beside the library, and its inputs stand in for files of the sample."""
+    """The corpus is beside the library, and its inputs stand in for files of the sample."""
     (library,) = PLUGINS["reads_past_record"].compile(tmp_path)
     inputs = tmp_path / "reads_past_record-corpus" / "part-0"
     inputs.mkdir(parents=True)

@@ -122,7 +122,7 @@ def lines(tmp_path_factory):
 
 
 def cli(capsys, *arguments):
-    """Exit status and what was printed to stdout and stderr."""
+    """Returns the exit status, stdout and stderr."""
     try:
         status = main(["bench", *map(str, arguments)])
     except SystemExit as end:
@@ -255,7 +255,7 @@ def test_allocations_are_counted_exactly(library):
 
 @needs_gcc
 def test_allocations_are_no_longer_counted_behind_it(library):
-    """The pointers that were led through counters are back: a second bench counts the same."""
+    """The redirected pointers are restored: a second bench counts the same."""
     plugin = flow.load_library(library(WASTEFUL))
     reader = plugin.Wasteful(size=1000, batch_size=50)
     first, second = (measure([reader], **SHORT).parts[2].mallocs for _ in range(2))
@@ -298,7 +298,7 @@ def test_the_table_stays_short_behind_many_ops(measured):
 
 
 def made_up(bench, **changes):
-    """A bench whose parse takes 80 of 100 ns, on a quiet machine where all is well."""
+    """A bench on a quiet machine, whose parse takes 80 of 100 ns."""
     times = {"locate": 10.0, "read": 10.0, "parse": 80.0, "decode": 0.0}
     parts = tuple(
         dataclasses.replace(
@@ -479,7 +479,7 @@ def test_an_op_without_a_reader():
 
 
 def test_nothing_is_allocated_for_an_image(tmp_path):
-    """Of JPEG and PNG; libwebp allocates by itself."""
+    """Decoding JPEG and PNG allocates nothing; libwebp allocates by itself."""
     if NOT_COUNTED:
         pytest.skip("allocations cannot be counted here")
     pytest.importorskip("PIL")

@@ -1,4 +1,4 @@
-"""What a report says of its findings: causes, what follows from them, and all ids."""
+"""What a report says of findings: causes, consequences, and ids."""
 
 import ast
 import inspect
@@ -75,7 +75,7 @@ def test_the_rules_name_ids_that_there_are():
 
 
 def test_groups_choose_among_ids_that_there_are():
-    """Findings of others are not told: so one of another name would be lost."""
+    """Findings of other groups are not told, so a finding of another name would be lost."""
     assert {*_IDS} - {*finding_ids()} == set()
     (ranges,) = (ROOT / "kit/csrc").rglob("ranges.c")
     chosen = ranges.read_text().split("depends_on_length(const char *id)\n{")[1].split("\n}")[0]

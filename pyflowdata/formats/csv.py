@@ -423,7 +423,7 @@ class CSVWriter(Writer):
         delimiter: str = ",",
         **options: Any,
     ) -> None:
-        """Opens the file.
+        """Opens the file; raises as `Writer`.
 
         Args:
             path: The file.
@@ -431,10 +431,6 @@ class CSVWriter(Writer):
             header: Whether each file begins with a line of names.
             delimiter: One ASCII character between two cells, which is not a part of numbers.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':

@@ -343,7 +343,7 @@ class JSONLinesWriter(Writer):
         texts: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        """Opens the file.
+        """Opens the file; raises as `Writer`.
 
         Args:
             path: The file.
@@ -351,10 +351,6 @@ class JSONLinesWriter(Writer):
             nested: Whether names are paths.
             texts: The names of the fields whose bytes or text are JSON, of any value.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         self._nested = nested
         self._texts = frozenset(texts)

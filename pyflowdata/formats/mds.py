@@ -28,19 +28,20 @@ from .base.images import ImageEncoding, encoded_rows
 from .base.output import OutputFolder, compressed
 from .base.row_types import (
     TEXT,
+    ColumnsWriter,
     Part,
     RowType,
     arrays,
     byte_view,
     dense,
     joined,
+    refuse_other_columns,
     row_type,
-    single,
     sizes_of_part,
     type_of_field,
 )
 from .base.source import Source
-from .base.writer import Shard, Sizes, Writer
+from .base.writer import Shard, Sizes
 
 _PIECE = 1 << 20
 _WORD = 4  # bytes of the number of samples, and of each of the offsets, one more than samples
@@ -384,7 +385,7 @@ def _samples(found: Sequence[Part], rows: int) -> list[bytes]:
 # ---- Writing ------------------------------------------------------------------------------------
 
 
-class MDSWriter(Writer):
+class MDSWriter(ColumnsWriter):
     """Writes a folder of MDS shards and their index.json, as Mosaic's Streaming reads it.
 
     A sample is a dict of numbers, text, bytes and arrays of numbers, a batch a dict of columns.
@@ -498,19 +499,6 @@ class MDSWriter(Writer):
 
     # ---- Records ------------------------------------------------------------------------------
 
-    def write(self, sample: Any) -> None:
-        """Writes one sample.
-
-        Raises:
-            InvalidArgumentError: The sample is not a dict, its fields differ from the columns, or
-                an encoding cannot hold a value.
-            FileError: The file cannot be written.
-        """
-        with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
-        self.write_batch({name: single(value) for name, value in sample.items()})
-
     def write_batch(self, batch: Any) -> None:
         """Writes a sample for each row of the columns; raises as `write`."""
         with self._naming():
@@ -521,11 +509,7 @@ class MDSWriter(Writer):
                 kinds = {name: row_type(name, one) for name, one in found.items()}
                 self._set_columns({n: _encoding_of(k) for n, k in kinds.items()})
                 self._complete_config()
-            names = [one.name for one in self._columns]
-            if set(found) != set(names):
-                raise InvalidArgumentError(
-                    f"the fields are {', '.join(found)}; the columns are {', '.join(names)}"
-                )
+            refuse_other_columns(found, [one.name for one in self._columns])
             samples = _samples([one.encoded(found[one.name]) for one in self._columns], count)
         with self._writing():
             self._add(samples)

@@ -41,16 +41,12 @@ class MegatronWriter(Writer):
     def __init__(
         self, path: str | os.PathLike[str], *, dtype: Any = "int32", **options: Any
     ) -> None:
-        """Opens both files.
+        """Opens both files; raises as `Writer`.
 
         Args:
             path: The common part of both names, with or without `.bin` or `.idx`.
             dtype: The dtype of the tokens; uint16 where the vocabulary is small enough.
             **options: As for every `Writer`; shard_bytes counts the bytes of `.bin`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong, or the format has no such dtype.
-            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         try:
             self._dtype = np.dtype(dtype)

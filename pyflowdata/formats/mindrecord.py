@@ -26,20 +26,21 @@ from .base.format import Format
 from .base.row_types import (
     TEXT,
     Arrays,
+    ColumnsWriter,
     Part,
     RowType,
     arrays,
     byte_view,
     dense,
     joined,
+    refuse_other_columns,
     row_type,
-    single,
     sizes_of_part,
     spelled_type,
     type_of_field,
 )
 from .base.source import Source
-from .base.writer import Shard, Sizes, Writer
+from .base.writer import Shard, Sizes
 
 _VERSION = "3.0"
 _NUMBERS = ("int32", "int64", "float32", "float64")
@@ -364,7 +365,7 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
 # ---- Writing ------------------------------------------------------------------------------------
 
 
-class MindRecordWriter(Writer):
+class MindRecordWriter(ColumnsWriter):
     """Writes MindRecord 3.0: a file NAME and its index NAME.db, or such a pair for each shard.
 
     A sample is a dict of numbers, text, bytes and arrays of numbers, a batch a dict of columns.
@@ -388,7 +389,7 @@ class MindRecordWriter(Writer):
         page_bytes: int = 1 << 25,
         **options: Any,
     ) -> None:
-        """Opens the files.
+        """Opens the files; raises as `Writer`.
 
         Args:
             path: The file without `.db`.
@@ -399,10 +400,6 @@ class MindRecordWriter(Writer):
             header_bytes: The room for the header, 16 KiB to 128 MiB: 200 bytes for each page.
             page_bytes: The size of a page, 32 KiB to 256 MiB, into which each row must fit.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or a file exists already.
         """
         self._header_bytes = self._multiple("header_bytes", header_bytes, 1 << 14, 1 << 27)
         self._page_bytes = self._multiple("page_bytes", page_bytes, 1 << 15, 1 << 28)
@@ -446,19 +443,6 @@ class MindRecordWriter(Writer):
 
     # ---- Records ------------------------------------------------------------------------------
 
-    def write(self, sample: Any) -> None:
-        """Writes one record.
-
-        Raises:
-            InvalidArgumentError: The sample is not a dict, its fields differ from the columns, or
-                a type cannot hold a value.
-            FileError: The file cannot be written.
-        """
-        with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
-        self.write_batch({name: single(value) for name, value in sample.items()})
-
     def write_batch(self, batch: Any) -> None:
         """Writes a record for each row of the columns; raises as `write`."""
         with self._naming():
@@ -467,11 +451,7 @@ class MindRecordWriter(Writer):
                 return
             if not self._fields:
                 self._set_fields(found)
-            names = [one.name for one in self._fields]
-            if set(found) != set(names):
-                raise InvalidArgumentError(
-                    f"the fields are {', '.join(found)}; the columns are {', '.join(names)}"
-                )
+            refuse_other_columns(found, [one.name for one in self._fields])
             scalars = {
                 one.name: one.scalars(found[one.name]) for one in self._fields if not one.is_blob
             }

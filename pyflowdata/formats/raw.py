@@ -29,7 +29,7 @@ class RawWriter(RowWriter):
         header: bytes = b"",
         **options: Any,
     ) -> None:
-        """Opens the file.
+        """Opens the file; raises as `Writer`.
 
         Args:
             path: The file.
@@ -38,10 +38,6 @@ class RawWriter(RowWriter):
             shape: The shape of a row; None: that of the first row.
             header: The bytes at the beginning of each file.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         if not isinstance(header, (bytes, bytearray)):
             raise InvalidArgumentError(

@@ -200,7 +200,7 @@ class Counters:
     Attributes:
         blobs: The names of the blobs of a batch.
         num_threads, prefetch, memory_budget: The loader's numbers; if "auto", at the moment.
-        rank, world_size: Those of its readers.
+        rank, world_size: The rank and the number of ranks of its readers.
         host, pid: The process.
         readers, work, history: The readers, the work of threads, and the course over time.
         hand_over: Copies in the thread of the training loop; None: there were none.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from .counters import Counters, History, Work
@@ -90,23 +89,59 @@ class Measures:
     as it can be told from training: after the last batch of an epoch, as long is taken for training
     as a step takes on average.  Where each epoch has one batch it cannot be told; then it is all
     time since the first batch was asked for.
+
+    Attributes:
+        waited_share: The share of steps whose batch was not complete when next() was called.
+        wait_share, copy_share: The shares of the time of steps that the training loop spent waiting
+            for their batch, and copying batches.
+        ahead_share: The time of copies ahead, in another thread, as a share of the time of steps.
+        start_share: The share of the loop's time spent waiting for the first batches of epochs.
+        mean_start_seconds: How long next() took for the first batch of an epoch.
+        train_seconds: The seconds of a step, without the wait for its batch.
+        busy_threads: The threads of the pool with work, on average.
+        worked_share: The share of time with work: of the pool, and of the program's thread while it
+            waits.
+        runnable_share: The share of the time of busy threads spent waiting for a processor; an
+            upper bound, as the time until an idle thread runs again is part of it.
+        blocked_share: The share of the time of busy threads spent waiting for files, locks or
+            Python; 0 where the system does not say how long they computed.
+        throttled_share: The share of processor time lost to the cgroup's quota.
+        process_rate: Processors that this process kept busy in the time of the loop, on average.
+        wanted_processors: Processors that this process used or stood in line for, on average.
+        wall_seconds, cpu_seconds: Seconds of all work, in all threads.
+        own_cpu_share: The loader's share of the CPU time of the process.  Work of the program's
+            thread while it waits is measured by the clock, and taken to have the CPU share of other
+            work.
+        is_crowded: Whether other programs have the processors that this one stands in line for.
+        no_memory_share: The share of the loop's time in which memory_budget let no batch start.
     """
 
     def __init__(self, counters: Counters) -> None:
         self.counters = counters
         stats = counters.stats
-        self.steps = int(stats["steps"])
-        self.waited_steps = int(stats["waited_steps"])
-        self.threads = counters.num_threads
-        self.processors = int(stats["processors"])
+        self.steps, self.starts = int(stats["steps"]), int(stats["starts"])
+        self.threads, self.processors = counters.num_threads, int(stats["processors"])
+        self.wall_seconds = sum(one.wall_seconds for one in counters.work)
+        self.cpu_seconds = sum(one.cpu_seconds for one in counters.work)
+        self._measure_loop()
+        self._measure_threads()
+
+    def _measure_loop(self) -> None:
+        counters, stats = self.counters, self.counters.stats
         self.copy_seconds = counters.hand_over.seconds if counters.hand_over else 0.0
         self.ahead_seconds = counters.ahead.seconds if counters.ahead else 0.0
+        self.waited_steps = int(stats["waited_steps"])
         self.wait_seconds = stats["step_wait_seconds"]
         self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
-        self.starts = int(stats["starts"])
         self.loop_seconds = self._loop_seconds()
-        self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
-        self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
+        self.waited_share = ratio(self.waited_steps, self.steps)
+        self.wait_share = ratio(self.wait_seconds, self.step_seconds)
+        self.copy_share = ratio(self.copy_seconds, self.step_seconds)
+        self.ahead_share = ratio(self.ahead_seconds, self.step_seconds)
+        self.start_share = ratio(stats["start_seconds"], self.loop_seconds)
+        self.mean_start_seconds = ratio(stats["start_seconds"], stats["starts"])
+        self.train_seconds = ratio(self.step_seconds - self.wait_seconds, self.steps)
+        self.no_memory_share = min(ratio(stats["no_memory_seconds"], self.loop_seconds), 1.0)
 
     def _loop_seconds(self) -> float:
         stats, history = self.counters.stats, self.counters.history
@@ -116,119 +151,28 @@ class Measures:
         lasts = self.starts * ratio(stats["step_train_seconds"], self.steps)
         return float(self.step_seconds + stats["start_seconds"] + lasts)
 
-    # ---- The training loop ----
-
-    @property
-    def waited_share(self) -> float:
-        """The share of steps whose batch was not complete when next() was called."""
-        return ratio(self.waited_steps, self.steps)
-
-    @property
-    def wait_share(self) -> float:
-        """The share of the time of steps spent waiting for their batch."""
-        return ratio(self.wait_seconds, self.step_seconds)
-
-    @property
-    def copy_share(self) -> float:
-        """The share of the time of steps that the training loop spent copying batches."""
-        return ratio(self.copy_seconds, self.step_seconds)
-
-    @property
-    def ahead_share(self) -> float:
-        """The time of copies ahead, in another thread, as a share of the time of steps."""
-        return ratio(self.ahead_seconds, self.step_seconds)
-
-    @property
-    def start_share(self) -> float:
-        """The share of the loop's time spent waiting for the first batches of epochs."""
-        return ratio(self.counters.stats["start_seconds"], self.loop_seconds)
-
-    @property
-    def mean_start_seconds(self) -> float:
-        """How long next() took for the first batch of an epoch."""
-        return ratio(self.counters.stats["start_seconds"], self.counters.stats["starts"])
-
-    @property
-    def train_seconds(self) -> float:
-        """The seconds of a step, without the wait for its batch."""
-        return ratio(self.step_seconds - self.wait_seconds, self.steps)
-
-    # ---- Threads ----
-
-    @property
-    def busy_threads(self) -> float:
-        """The threads of the pool with work, on average."""
-        return min(ratio(self.busy_seconds, self.loop_seconds), float(self.threads))
-
-    @property
-    def worked_share(self) -> float:
-        """The share of time with work: of the pool, and of the program's thread while it waits."""
-        helped = self.counters.stats["help_seconds"]
-        room = self.threads * self.loop_seconds + self.wait_seconds
-        return min(ratio(self.busy_threads * self.loop_seconds + helped, room), 1.0)
-
-    @property
-    def runnable_share(self) -> float:
-        """The share of the time of busy threads spent waiting for a processor; an upper bound, as
-        the time until an idle thread runs again is part of it."""
-        return min(ratio(self.counters.stats["runnable_seconds"], self.busy_seconds), 1.0)
-
-    @property
-    def blocked_share(self) -> float:
-        """The share of the time of busy threads spent waiting for files, locks or Python."""
-        stats = self.counters.stats
-        if not stats["cpu_seconds"]:
-            return 0.0  # the system does not say
-        ran = stats["cpu_seconds"] + stats["runnable_seconds"]
-        return max(ratio(self.busy_seconds - ran, self.busy_seconds), 0.0)
-
-    @property
-    def throttled_share(self) -> float:
-        """The share of processor time lost to the cgroup's quota."""
-        return ratio(self.counters.stats["throttled_seconds"], self.elapsed * self.processors)
-
-    @property
-    def process_rate(self) -> float:
-        """Processors that this process kept busy in the time of the loop, on average."""
-        seconds = self.counters.stats["process_cpu_seconds"]
-        return min(ratio(seconds, self.loop_seconds), float(self.processors))
-
-    @property
-    def wanted_processors(self) -> float:
-        """Processors that this process used or stood in line for, on average."""
-        return self.process_rate + ratio(self.counters.stats["runnable_seconds"], self.loop_seconds)
-
-    @property
-    def own_cpu_share(self) -> float:
-        """The loader's share of the CPU time of the process.  Work of the program's thread while it
-        waits is measured by the clock, and taken to have the CPU share of other work."""
-        stats = self.counters.stats
+    def _measure_threads(self) -> None:
+        stats, loop, processors = self.counters.stats, self.loop_seconds, float(self.processors)
+        computed, in_line = stats["cpu_seconds"], stats["runnable_seconds"]
+        self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
+        self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
+        self.busy_threads = min(ratio(self.busy_seconds, loop), float(self.threads))
+        worked = self.busy_threads * loop + stats["help_seconds"]
+        self.worked_share = min(ratio(worked, self.threads * loop + self.wait_seconds), 1.0)
+        self.runnable_share = min(ratio(in_line, self.busy_seconds), 1.0)
+        blocked = ratio(self.busy_seconds - computed - in_line, self.busy_seconds)
+        self.blocked_share = max(blocked, 0.0) if computed else 0.0
+        self.throttled_share = ratio(stats["throttled_seconds"], self.elapsed * processors)
+        self.process_rate = min(ratio(stats["process_cpu_seconds"], loop), processors)
+        self.wanted_processors = self.process_rate + ratio(in_line, loop)
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
-        return min(ratio(stats["cpu_seconds"] + helped, stats["process_cpu_seconds"]), 1.0)
-
-    @property
-    def is_crowded(self) -> bool:
-        """Other programs have the processors that this one stands in line for."""
-        return self.runnable_share >= BLOCKED and self.process_rate <= self.processors * (
-            1 - BLOCKED
-        )
-
-    @property
-    def no_memory_share(self) -> float:
-        """The share of the loop's time in which memory_budget let no batch start."""
-        return min(ratio(self.counters.stats["no_memory_seconds"], self.loop_seconds), 1.0)
+        self.own_cpu_share = min(ratio(computed + helped, stats["process_cpu_seconds"]), 1.0)
+        has_room = self.process_rate <= processors * (1 - BLOCKED)
+        self.is_crowded = self.runnable_share >= BLOCKED and has_room
+        # Of the time when busy threads do not compute, what they wait for a processor.
+        self._runnable_part = min(ratio(in_line, self.busy_seconds - computed), 1.0)
 
     # ---- Work ----
-
-    @cached_property
-    def wall_seconds(self) -> float:
-        """Seconds of all work, in all threads."""
-        return sum(one.wall_seconds for one in self.counters.work)
-
-    @cached_property
-    def cpu_seconds(self) -> float:
-        """Seconds of all work, in all threads."""
-        return sum(one.cpu_seconds for one in self.counters.work)
 
     def top(self, work: Sequence[Work] | None = None) -> Work:
         """The work that takes threads the longest; there must be some."""
@@ -246,12 +190,6 @@ class Measures:
         """The share of its time spent neither computing nor waiting for a processor."""
         held = max(one.wall_seconds - one.cpu_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
-
-    @property
-    def _runnable_part(self) -> float:
-        """The share of waiting for a processor in the time when busy threads do not compute."""
-        stats = self.counters.stats
-        return min(ratio(stats["runnable_seconds"], self.busy_seconds - stats["cpu_seconds"]), 1.0)
 
     def threads_in(self, one: Work) -> float:
         """The threads that do this work at the same time, on average."""

@@ -257,16 +257,13 @@ class Wait:
             self._threads.clear()
         if self._is_told:
             return
-        self._look_at_threads(loader.handle, now)
-        if now - self._since >= self.seconds:
-            self._is_told = True
-            self._tell(loader, now)
-
-    def _look_at_threads(self, handle: CData, now: float) -> None:
-        for thread in ThreadSince.all(handle, now):
+        for thread in ThreadSince.all(loader.handle, now):
             before = self._threads.get(thread.index)
             if before is None or before.mark != thread.mark:
                 self._threads[thread.index] = thread
+        if now - self._since >= self.seconds:
+            self._is_told = True
+            self._tell(loader, now)
 
     def _tell(self, loader: Any, now: float) -> None:
         assert self._place is not None

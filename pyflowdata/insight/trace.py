@@ -401,16 +401,14 @@ class _Events:
         for number in dict.fromkeys(events["item"].tolist()):
             own = list(each(events[events["item"] == number]))
             gone = own[-1].kind == lib.PFD_TRACE_SLOT_GONE
-            tid = tracks.take(self._begin_of(own[0]), own[-1].begin_ns if gone else None)
+            may_be_new = own[0].kind == lib.PFD_TRACE_SLOT_FILLS
+            begin = own[0].begin_ns if may_be_new else self._begin_ns
+            tid = tracks.take(begin, own[-1].begin_ns if gone else None)
             if tracks.is_new:
                 yield _meta("thread_name", self._slots_pid, tid, name=f"slot {tid}")
                 yield _meta("thread_sort_index", self._slots_pid, tid, sort_index=tid)
             for event in self._states(tid, own):
                 yield event | {"pid": self._slots_pid}
-
-    def _begin_of(self, first: Event) -> int:
-        """A slot that is filled first may be a new one."""
-        return first.begin_ns if first.kind == lib.PFD_TRACE_SLOT_FILLS else self._begin_ns
 
     def _states(self, tid: int, own: list[Event]) -> Iterator[dict[str, Any]]:
         """From each change of a slot to the next one, and from the beginning to the first."""

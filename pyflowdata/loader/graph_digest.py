@@ -62,9 +62,10 @@ class GraphDigest(NamedTuple):
     """The digests of a graph.
 
     Attributes:
-        nodes: Of each node and each view that draws by its name, by its label, or by a hash of it.
-        fields: Hash of a field's key, and digest of what it is computed by.  Fields that share a
-            key have "".
+        nodes: The digest of each node and of each view that draws by its name; the keys are labels,
+            or hashes of nodes.
+        fields: The hash of a field's key, and the digest of what computes the field.  Fields that
+            share a key have "".
     """
 
     nodes: dict[str, Parts]
@@ -117,7 +118,7 @@ class _Origin(NamedTuple):
 
     Attributes:
         said: "label/output"; several for a view of several data sets.
-        digest: Of all that they are computed by.
+        digest: The digest of all that computes them.
     """
 
     said: str

@@ -38,16 +38,8 @@ def _elements(default: str) -> list[str]:
     return [part.lstrip(" ") for part in default.split(",")] if default else []
 
 
-def _ints(default: str) -> AttrValue:
-    return tuple(map(int, _elements(default)))
-
-
-def _floats(default: str) -> AttrValue:
-    return tuple(map(float, _elements(default)))
-
-
-def _strings(default: str) -> AttrValue:
-    return tuple(_elements(default))
+def _list_of(kind: Callable[[str], Any]) -> Callable[[str], AttrValue]:
+    return lambda default: tuple(map(kind, _elements(default)))
 
 
 def _bool(default: str) -> AttrValue:
@@ -66,11 +58,11 @@ ATTR_TYPES: dict[str, AttrType] = {  # by the rest of PFD_ATTR_*
     "CHOICE": AttrType("str", "str", None, str),
     "DTYPE": AttrType("dtype", "DTypeLike", None, str),
     "OBJECT": AttrType("object", "object", None, str),
-    "SHAPE": AttrType("shape", _INTS, int, _ints),
-    "LIST_INT64": AttrType("list of int", _INTS, int, _ints),
-    "LIST_FLOAT64": AttrType("list of float", _FLOATS, float, _floats),
+    "SHAPE": AttrType("shape", _INTS, int, _list_of(int)),
+    "LIST_INT64": AttrType("list of int", _INTS, int, _list_of(int)),
+    "LIST_FLOAT64": AttrType("list of float", _FLOATS, float, _list_of(float)),
     "LIST_STRING": AttrType(
-        "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _strings
+        "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _list_of(str)
     ),
 }
 

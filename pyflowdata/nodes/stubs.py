@@ -15,7 +15,7 @@ import itertools
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .op_facts import ROW_OPTIONS, Attr, Op, Port
@@ -184,7 +184,7 @@ class _Group:
     base: str
     doc: str
     attrs: tuple[Attr, ...]
-    also: str = ""  # the docs of attrs that are in signatures
+    also: tuple[Attr, ...] = ()  # attrs that are in signatures, and have their docs with the group
     inherited: tuple[Attr, ...] = ()
 
     @property
@@ -195,7 +195,8 @@ class _Group:
         keys = [(f"{python_name(one.name)}: {_hint(one)}", attr_doc(one)) for one in self.attrs]
         if not self.inherited:
             keys.append(("name: str | None", NAME_DOC))
-        about = _quoted(f"{self.doc}. {self.also}".strip())
+        also = "".join(f" {one.name}: {one.doc}" for one in self.also)
+        about = _quoted(f"{self.doc}.{also}")
         body = f"{about}\n" + "\n".join(f"{key}\n{_quoted(doc)}" for key, doc in keys)
         head = f"@type_check_only\nclass {self.name}({self.base}, total=False):\n"
         return head + textwrap.indent(body, "    ")
@@ -227,18 +228,14 @@ def _groups(ops: Sequence[Op]) -> tuple[_Group, _Group]:
     """What all readers share, and what those of files share besides."""
     readers = [op for op in ops if op.is_reader]
     every = _shared(readers)
-    switches = " ".join(f"{one.name}: {one.doc}" for one in _host_switches(readers[0]))
-    files = _shared([op for op in ops if _reads_files(op)])
+    of_files = [op for op in readers if _reads_files(op)]
+    files = _shared(of_files)
     own = tuple(attr for attr in files if attr not in every)
+    switches, sources = tuple(_host_switches(readers[0])), tuple(_sources(of_files[0]))
+    about = "What all readers of files share"
     return (
         _Group("ReaderAttrs", "TypedDict", "What all readers share", every, switches),
-        _Group(
-            "FileReaderAttrs",
-            "ReaderAttrs",
-            "What all readers of files share",
-            own,
-            inherited=every,
-        ),
+        _Group("FileReaderAttrs", "ReaderAttrs", about, own, sources, inherited=every),
     )
 
 
@@ -383,9 +380,23 @@ def _common_shapes(ops: Sequence[Op]) -> list[_Shape]:
 # ---- Functions ----------------------------------------------------------------------------------
 
 
-def _function(op: Op, group: _Group | None, variant: _Variant, *, is_first: bool) -> str:
+@dataclass(frozen=True)
+class _Common:
+    """What ops share: attrs of readers, decorators, and which op explains an attr."""
+
+    groups: tuple[_Group, _Group]
+    shapes: Sequence[_Shape]
+    explained: Mapping[str, str]
+
+
+def _common(ops: Sequence[Op], built_in: Sequence[Op]) -> _Common:
+    groups = _groups(built_in)
+    return _Common(groups, _common_shapes(ops), _explained(ops, groups[1].members))
+
+
+def _function(op: Op, common: _Common, variant: _Variant, *, is_first: bool) -> str:
     """One declaration: the first has the docstring and tells the defaults."""
-    switches = _switches(op)
+    group, switches = _group(op, common.groups), _switches(op)
     members = group.members if group else ()
     attrs = [attr for attr in ordered_attrs(op) if attr not in members and attr not in switches]
     positional = positional_names(op)
@@ -401,22 +412,28 @@ def _function(op: Op, group: _Group | None, variant: _Variant, *, is_first: bool
     parameters += ["**on_rows: Unpack[OnRows]"] if variant.is_on_rows else []
     tail = f" -> {variant.result}:{'' if is_first else ' ...'}"
     declared = _declared(f"def {op.name}", parameters, tail)
-    return f"{declared}\n{_docstring(op, group)}\n" if is_first else f"{declared}\n"
+    about = f"{_docstring(op, group, common.explained)}\n" if is_first else ""
+    return f"{declared}\n{about}"
 
 
-def _docstring(op: Op, group: _Group | None) -> str:
-    """Types and defaults are in the signature, and what all readers share is in its group."""
-    said_once = [*group.members, *_host_switches(op)] if group else []
+def _docstring(op: Op, group: _Group | None, explained: Mapping[str, str]) -> str:
+    """Types and defaults are in the signature; what ops share is said once."""
+    in_group = [*group.also, *_host_switches(op)] if group else []
+    said_once = [*group.members, *in_group] if group else []
     arguments = [f"{python_name(port.name)}: {port.doc}" for port in op.inputs]
-    arguments += [
-        f"{python_name(attr.name)}{_said_limits(attr)}: {attr.doc}"
-        for attr in ordered_attrs(op)
-        if attr not in said_once
-    ]
+    as_in: dict[str, list[str]] = {}
+    for attr in ordered_attrs(op):
+        about = _said(attr)
+        if attr in said_once:
+            continue
+        if (other := explained.get(about, op.name)) != op.name:
+            as_in.setdefault(other, []).append(python_name(attr.name))
+        else:
+            arguments.append(about)
+    arguments += [f"{', '.join(names)}: As in {other}." for other, names in as_in.items()]
     if group:
-        names = [attr.name for attr in _host_switches(op)]
-        arguments += [f"{', '.join(names)}: Whether to return {' and '.join(op.host_outputs)} too."]
-        arguments += [f"**attrs ({group.name}): {group.doc}."]
+        names = [*(attr.name for attr in in_group), f"**attrs ({group.name})"]
+        arguments += [f"{', '.join(names)}: {group.doc}."]
     own = [port for port in op.outputs if port.name not in op.host_outputs]
     outputs = {f"{port.name}{_condition(op, port)}": port.doc for port in own}
     if len(outputs) > 1:
@@ -438,23 +455,32 @@ def _condition(op: Op, port: Port) -> str:
     return f" (with {switch.name})" if switch else ""
 
 
-def _said_limits(attr: Attr) -> str:
+def _said(attr: Attr) -> str:
+    """An attr in a docstring: its name, limits and doc."""
+    about = "" if attr.choices and attr.type.word == "str" else limits(attr)
     if attr.is_found:
-        return " (found in the files if left out)"
-    is_in_type = bool(attr.choices) and attr.type.word == "str"
-    return f" ({limits(attr)})" if limits(attr) and not is_in_type else ""
+        about = "found in the files if left out"
+    return f"{python_name(attr.name)}{f' ({about})' if about else ''}: {attr.doc}"
 
 
-def _stub(op: Op, group: _Group | None, shapes: Sequence[_Shape]) -> str:
+def _explained(ops: Sequence[Op], in_group: Sequence[Attr]) -> dict[str, str]:
+    """What is said of an attr that takes several lines -> the op that says it: of those that have
+    the attr, the one with the shortest name."""
+    named = sorted(ops, key=lambda op: len(op.name), reverse=True)
+    said = {_said(attr): op.name for op in named for attr in op.attrs if attr not in in_group}
+    return {about: name for about, name in said.items() if len(entry(about)) > 1}
+
+
+def _stub(op: Op, common: _Common) -> str:
     shape, variants = _shape(op), list(_variants(op))
-    if shape is not None and shape in shapes:
+    if shape is not None and shape in common.shapes:
         switches = () if _switches(op) else variants[0].switches
         plain = _Variant("Blob", switches, variants[0].result)
-        return f"@{shape.decorator}\n" + _function(op, group, plain, is_first=True)
+        return f"@{shape.decorator}\n" + _function(op, common, plain, is_first=True)
     if len(variants) == 1:
-        return _function(op, group, variants[0], is_first=True)
+        return _function(op, common, variants[0], is_first=True)
     return "".join(
-        "@overload\n" + _function(op, group, one, is_first=one is variants[0]) for one in variants
+        "@overload\n" + _function(op, common, one, is_first=one is variants[0]) for one in variants
     )
 
 
@@ -467,19 +493,21 @@ def _built_in(ops: Sequence[Op]) -> list[Op]:
     return [op for op in ops if op.origin == _BUILT_IN]
 
 
+def _declarations(ops: Sequence[Op], common: _Common) -> list[str]:
+    decorators = [shape.declaration() for shape in common.shapes]
+    return decorators + [_stub(op, common) for op in ops]
+
+
 def make_stubs(registered: Sequence[Op]) -> str:
     """The text of ops.pyi for the built-in ops among these."""
     ops = _built_in(registered)
-    groups, shapes = _groups(ops), _common_shapes(ops)
-    parts = [_on_rows_options(), *(group.declaration() for group in groups)]
-    parts += [shape.declaration() for shape in shapes]
-    parts += [_stub(op, _group(op, groups), shapes) for op in ops]
+    common = _common(ops, ops)
+    parts = [_on_rows_options(), *(group.declaration() for group in common.groups)]
+    parts += _declarations(ops, common)
     return _HEAD + _exported(ops) + _BLOBS + _TYPES + "\n".join(parts)
 
 
 def make_plugin_stubs(ops: Sequence[Op], registered: Sequence[Op]) -> str:
     """The text of a .pyi file for a module with these ops, which are those of a loaded plugin."""
-    groups, shapes = _groups(_built_in(registered)), _common_shapes(ops)
-    parts = [shape.declaration() for shape in shapes]
-    parts += [_stub(op, _group(op, groups), shapes) for op in ops]
+    parts = _declarations(ops, _common(ops, _built_in(registered)))
     return _PLUGIN_HEAD + _exported(ops) + "__version__: str\n\n" + _TYPES + "\n".join(parts)

@@ -382,7 +382,8 @@ class _Walk:
             and (name[:2] == "__" or name in self._named_before)
             and (name not in changing or isinstance(one, (types.FunctionType, *_DESCRIPTORS)))
         }  # fmt: skip
-        self.bound += [(kind, name, one) for name, one in members.items() if _is_plain(one)]
+        plain = (*_PLAIN, str)
+        self.bound += [(kind, name, one) for name, one in members.items() if type(one) in plain]
         fields = vars(kind).get("__dataclass_fields__", {}).values()
         given = [(one.name, self.value(one.default), self.value(one.default_factory))
                  for one in fields]  # fmt: skip
@@ -467,10 +468,6 @@ def _is_member(kind: type, name: str, value: Any) -> bool:
         hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
     )
     return _is_code(value) and not is_made and name not in _FOR_PEOPLE
-
-
-def _is_plain(value: Any) -> bool:
-    return type(value) in _PLAIN or type(value) is str
 
 
 def _changing(kind: type, names: Iterable[str]) -> set[str]:

@@ -43,10 +43,10 @@ class Sample(NamedTuple):
     """A file.
 
     Attributes:
-        key: In the table.
-        name: Of the file.
-        content: Of the file.
-        path: Where it is, for what lies beside it; None where it is content alone.
+        key: The key in the table.
+        name: The name of the file.
+        content: The bytes of the file.
+        path: The path, if other files lie beside it; None if the sample is content alone.
     """
 
     key: str

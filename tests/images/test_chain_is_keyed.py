@@ -92,7 +92,7 @@ def test_so_does_a_resume_in_the_middle_of_an_epoch(folder, truth):
 
 
 def test_ops_draw_independently():
-    """Of 4000 records, flips of two ops are the same for about half, and so with CoinFlip."""
+    """Flips of two ops are equal for about half of 4000 records, and so with CoinFlip."""
     image = np.arange(2, dtype=np.uint8).reshape(1, 2, 1)
     batch, draws = [image] * 4000, {"seed": SEED}
     first, second = (np.array(flow.RandomFlip(batch, name=name, **draws))[:, 0, 0, 0]

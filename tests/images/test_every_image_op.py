@@ -91,7 +91,8 @@ def on_many_images(node):
 
 
 def digests():
-    """Of the results of each op, for other vector instructions than those of this process."""
+    """The digests of each op's results, with other vector instructions than those of this
+    process."""
     made = {}
     for name in SOURCES:
         outputs = with_reader_attrs(outputs_of(name), lambda _: {"seed": 1})

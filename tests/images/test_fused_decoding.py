@@ -89,7 +89,7 @@ def test_draws_are_those_of_the_op_in_its_graph():
 
 
 def only_the_upper_part(**attrs):
-    """Of an image that is cut off, crops that lie above the end."""
+    """Crops of a cut image that lie above its end."""
     content = cut(saved(photo(400, 64), "jpeg", quality=95), 0.5)
     image = flow.ImageDecoder(bytes_of([content] * 64, seed=1, on_error="skip", max_errors=64))
     return image, crop(image, area=[0.01, 0.05], **attrs)
@@ -189,7 +189,7 @@ with flow.DataLoader(flow.CropMirrorNormalize(image)) as loader:
 
 @pytest.mark.skipif(NOT_COUNTED, reason="allocations cannot be counted here")
 def test_no_memory_is_allocated_for_an_image(tmp_path):
-    """Of the whole process: the first epochs allocate what the largest image needs."""
+    """Counts in the whole process: the first epochs allocate what the largest image needs."""
     (tmp_path / "counter.c").write_text(COUNTER)
     counter = tmp_path / "counter.so"
     command = ["cc", "-shared", "-fPIC", "-o", counter, tmp_path / "counter.c"]

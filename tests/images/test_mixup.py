@@ -160,7 +160,7 @@ def test_the_world_size_changes_nothing(op):
 
 
 def test_a_rest_is_a_smaller_group():
-    """Of 7 rows in groups of 3, the last one has no partner."""
+    """The last of 7 rows in groups of 3 has no partner."""
     (mixed, labels, numbers), = batches_of(flow.MixUp, IMAGES[:7], batch_size=7, group_size=3)
     assert np.array_equal(mixed[6], IMAGES[numbers[6]]) and labels[6, numbers[6]] == 1
     assert (labels[:6].max(1) < 1).all()

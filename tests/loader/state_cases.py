@@ -46,8 +46,8 @@ class Case:
     Attributes:
         make: Writes files into a folder, which is the current one, and returns the blobs of the
             loader.
-        steps: Batches before the state.
-        options: Of the loader.
+        steps: The number of batches before the state.
+        options: The options of the loader.
         has_seed: Whether a seed is given; otherwise one is drawn, and only its state has it.
     """
 

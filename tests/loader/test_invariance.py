@@ -52,7 +52,7 @@ def expected(orders, batch_size, last_batch, world_size=1):
 
 
 def enough_orders(table, batch_size, **attrs):
-    """Those of the epochs read and of all that a last batch can wrap around to."""
+    """The records of the epochs read, and of all epochs that a last batch can wrap around to."""
     return plain_orders(table, EPOCHS + 1 + batch_size // table.size, **attrs)
 
 

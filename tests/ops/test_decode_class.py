@@ -38,7 +38,7 @@ def test_any_other_text(text):
 
 
 def test_the_place_of_damage(tmp_path):
-    """Of rows that lie in the record as they are, DecodeRaw's and DecodeNpy's too."""
+    """Errors name the byte if a row lies in its record, also those of DecodeRaw and DecodeNpy."""
     file = io.BytesIO()
     np.save(file, np.arange(3, dtype=np.int16))
     npy = file.getvalue()

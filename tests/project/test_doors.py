@@ -1,9 +1,6 @@
 """A file earns its door: two other files use it, or it is large, or it is one of a kind.
 
-The kit's files do so as well.
-
-What has one user belongs into the file of that user.  The failures name the rule, the file and its
-only user.
+The kit's files do so as well.  What has one user belongs into the file of that user.
 """
 
 import ast
@@ -13,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
+from support.rules import keep
 from support.source_tree import parsed
 
 from pyflowdata.cli import COMMANDS
@@ -60,12 +58,15 @@ def lines_of(*paths):
     return sum(len((ROOT / path).read_text().splitlines()) for path in paths)
 
 
-def said(files, users):
-    """What to do with files of few users, a line for each."""
-    for what, by in users.items():
-        names = ", ".join(sorted(map(str, by)))
-        advice = f"it belongs into its only user, {names}" if by else "no other file includes it"
-        yield f"{files[what][0]}:1: a file earns its door: {lines_of(*files[what])} lines; {advice}"
+def keep_doors(files, users):
+    """Fails where a file has few users, and says what to do with it."""
+    by_name = ((what, ", ".join(sorted(map(str, by)))) for what, by in users.items())
+    keep(
+        f"a file has two users, or more than {LARGE} lines, or is one of a kind",
+        (f"{files[what][0]}:1: {lines_of(*files[what])} lines; "
+         + (f"it belongs into its only user, {names}" if names else "no other file includes it")
+         for what, names in by_name),
+    )  # fmt: skip
 
 
 # ---- C ------------------------------------------------------------------------------------------
@@ -102,17 +103,16 @@ def test_each_module_of_c_earns_its_door():
         users = {user.with_suffix("") for path in own for user in includes[path]} - {stem}
         if len(users) < 2 and lines_of(*own) <= LARGE and not is_of_kind(*own):
             few[stem] = users
-    assert not few, "\n" + "\n".join(said(modules, few))
+    keep_doors(modules, few)
 
 
 def test_a_header_with_one_includer_is_part_of_it():
     paths, users = c_includes()
-    alone = [
-        f"{path}:1: a header that one file includes is part of that file: {next(iter(users[path]))}"
+    keep("a header that one file includes is part of that file", (
+        f"{path}:1: its only user is {next(iter(users[path]))}"
         for path in paths
         if path.suffix == ".h" and len(users[path]) == 1 and not is_of_kind(path)
-    ]
-    assert not alone, "\n" + "\n".join(alone)
+    ))  # fmt: skip
 
 
 # ---- Python -------------------------------------------------------------------------------------
@@ -145,15 +145,15 @@ def test_each_module_of_python_earns_its_door():
         for path in paths
         if len(users[path] - {path}) < 2 and lines_of(path) <= LARGE and not KIND.match(str(path))
     }
-    assert not few, "\n" + "\n".join(said({path: [path] for path in paths}, few))
+    keep_doors({path: [path] for path in paths}, few)
 
 
 def test_the_top_of_the_package_has_few_modules():
     found = [path.name for path in (ROOT / "pyflowdata").glob("*.py")]
     own = sorted(name for name in found if name != "__main__.py")
-    assert len(own) <= MOST_AT_THE_TOP, (
-        f"pyflowdata/ has more than {MOST_AT_THE_TOP} modules: {own}"
-    )
+    keep(f"the top of pyflowdata/ has at most {MOST_AT_THE_TOP} modules",
+         [f"pyflowdata/{name}:1: one of {len(own)}" for name in own if len(own) > MOST_AT_THE_TOP],
+    )  # fmt: skip
 
 
 # ---- Both ---------------------------------------------------------------------------------------
@@ -162,30 +162,27 @@ def test_the_top_of_the_package_has_few_modules():
 @pytest.mark.parametrize("folder, most", MOST_FILES.items())
 def test_there_are_not_too_many_files(folder, most):
     found = len(files_of(folder, ".c", ".h", ".py"))
-    assert found <= most, f"{folder}/ has {found} files of code, and may have {most}"
+    keep(f"{folder}/ has at most {most} files of code",
+         [f"{folder}/:1: it has {found}"] if found > most else [])  # fmt: skip
 
 
 @pytest.mark.parametrize("top", [*MOST_FILES, "tests"])
 def test_no_folder_is_too_full(top):
     counts = Counter(path.parent for path in files_of(top, ".c", ".h", ".py"))
-    full = {
-        str(folder): count
+    keep(f"no folder has more than {MOST_IN_FOLDER} files, but those of one kind", (
+        f"{folder}/:1: it has {count}"
         for folder, count in counts.items()
         if count > MOST_IN_FOLDER and not str(folder).startswith(OF_ONE_KIND)
-    }
-    assert not full, (
-        f"no folder has more than {MOST_IN_FOLDER} files, but those of one kind: {full}"
-    )
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize("top", MOST_FILES)
 def test_the_product_does_not_name_the_kit(top):
     """The kit comes by its entry points; messages say how it is installed."""
     named = re.compile(r'\bkit/|pyflowdata-kit|pyflowdata_kit(?=/| import|\.\w+ import)')
-    found = [
-        f"{path}:{number}: csrc and pyflowdata never name kit/: {line.strip()}"
+    keep("csrc and pyflowdata never name kit/", (
+        f"{path}:{number}: {line.strip()}"
         for path in files_of(top, ".c", ".h", ".py", ".map")
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
         if (name := named.search(line)) and NAMES_OF_KIT.get(str(path)) != name[0]
-    ]
-    assert not found, "\n" + "\n".join(found)
+    ))  # fmt: skip

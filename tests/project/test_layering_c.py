@@ -86,13 +86,18 @@ def test_file_names_of_c_are_unique():
     keep("the name of a file in csrc is there once", (line_with(path, "") for path in twice))
 
 
-def test_include_guards_are_paths():
+@pytest.mark.parametrize("folder, prefix", [
+    (ROOT / "csrc", "PFD_"), (ROOT / "kit/csrc", "PFD_KIT_"),
+    (ROOT / "kit/pyflowdata_kit/recompiled", "PFD_KIT_"),
+])  # fmt: skip
+def test_include_guards_are_paths(folder, prefix):
     """A guard that two headers share would hide one of them."""
-    private = [path for path in C_FILES if path.suffix == ".h" and "include" not in path.parts]
-    guards = {path: path.relative_to(ROOT / "csrc").as_posix() for path in private}
-    guards = {path: "PFD_" + re.sub(r"\W", "_", name).upper() for path, name in guards.items()}
+    private = [path for path in folder.rglob("*.h") if "include" not in path.parts]
+    guards = {path: path.relative_to(folder).as_posix() for path in private}
+    guards = {path: prefix + re.sub(r"\W", "_", name).upper() for path, name in guards.items()}
+    assert guards
     keep(
-        "a header's guard is PFD_ and its path below csrc/",
+        f"a header's guard is {prefix} and its path below {folder.relative_to(ROOT)}/",
         (f"{line_with(path, '#ifndef')}: the guard is {guard}" for path, guard in guards.items()
          if f"#ifndef {guard}\n#define {guard}\n" not in path.read_text()),
     )  # fmt: skip

@@ -21,7 +21,7 @@ def rows_of(batch):
 
 
 def same_answers(found, batches):
-    """Of each output the same rows."""
+    """Each output has the same rows."""
     found = found if isinstance(found, tuple) else (found,)
     assert len(found) == len(batches)
     for rows, batch in zip(found, batches, strict=True):

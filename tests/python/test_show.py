@@ -44,7 +44,7 @@ def first(sheet, height, width):
 
 
 def colors_on(sheet):
-    """Of the thumbnails, row after row: tiles of COLORS, in any size."""
+    """The colours of the thumbnails, row after row: tiles of COLORS, in any size."""
     found = []
     for y in range(GAP + 10, sheet.pixels.shape[0], 20):
         for x in range(GAP + 10, sheet.pixels.shape[1], 20):

@@ -55,7 +55,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 @contextlib.contextmanager
 def absent(*libraries: str) -> Iterator[None]:
-    """Those of the libraries that are installed are imported as always."""
+    """Modules of installed libraries are imported as always."""
     lacking = [one for one in libraries if importlib.util.find_spec(one) is None]
     finder = _Finder(lacking)
     before = set(sys.modules)

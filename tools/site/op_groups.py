@@ -24,9 +24,9 @@ class Group:
 
     Attributes:
         key: The name of the page's file.
-        title: Of the page.
+        title: The title of the page.
         about: What a reader of the page finds, one sentence.
-        ops: In the order of the page.
+        ops: The ops, in the order of the page.
         format: The name of the file format that they read and decode; "": none.
     """
 

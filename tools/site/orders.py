@@ -27,8 +27,8 @@ class Order:
 
     Attributes:
         title: The attrs, as a program gives them.
-        about: What is seen.
-        attrs: Of the reader.
+        about: Says what is seen.
+        attrs: The attrs of the reader.
         ranks: Their number; each has a colour.
     """
 

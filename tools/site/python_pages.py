@@ -32,10 +32,10 @@ class Part:
 
     Attributes:
         key: The name of the page's file.
-        title: Of the page.
+        title: The title of the page.
         about: What a reader of the page finds, one sentence.
-        module: Where users import the names from.
-        names: Of the module; empty: its `__all__`.
+        module: The module from which users import the names.
+        names: The names of the module; empty: its `__all__`.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Part:
 
 
 def _exceptions() -> tuple[str, ...]:
-    """Those of the package, the base class first."""
+    """The exceptions of the package, the base class first."""
     found = {name: getattr(flow, name) for name in flow.__all__}
     names = (name for name, one in found.items()
              if inspect.isclass(one) and issubclass(one, Exception))  # fmt: skip

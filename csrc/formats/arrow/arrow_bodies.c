@@ -11,8 +11,8 @@
 
 /* ---- Codecs ---------------------------------------------------------------------------------- */
 
-/* Both decode a whole frame, which must have exactly `out_size` bytes.  Return NULL, or what is
- * wrong. */
+/* Both functions decode a whole frame, which must give exactly `out_size` bytes, and return NULL,
+ * or what is wrong. */
 
 #ifdef PFD_HAVE_LZ4
 #include <lz4frame.h>
@@ -56,7 +56,7 @@ static const char *decode_zstd(const uint8_t *in, size_t size, uint8_t *out, siz
 typedef struct codec {
     const char *name, *package;
     const char *(*decode)(const uint8_t *in, size_t size, uint8_t *out, size_t out_size);
-    int64_t most; /* bytes that a byte can decode to, at the most */
+    int64_t most; /* the most bytes that one byte decodes to */
 } codec;
 
 static const codec codecs[] = {
@@ -195,11 +195,11 @@ enum { DECODING, DECODED, FAILED };
 struct pfd_arrow_cache {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    pfd_arrow_decoded **list; /* those that are decoded or being decoded */
+    pfd_arrow_decoded **list; /* batches that are decoded, or being decoded */
     int64_t size, capacity;
     int64_t bytes, clock;
-    int64_t damaged;  /* the last batch that could not be decoded; -1: none */
-    pfd_error damage; /* of that batch: its rows fail without decoding it again */
+    int64_t damaged;  /* the last batch that failed to decode; -1: none */
+    pfd_error damage; /* its error: the batch's rows fail without decoding it again */
 };
 
 pfd_arrow_cache *pfd_arrow_cache_create(void)
@@ -244,7 +244,7 @@ static void take_out(pfd_arrow_cache *cache, const pfd_arrow_decoded *one)
         if (cache->list[i] == one) cache->list[i--] = cache->list[--cache->size];
 }
 
-/* Drops what nobody holds, while there are more bytes than `most`. */
+/* Drops batches that nobody holds, as long as all have more bytes than `most`. */
 static void drop(pfd_arrow_cache *cache, int64_t most)
 {
     while (cache->bytes > most) {
@@ -279,13 +279,14 @@ static pfd_arrow_decoded *add(pfd_arrow_cache *cache, int64_t batch)
     return made;
 }
 
-/* With the mutex: one holder fewer of a batch that could not be decoded. */
+/* Takes a holder from a batch that failed to decode. The caller has the mutex. */
 static void let_go(pfd_arrow_decoded *failed)
 {
     if (--failed->holders == 0) free_decoded(failed);
 }
 
-/* With the mutex: holds a batch that is there, after its decoding; NULL: it is not there. */
+/* Holds a batch of the cache, once it is decoded; NULL: the cache does not have it. The caller has
+ * the mutex. */
 static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
 {
     pfd_arrow_decoded *found;

@@ -1,12 +1,12 @@
 /* formats/arrow/arrow_bodies.h -- compressed bodies of Arrow record batches: the buffers of chosen
  * columns, decoded, and a cache of decoded batches.
  *
- * Each buffer of a compressed body is an int64, the size of its decoded bytes or -1, and then a
- * frame of LZ4 or zstd, or with -1 the bytes themselves.  liblz4 and libzstd are used where they
- * were found when this library was built.
+ * Each buffer of a compressed body is an int64 and its bytes: the int64 is the size of the decoded
+ * bytes, and a frame of LZ4 or zstd follows; or it is -1, and the bytes are not compressed.  liblz4
+ * and libzstd are used where they were found when this library was built.
  *
  * OWNERSHIP  The cache owns what it decodes; a batch stays while it is held.
- * THREADS    Any may hold and release; two never decode the same batch at once.
+ * THREADS    Any thread may hold and release; two threads never decode the same batch at once.
  * ERRORS     PFD_CORRUPT_DATA names the file and the byte of the buffer.  PFD_UNSUPPORTED: the
  *            codec is not in this build.
  */
@@ -16,8 +16,8 @@
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
-/* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty.  Buffers that are
- * not in it have no bytes. */
+/* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty. Buffers outside
+ * the set have no bytes. */
 typedef struct pfd_arrow_buffers {
     pfd_arrow_extent *extents;  /* owned: of every buffer of the batch, in `data` */
     uint8_t *wanted;            /* owned: 1 for those in the set */
@@ -31,7 +31,7 @@ pfd_status pfd_arrow_buffers_begin(const pfd_host *host, const pfd_arrow_batch *
 void pfd_arrow_buffers_want(void *buffers, int64_t buffer); /* for pfd_arrow_column_buffers() */
 void pfd_arrow_buffers_free(pfd_arrow_buffers *buffers);
 
-/* Decodes those in the set.  body->decoded becomes their extents. */
+/* Decodes the buffers of the set. body->decoded becomes their extents. */
 pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
                                     pfd_arrow_body *body, pfd_scratch *scratch,
                                     pfd_arrow_buffers *buffers, pfd_error *err);
@@ -51,15 +51,15 @@ typedef struct pfd_arrow_decoded {
 
 typedef struct pfd_arrow_cache pfd_arrow_cache;
 
-/* Fills an empty one, whose batch is set. */
+/* Fills an empty decoded batch, whose number is set. */
 typedef pfd_status (*pfd_arrow_decode_fn)(const void *ctx, pfd_scratch *scratch,
                                           pfd_arrow_decoded *out, pfd_error *err);
 
 pfd_arrow_cache *pfd_arrow_cache_create(void); /* NULL: out of memory */
 void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is held */
 
-/* Holds a decoded batch.  Others are dropped, the least recently used first, while all together
- * have more than `most` bytes. */
+/* Holds a decoded batch. Drops other batches, the least recently used first, as long as all have
+ * more than `most` bytes. */
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
                                 int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
                                 pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);

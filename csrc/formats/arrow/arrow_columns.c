@@ -20,7 +20,7 @@ static int32_t is_word(const pfd_field_spec *spec, const char *word)
     return spec->default_size == (int64_t)strlen(word) && !strcmp(spec->default_text, word);
 }
 
-/* Parses one item from the text of a default; 0: it is not one. */
+/* Parses one item from the text of a default; 0: the text is no item. */
 static int32_t parse_item(const pfd_host *host, const pfd_field_spec *spec, int32_t dtype,
                           uint8_t *out)
 {
@@ -78,7 +78,7 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-/* A name of a path.  With quotes it has '' for a quote. */
+/* A name of a path. A name in quotes has '' for a quote. */
 typedef struct step {
     const char *name;
     int64_t size;
@@ -173,7 +173,7 @@ static int32_t add_level(pfd_arrow_column *column, const pfd_arrow_field *field,
     return 1;
 }
 
-/* What the values of a field are; 0: they are not numbers or bytes. */
+/* Sets what the values of a field are; 0: neither numbers nor bytes. */
 static int32_t set_values(pfd_arrow_column *column, const pfd_arrow_field *field)
 {
     pfd_arrow_level *out = &column->values;
@@ -246,7 +246,7 @@ static const char *go_to_values(const pfd_arrow_schema *schema, int32_t i, pfd_a
     }
 }
 
-/* Numbers the words of a column, from *words on; sets what follows from its levels. */
+/* Numbers the words of a column, from *words on; sets the fields that follow from its levels. */
 static const char *finish_column(pfd_arrow_column *column, int32_t *words)
 {
     if (is_bytes(column)) {
@@ -425,7 +425,7 @@ static pfd_status visit_fields(visitor *v, int32_t begin, int32_t end, char *at,
     for (int32_t i = begin; i < end; i = v->schema->fields[i].end) {
         pfd_arrow_column column = *above;
         char *after = write_name(&v->schema->fields[i], at, v->path + sizeof v->path - 2);
-        if (!after) continue; /* a name of thousands of bytes: nobody would write it */
+        if (!after) continue; /* a name of thousands of bytes, which nobody would write */
         *after = '\0';
         PFD_TRY(visit_field(v, i, after, &column, err));
     }
@@ -484,7 +484,8 @@ const char *pfd_arrow_batch_fault(const pfd_arrow_schema *schema, const pfd_arro
     return NULL;
 }
 
-/* The number of a buffer in a batch: that of the schema, and the extra ones of views before it. */
+/* The number of a buffer in a batch: its number in the schema, and the extra buffers of views
+ * before it. */
 static int64_t buffer_number(const pfd_arrow_batch *batch, const pfd_arrow_level *level, int32_t k)
 {
     int64_t number = level->buffer + k;
@@ -492,7 +493,7 @@ static int64_t buffer_number(const pfd_arrow_batch *batch, const pfd_arrow_level
     return number;
 }
 
-/* What the making of words works on. */
+/* The state while words are made. */
 typedef struct wording {
     const pfd_host *host;
     pfd_arrow_body *body;
@@ -679,7 +680,7 @@ void pfd_arrow_column_buffers(const pfd_arrow_column *column, const pfd_arrow_ba
 
 /* ---- Rows: reading --------------------------------------------------------------------------- */
 
-/* A value that is written, or an item of it. */
+/* A value that is being written, or an item of the value. */
 typedef struct writer {
     const pfd_arrow_column *column;
     const pfd_arrow_output *output;
@@ -688,15 +689,15 @@ typedef struct writer {
     pfd_error *err;
 } writer;
 
-/* The items of a row: those of its innermost lists. */
+/* The items of a row's innermost lists. */
 typedef struct run {
     int64_t begin, end;
     int64_t shape[PFD_MAX_DIMS];
     int32_t ndim;
 } run;
 
-/* Fails for a row; `at` is a place in the space, -1: that of the row.  Errors count bytes in the
- * record, so that a place elsewhere stands in the message. */
+/* Fails for a row; `at` is a place in the space, -1: the row's place. Errors count bytes in the
+ * record, so the message has a place elsewhere. */
 __attribute__((format(printf, 4, 5))) static pfd_status
 fail_row(const writer *w, const pfd_arrow_space *space, int64_t at, const char *format, ...)
 {
@@ -754,7 +755,7 @@ static pfd_status has_null(const writer *w, const pfd_arrow_space *space, int64_
     return PFD_OK;
 }
 
-/* Offsets i and j of a buffer of them, which must not fall, nor go past `most`. */
+/* Reads offsets i and j of a buffer, which must not fall, nor go past `most`. */
 static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space, int64_t offsets,
                                     int32_t is_large, int64_t i, int64_t most, int64_t out[2])
 {
@@ -819,7 +820,7 @@ static pfd_status check_shape(const writer *w, const pfd_arrow_space *space, int
     for (int32_t d = 0; d < type->ndim; d++) {
         if (type->shape[d] < 0 || items->shape[d] == type->shape[d]) continue;
         if (d > 0 && items->end == items->begin && w->output->is_ragged) {
-            items->shape[d] = type->shape[d]; /* of no lists at all */
+            items->shape[d] = type->shape[d]; /* the outer list is empty */
             continue;
         }
         return fail_row(w, space, at,
@@ -855,7 +856,7 @@ static pfd_status write_items(const writer *w, const pfd_arrow_space *space, con
     return PFD_OK;
 }
 
-/* Writes bytes, whose number an output with a fixed shape states. */
+/* Writes bytes; an output with a fixed shape states their number. */
 static pfd_status write_bytes(const writer *w, const pfd_arrow_space *space, const uint8_t *data,
                               int64_t size, int64_t at)
 {
@@ -937,7 +938,7 @@ static int64_t key_at(const uint8_t *keys, int64_t i, int32_t dtype)
     }
 }
 
-/* Finds the value of a key; *null: it is null in the dictionary. */
+/* Finds the value of a key; *null: the dictionary has a null for it. */
 static pfd_status find_value(const writer *w, const pfd_arrow_dictionary *from, int64_t key,
                              int64_t at, int32_t *null)
 {
@@ -948,7 +949,7 @@ static pfd_status find_value(const writer *w, const pfd_arrow_dictionary *from, 
     return is_null(w, &from->space, from->words[0], key, null);
 }
 
-/* Copies the numbers of keys [begin, end) out of a dictionary; a null becomes the item. */
+/* Copies the numbers of keys [begin, end) from a dictionary; a null becomes the default item. */
 static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint8_t *keys,
                          const pfd_arrow_dictionary *from, uint8_t *out)
 {
@@ -966,7 +967,7 @@ static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint
     return PFD_OK;
 }
 
-/* Replaces the null ones of numbers [begin, end) by the default; *data becomes a copy. */
+/* Replaces nulls among the numbers [begin, end) by the default; *data becomes a copy. */
 static pfd_status replace_nulls(const writer *w, int64_t validity, const run *items, int64_t bytes,
                                 const uint8_t **data)
 {
@@ -1008,7 +1009,7 @@ static pfd_status decode_keys(const writer *w, const run *items, int32_t has_nul
     return PFD_OK;
 }
 
-/* Writes the numbers of a row, which are in one piece. */
+/* Writes the numbers of a row, which are contiguous. */
 static pfd_status write_run(const writer *w, run *items)
 {
     const pfd_arrow_column *column = w->column;
@@ -1127,8 +1128,8 @@ pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arro
 
 /* ---- Rows: their places ---------------------------------------------------------------------- */
 
-/* The items of the first list of a row, or the bytes of its text, as the offsets say; none where
- * they cannot be right. */
+/* The items of the first list of a row, or the bytes of its text, as the offsets say; none if the
+ * offsets cannot be right. */
 static pfd_arrow_extent first_items(const pfd_arrow_space *space, int64_t offsets, int32_t is_large,
                                     int64_t i, int64_t most)
 {

@@ -1,14 +1,15 @@
 /* formats/arrow/arrow_columns.h -- the columns of Arrow record batches: found by their paths, their
  * buffers in a batch, their rows written to outputs.
  *
- * A path is the names of structs and of their members with dots between them, meta.lang; a name in
- * single quotes may have dots, 'a.b'.c, and '' is a quote.  It goes through lists of structs.
+ * A path is the names of structs and of their members with dots between them, as in meta.lang; a
+ * name in single quotes may have dots, as in 'a.b'.c, and '' is a quote. A path also goes through
+ * lists of structs.
  *
- * What is known of a column in a batch is a few int64, its words: where buffers begin, and how many
- * items they have.  Buffers are checked against the body when the words are made; what buffers say,
- * offsets and numbers of values, is checked for each row.
+ * A column in a batch is described by a few int64, its words: where buffers begin, and how many
+ * items they have. Buffers are checked against the body when the words are made; offsets and
+ * numbers of values in the buffers are checked for each row.
  *
- * OWNERSHIP  Columns own nothing.  Ragged rows point into the mapped file where their numbers are
+ * OWNERSHIP  Columns own nothing. Ragged rows point into the mapped file if their numbers are
  *            aligned, else into the scratch.
  * THREADS    Any.
  */
@@ -45,7 +46,7 @@ enum {
     PFD_ARROW_FIXED, /* words: validity */
 };
 
-/* What is at their end. */
+/* What is at the end of the steps. */
 enum {
     PFD_ARROW_NUMBERS, /* words: validity, numbers */
     PFD_ARROW_BITS,
@@ -57,7 +58,7 @@ enum {
 typedef struct pfd_arrow_level {
     int32_t kind; /* one of the two lists above */
     int32_t node, buffer, views;
-    int32_t word; /* its first one in the words of a batch */
+    int32_t word; /* its first word in the words of a batch */
     int32_t bytes; /* of a number, or of a fixed value */
     int64_t size; /* items of PFD_ARROW_FIXED */
 } pfd_arrow_level;
@@ -66,7 +67,7 @@ typedef struct pfd_arrow_column {
     pfd_arrow_level levels[PFD_ARROW_MOST_LEVELS];
     int32_t num_levels, num_outer; /* the outer ones are structs before the first list */
     pfd_arrow_level values;        /* with a dictionary: in the dictionary, from word 0 on */
-    int32_t has_validity;          /* of the values; that of fixed binary is its level's */
+    int32_t has_validity;          /* of the values; fixed binary has its level's */
     int32_t has_dictionary;
     int64_t dictionary;
     int32_t index;        /* dtype of the numbers of values */
@@ -75,7 +76,7 @@ typedef struct pfd_arrow_column {
     pfd_row_type type;    /* as stored */
 } pfd_arrow_column;
 
-/* Finds the column of an output, and compares their types; *words grows by the words that it needs.
+/* Finds the column of an output, and compares their types; *words grows by the column's words.
  * ERRORS  PFD_INVALID_ARGUMENT, PFD_UNSUPPORTED: there is no such column in `file`, or the output
  *         cannot be made of it. */
 pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
@@ -90,7 +91,7 @@ typedef pfd_status (*pfd_arrow_visit_fn)(void *ctx, const char *path,
 pfd_status pfd_arrow_columns_visit(const pfd_host *host, const pfd_arrow_schema *schema,
                                    pfd_arrow_visit_fn visit, void *ctx, pfd_error *err);
 
-/* Whether a batch states nulls in the column: of rows (1), of items in lists (2). */
+/* Whether a batch states nulls in the column: null rows (1), null items in lists (2). */
 int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch);
 
 /* ---- Buffers of a batch ---------------------------------------------------------------------- */
@@ -105,7 +106,7 @@ typedef struct pfd_arrow_extras {
     int64_t size, capacity;
 } pfd_arrow_extras;
 
-/* Where buffers are: in the body that begins at `base` of a file, or as `decoded` has them. */
+/* The places of buffers: in the body that begins at `base` of a file, or in `decoded`. */
 typedef struct pfd_arrow_body {
     const pfd_arrow_batch *batch;
     int64_t base, size;
@@ -122,7 +123,7 @@ pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *
                                   pfd_arrow_body *body, int64_t dictionary, int64_t *words,
                                   pfd_arrow_extras *extras, pfd_error *err);
 
-/* The same for the values of a dictionary, of which there are batch->rows. */
+/* Writes the words of the values of a dictionary, which are batch->rows. */
 pfd_status pfd_arrow_values_words(const pfd_host *host, const pfd_arrow_level *values,
                                   pfd_arrow_body *body, int64_t *words, pfd_arrow_extras *extras,
                                   pfd_error *err);
@@ -137,7 +138,7 @@ void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_bat
 
 enum { PFD_ARROW_VALUE_WORDS = 4 };
 
-/* Where the words lead to. */
+/* The bytes that words refer to. */
 typedef struct pfd_arrow_space {
     const uint8_t *base;  /* all bytes; NULL: host->read() gives them */
     const pfd_file *file; /* of the bytes, for host->read() */
@@ -168,12 +169,12 @@ typedef struct pfd_arrow_row {
 pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
                                   const pfd_arrow_row *row, int64_t number, pfd_error *err);
 
-/* Where the numbers or bytes of row `index` are, about: without errors, and inside their buffer.
- * Needs a space with bytes. */
+/* Estimates where the numbers or bytes of row `index` are: never fails, and stays inside their
+ * buffer. Needs a space with bytes. */
 pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
                                         const pfd_arrow_space *space, int64_t index);
 
-/* Asks the cache for what a row needs first: offsets and bits of validity. */
+/* Prefetches what a row needs first: offsets and bits of validity. */
 void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
                                int64_t index);
 #endif

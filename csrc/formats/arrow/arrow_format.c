@@ -3,8 +3,8 @@
 #include "formats/arrow/arrow_metadata.h"
 #include "parse/first_bytes.h"
 
-/* Whether the file is the state.json of a data set that was saved, or the dataset_dict.json of
- * several, which the reader refuses with what to give. */
+/* Whether the file is the state.json of a saved data set, or the dataset_dict.json of several data
+ * sets, which the reader refuses with a remedy. */
 static int32_t is_saved(const pfd_probe_args *args)
 {
     static const char name[] = "dataset_dict.json";

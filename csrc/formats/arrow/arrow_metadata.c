@@ -80,7 +80,7 @@ static int32_t byte_of(pfd_flatbuffer *fb, const table *from, int64_t id, int32_
     return at ? fb->data[at] : otherwise;
 }
 
-/* What an offset at `at` leads to. */
+/* The place to which the offset at `at` leads. */
 static int64_t follow(pfd_flatbuffer *fb, int64_t at)
 {
     int64_t to = at + (int64_t)pfd_load_le32(fb->data + at);
@@ -173,7 +173,8 @@ static void read_type(pfd_flatbuffer *fb, const table *type, pfd_arrow_field *ou
     if (out->size < 0) refuse(fb, type->at, "a size of a type is negative");
 }
 
-/* How many buffers a field has in a record batch, without those of views and of its children. */
+/* The number of a field's buffers in a record batch, without extra buffers of views and its
+ * children's. */
 static int32_t buffers_of(pfd_flatbuffer *fb, const table *type, const pfd_arrow_field *field,
                           int32_t version)
 {

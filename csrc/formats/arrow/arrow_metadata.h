@@ -1,8 +1,7 @@
 /* formats/arrow/arrow_metadata.h -- the metadata of Apache Arrow IPC: messages, schemas, record
  * batches and footers, which are flatbuffers.
  *
- * The formats are those of Schema.fbs, Message.fbs and File.fbs of Arrow's columnar format.  A
- * message is
+ * Schema.fbs, Message.fbs and File.fbs of Arrow's columnar format define the formats.  A message is
  *
  *     uint32 0xFFFFFFFF; int32 size of the metadata; the metadata; the body
  *
@@ -14,8 +13,8 @@
  *
  * Every offset in a flatbuffer is checked before it is used.
  *
- * OWNERSHIP  A schema owns a copy of its metadata, which its names point into.  Everything else
- *            points into the bytes it was read from.
+ * OWNERSHIP  A schema owns a copy of its metadata, into which its names point. All else points into
+ *            the bytes from which it was read.
  * THREADS    Pure functions.
  */
 #ifndef PFD_FORMATS_ARROW_ARROW_METADATA_H
@@ -24,7 +23,7 @@
 
 /* ---- Flatbuffers ----------------------------------------------------------------------------- */
 
-/* Metadata, and what is wrong with it: after a problem all functions give 0 or nothing. */
+/* Metadata, and its problem: after a problem, functions return 0 or nothing. */
 typedef struct pfd_flatbuffer {
     const uint8_t *data;
     int64_t size;
@@ -64,8 +63,8 @@ enum {
     PFD_ARROW_LARGE_LIST_VIEW = 26,
 };
 
-/* A field.  Those of a schema are in depth-first order: the children of field i follow it, the
- * first one at i + 1, each next one at `end` of the one before. */
+/* A field.  The fields of a schema are in depth-first order: the children of field i follow field
+ * i, the first at i + 1, each next child at `end` of the child before. */
 typedef struct pfd_arrow_field {
     const char *name; /* does not end with a 0 */
     int64_t name_size;
@@ -74,7 +73,7 @@ typedef struct pfd_arrow_field {
     int64_t size;       /* bytes of fixed binary, items of a fixed list, bits of a decimal */
     int32_t end;        /* the field after its last child */
     int32_t num_children;
-    int32_t node, buffer; /* its first ones in a record batch */
+    int32_t node, buffer; /* its first node and buffer in a record batch */
     int32_t views;      /* fields before it whose number of buffers varies from batch to batch */
     int32_t has_dictionary;
     int64_t dictionary; /* number of the dictionary */

@@ -30,7 +30,7 @@ typedef struct message {
     int64_t body;
 } message;
 
-/* What a walk over the messages of a file is for. */
+/* A walk over the messages of a file, and what it calls. */
 typedef struct walk {
     const pfd_host *host;
     const pfd_file *file;
@@ -48,8 +48,8 @@ static pfd_status fail_metadata(const pfd_host *host, const pfd_file *file, cons
                            "in the Arrow metadata %s", m->fb.problem);
 }
 
-/* Reads the message at m->at, which ends at `limit` or before.  PFD_END: it is the end of a stream,
- * and m->metadata is after it. */
+/* Reads the message at m->at, which ends at `limit` or before.  PFD_END: the stream ends there, and
+ * m->metadata is after its end. */
 static pfd_status read_message(const pfd_host *host, const pfd_file *file, int64_t limit,
                                pfd_scratch *scratch, message *m, pfd_error *err)
 {
@@ -202,7 +202,7 @@ static pfd_status read_batch(walk *w, message *m, pfd_arrow_batch *out, pfd_erro
 /* ---- Data sets of Hugging Face --------------------------------------------------------------- */
 
 /* state.json has the members _data_files, a list of objects with a filename, and perhaps
- * _indices_data_files or _indices_files, the same of an order of the rows. */
+ * _indices_data_files or _indices_files, the same for the files of an order of the rows. */
 
 #define STATE_NAME "state.json"
 #define SPLITS_NAME "dataset_dict.json" /* beside the folders of several data sets */
@@ -415,7 +415,7 @@ static pfd_status note_nulls(walk *w, message *m, pfd_error *err)
 }
 
 /* Writes the type of a column as a field has it, with a default where it has nulls: NaN, an empty
- * text, no items.  0: no such default says that there is no value. */
+ * text, no items.  Returns 0 if no such default can mean that there is no value. */
 static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *out)
 {
     int32_t is_text = column->values.kind >= PFD_ARROW_BYTES;
@@ -477,7 +477,7 @@ typedef struct arrow_attrs {
 typedef struct layout {
     pfd_arrow_schema schema;
     int32_t version, num_words;
-    int32_t widest; /* the column that records are the bytes of; -1: not known yet */
+    int32_t widest; /* the column whose bytes are the records; -1: not known yet */
     pfd_arrow_column *columns;
 } layout;
 
@@ -543,7 +543,7 @@ static int32_t grow(void **list, int64_t size, int64_t more, int64_t *capacity, 
     return 1;
 }
 
-/* Where the words of a batch lead to. */
+/* The bytes that the words of a batch refer to. */
 static pfd_arrow_space space_of(const arrow *self, const batch *from)
 {
     const pfd_file *file = self->files[from->file];
@@ -558,8 +558,8 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache: its offsets are prefetched, and later what
- * they lead to. `numbers` are the batches of ordinals i, modulo its size. */
+/* In shuffled order nothing of a row is in the cache: its offsets are prefetched, and later the
+ * bytes that these refer to. `numbers` are the batches of ordinals i, modulo its size. */
 enum { FAR = 16, NEAR = 8, KNOWN = 32 };
 
 static void prefetch(const arrow *self, int64_t ordinal, int64_t number, int32_t is_near)
@@ -639,7 +639,8 @@ typedef struct opening {
     int64_t *current; /* for each output the dictionary in use; -1: none yet */
 } opening;
 
-/* For a file of an indices mapping, which lies beside the data that it is of. */
+/* Ends a message with a hint if the file is an indices mapping, which lies beside the data that it
+ * selects from. */
 static const char *hint_of(const pfd_arrow_schema *schema)
 {
     const pfd_arrow_field *field = schema->fields;
@@ -759,7 +760,7 @@ static pfd_status open_dictionary(walk *w, message *m, pfd_error *err)
     return PFD_OK;
 }
 
-/* Chooses the column that records are the bytes of: the one with the longest of a few rows. */
+/* Chooses the column whose bytes are the records: the column with the longest of a few rows. */
 static int32_t widest_of(const arrow *self, const layout *like, const batch *from, int64_t rows)
 {
     int32_t widest = 0;
@@ -926,7 +927,7 @@ static int64_t cache_bytes(const pfd_scratch *scratch)
     return bound < usual ? bound : usual;
 }
 
-/* Makes batch `number` the one that rows are read from. */
+/* Makes `number` the batch from which rows are read. */
 static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
                               pfd_arrow_decoded **held, pfd_arrow_row *row, pfd_error *err)
 {

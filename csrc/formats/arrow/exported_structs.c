@@ -1,7 +1,7 @@
 /* Releases the structs of the Arrow C data interface that Python has filled in.
  *
- * A consumer releases a struct in any thread, with the interpreter's lock or without it, and also
- * while an exception is raised, when no code in Python may run. */
+ * A consumer releases a struct in any thread, with or without the interpreter's lock, and even
+ * while an exception is raised, when no Python code may run. */
 #include "pyflowdata/pyflowdata.h"
 
 #include <stddef.h>
@@ -22,8 +22,8 @@ static void give_back(void *object)
     python.PyGILState_Release(state);
 }
 
-/* Defines `release` and the destructor of a capsule for one kind of struct.  NAME is that of its
- * capsules. */
+/* Defines `release` and the destructor of a capsule for one kind of struct.  NAME is the name of
+ * its capsules. */
 #define ARROW_STRUCT(kind, NAME, RELEASE_CHILDREN)                                                 \
     void pfd_exported_##kind##_release(pfd_exported_##kind *self)                                  \
     {                                                                                              \

@@ -14,7 +14,7 @@
 /* A file has three parts, as pyflowdata/formats/cache.py writes them:
  *
  *     header     cache_header, then a pfd_row_type for each field
- *     records    from `first_record` on, as sources/fields.h says, one after the other
+ *     records    from `first_record` on, one after the other, as sources/fields.h says
  *     table      int64: where each record begins, and where the last one ends; left out where all
  *                records have record_bytes
  *
@@ -29,7 +29,7 @@ typedef struct cache_header {
     int64_t num_records;
     int64_t record_bytes; /* of each record; 0: there is a table */
     int64_t first_record; /* offsets in the file, multiples of 8 */
-    int64_t table;        /* or the end of the records */
+    int64_t table;        /* offset of the table, or the end of the records */
     int64_t file_bytes;
     int64_t reserved;
 } cache_header;
@@ -229,7 +229,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(cache_reader_attrs, cache, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "What makes the file where it is absent; Dataset.cache() gives it."),
+                 "Makes the file if it is absent; Dataset.cache() gives this object."),
     PFD_STRINGS_ATTR(cache_reader_attrs, fields, NULL,
                      "The fields of a record in their order, each NAME:TYPE."),
 };

@@ -46,7 +46,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return args->set_int(args->found, "version", is_100 ? 100 : 10, err);
 }
 
-/* Fails if a file is not a whole number of records, with a guess of what it is. */
+/* Fails if a file is not a whole number of records; the message guesses what it is. */
 static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;

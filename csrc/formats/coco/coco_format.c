@@ -11,8 +11,8 @@ static int32_t count(const pfd_probe_args *args, const char *const words[3])
     return found;
 }
 
-/* A document with the members of images or of their objects; where several of them are there, one
- * may be damaged. */
+/* Whether a document has members of images or of their objects. If it has several of these, one may
+ * be damaged. */
 static int32_t probe(const pfd_probe_args *args)
 {
     static const char *const images[] = {"\"images\"", "\"file_name\"", "\"height\""};

@@ -35,7 +35,7 @@ enum { CHECK_STORED, CHECK_UPRIGHT, CHECK_NONE }; /* check_size */
 typedef struct coco_image {
     int64_t id;
     int32_t height, width;
-    int64_t first_object; /* its objects end where those of the next image begin */
+    int64_t first_object; /* its objects end at the next image's first object */
     int64_t name_at;
 } coco_image;
 
@@ -47,7 +47,7 @@ typedef struct coco_place {
 
 typedef struct coco_index {
     int64_t num_images, num_objects, name_bytes;
-    coco_image *images; /* one more than num_images: the last one only ends the objects */
+    coco_image *images; /* num_images entries, and one that only ends the objects */
     coco_place *objects;
     char *names;
 } coco_index;
@@ -63,7 +63,7 @@ static int64_t coco_bytes(const coco_head *head)
            head->num_objects * (int64_t)sizeof(coco_place) + head->name_bytes;
 }
 
-/* Where the tables are in the entries, to write and to read them. */
+/* Returns where the tables are in the entries, to write or to read the tables. */
 static coco_index tables_of(void *entries, const coco_head *head)
 {
     coco_index tables = {.num_images = head->num_images,
@@ -75,7 +75,7 @@ static coco_index tables_of(void *entries, const coco_head *head)
     return tables;
 }
 
-/* 0: the numbers of the index contradict each other. */
+/* Returns 0 if the numbers of the index contradict each other. */
 static int32_t coco_index_init(coco_index *index, const pfd_index_image *image)
 {
     coco_head head;
@@ -121,7 +121,7 @@ typedef struct coco_object {
     int64_t begin, end; /* where it is in the text */
 } coco_object;
 
-/* Reads a coordinate or a length; one beyond any image is refused, and so is what is no number. */
+/* Reads a coordinate or a length; refuses what is no number, and numbers beyond any image. */
 static int32_t read_pixels(pfd_json *json, double *number)
 {
     if (!pfd_json_double(json, number)) return 0;
@@ -206,8 +206,8 @@ static int32_t coco_box(const coco_object *object, int32_t height, int32_t width
 
 typedef struct coco_points {
     float *points; /* x and y of each point */
-    /* For each point three numbers: its own in its polygon, that of the polygon in its object, and
-     * that of the object in its image. */
+    /* For each point three numbers: its own in its polygon, its polygon's in the object, and its
+     * object's in the image. */
     int32_t *index;
     int64_t size, room; /* in points */
 } coco_points;
@@ -468,7 +468,7 @@ static pfd_status judge(builder *self, coco_object *object, int32_t *kept, pfd_e
     return PFD_OK;
 }
 
-/* Removes the objects that are not kept; those that are stay in the order of the file. */
+/* Removes the objects that are not kept; the other objects stay in the order of the file. */
 static pfd_status choose_objects(builder *self, pfd_error *err)
 {
     coco_object *objects = self->objects.data;
@@ -626,7 +626,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return pfd_index_image_check(self->image, err);
 }
 
-/* An error names the path of the image in place of that of the annotations; no byte of it is known.
+/* Lets an error name the path of the image in place of the annotations' path. No byte of the image
+ * is known.
  */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
@@ -653,7 +654,7 @@ static const pfd_source_methods methods = {
     .record_bytes = record_bytes,
 };
 
-/* There are two groups, for images that are wider than high and all others.  OneFlow has one more
+/* There are two groups: images that are wider than high, and all other images. OneFlow has one more
  * group for each further multiple of the width. */
 static pfd_status group(const pfd_group_args *args, int64_t *number, pfd_error *err)
 {

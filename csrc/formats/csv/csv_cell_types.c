@@ -1,4 +1,4 @@
-/* CSVCellTypes: which numbers the cells of a row are, as a mask of bits for each cell.
+/* CSVCellTypes: says for each cell of a row which number it is, as a mask of bits.
  *
  * The masks of all cells of a column, joined by |, say which dtype holds them, and whether a
  * float64 holds them exactly.

@@ -25,11 +25,6 @@ static pfd_status check_delimiter(const pfd_infer_args *args, pfd_error *err)
         delimiter, is_of_numbers ? ", and not a part of numbers: no letter, digit or +-." : "");
 }
 
-static int32_t is_text(const pfd_row_type *type)
-{
-    return type->dtype == PFD_UINT8 && pfd_is_ragged(type);
-}
-
 static pfd_status refuse(const pfd_infer_args *args, int64_t input, const char *expected,
                          pfd_error *err)
 {
@@ -45,7 +40,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     PFD_TRY(check_delimiter(args, err));
     for (int64_t i = 0; i < args->num_inputs; i++) {
         const pfd_row_type *type = &args->inputs[i];
-        if (is_text(type)) continue;
+        if (pfd_is_ragged(type) && type->dtype == PFD_UINT8) continue;
         if (pfd_is_ragged(type))
             return refuse(args, i, "rows of different lengths have no columns: use Pad before",
                           err);

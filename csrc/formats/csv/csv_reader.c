@@ -234,7 +234,7 @@ static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_
     return PFD_OK;
 }
 
-/* Files with equal first rows have one layout. */
+/* Whether the file has this layout: files with equal first rows share one. */
 static int32_t is_layout_of(const pfd_csv_layout *layout, const extent *first)
 {
     return layout && layout->has_header && layout->first_row_size == first->found.size &&

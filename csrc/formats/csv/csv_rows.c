@@ -977,8 +977,7 @@ typedef struct row {
     uint32_t *ends;        /* of the fields of a record without quotes */
     pfd_csv_field *fields; /* of a record with quotes; else NULL */
     pfd_csv_field *room;   /* for `fields`; NULL: no record had quotes so far */
-    int64_t *joined; /* for each column, how many from it on are parsed together; 0: it is parsed
-                        alone */
+    int64_t *joined; /* per column, how many from it on are parsed together; 0: it alone */
     pfd_csv_split_fn split;
     pfd_csv_doubles_fn doubles;
 } row;

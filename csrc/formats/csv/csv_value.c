@@ -250,7 +250,7 @@ static inline int32_t is_usual_float(const uint8_t *at, int64_t size)
     if (*at == '0' ? at[1] != '.' : !is_digit(*at)) return 0;
     uint64_t first = pfd_load_le64(at), last = pfd_load_le64(at + size - 8);
     uint64_t found = points(first), other = other_than_digits(first) ^ found;
-    uint64_t skipped = size == 16 ? 0 : ~UINT64_C(0) >> 8 * (size - 8); /* in `first` too */
+    uint64_t skipped = size == 16 ? 0 : ~UINT64_C(0) >> 8 * (size - 8); /* also in `first` */
     uint64_t more = points(last) & ~skipped;
     other |= (other_than_digits(last) & ~skipped) ^ more;
     return !other && __builtin_popcountll(found) + __builtin_popcountll(more) == 1;

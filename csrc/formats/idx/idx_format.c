@@ -1,4 +1,4 @@
-/* The IDX format, that of MNIST's files. */
+/* The IDX format of MNIST's files. */
 #include "core/bytes.h"
 #include "formats/idx/idx_header.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,4 +1,4 @@
-/* formats/idx/idx_header.h -- the header of the IDX format, that of MNIST's files.
+/* formats/idx/idx_header.h -- the header of the IDX format of MNIST's files.
  *
  * Two zeros, a dtype, a number of dimensions, then the dimensions as 32-bit numbers; all numbers of
  * the file are big-endian.

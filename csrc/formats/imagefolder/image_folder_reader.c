@@ -63,7 +63,7 @@ typedef struct file_list_draft {
     listed_folder *folders;
     int64_t size, capacity;
     int64_t num_others; /* files of these folders that are left out */
-    char *other;        /* the path of one of them below its root; owned; NULL: there is none */
+    char *other;        /* the path of one such file below its root; owned; NULL: there is none */
 } file_list_draft;
 
 static void free_folder(listed_folder *folder)
@@ -176,7 +176,7 @@ static void put_folder(list_writer *self, const listed_folder *folder)
         self->names_at[self->num_files++] = put_text(self, folder->files.paths[i]);
 }
 
-/* The first file of each root; a root without files begins where the next one does. */
+/* Sets the first file of each root; a root without files begins where the next root does. */
 static void count_roots(const list_writer *self, int64_t num_roots, pfd_index_file *roots)
 {
     for (int64_t i = self->num_folders - 1; i >= 0; i--)
@@ -215,7 +215,7 @@ typedef struct file_list {
     const int64_t *names_at;
     const char *names;
     int64_t num_others; /* files that are left out; -1: an older list, which does not say */
-    const char *other;  /* the path of one of them below its root; "": there is none */
+    const char *other;  /* the path of one such file below its root; "": there is none */
 } file_list;
 
 typedef struct listed_file {
@@ -224,7 +224,7 @@ typedef struct listed_file {
     char path[PATH_MAX]; /* below its root */
 } listed_file;
 
-/* 0: the numbers of the image contradict each other. */
+/* Returns 0 if the numbers of the image contradict each other. */
 static int32_t file_list_init(file_list *list, const pfd_index_image *image)
 {
     list_head head;
@@ -267,7 +267,8 @@ static int32_t append(const file_list *list, int64_t at, listed_file *out)
     return 1;
 }
 
-/* The last folder that begins at or before a file: one without files begins where the next does. */
+/* The last folder that begins at or before a file: an empty folder begins where the next folder
+ * does. */
 static folder_entry folder_of(const file_list *list, int64_t file)
 {
     return list->folders[pfd_last_at_most(&list->folders->first_file,
@@ -330,7 +331,7 @@ typedef struct lister {
     const class_folders *wanted;
     int64_t num_classes;
     int64_t *by_name;            /* the numbers of the classes in the order of their names */
-    file_list_draft *drafts; /* for each root its own, then those of its classes by name */
+    file_list_draft *drafts; /* for each root: its own, then its classes by name */
 } lister;
 
 typedef struct folder_id {
@@ -455,7 +456,7 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
         if (pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE) return PFD_OK;
         return fail_listing(self, name, reason, err);
     }
-    if (!S_ISDIR(st.st_mode)) return PFD_OK; /* check_found_classes() fails, as for a missing one */
+    if (!S_ISDIR(st.st_mode)) return PFD_OK; /* check_found_classes() fails then */
     if (pfd_sys_fstat(bounds, root, &of_root) != 0) return fail_listing(self, ".", errno, err);
     if (note_seen(self, of_root.st_dev, of_root.st_ino) < 0)
         return fail_list_memory(self->lister->wanted, err);
@@ -777,7 +778,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return pfd_index_image_check(self->image, err);
 }
 
-/* An error names the path of the file in place of that of its root; no byte of it is known. */
+/* Lets an error name the path of the file in place of its root's path. No byte of the file is
+ * known. */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const image_folders *self = source;

@@ -218,7 +218,7 @@ static int64_t copy_name(const step *from, char *out)
     return size;
 }
 
-/* The child of a node, which is made if there is none yet. */
+/* Finds the child of a node, or makes it. */
 static int32_t child_of(pfd_json_fields *fields, int32_t parent, const step *one, char **names)
 {
     pfd_json_node *nodes = fields->nodes;
@@ -270,7 +270,7 @@ static pfd_status fill(const pfd_host *host, pfd_list_string elements, pfd_json_
     out->fields = calloc(n + 1, sizeof *out->fields);
     out->order = calloc(n + 1, sizeof *out->order);
     out->nodes = calloc(bytes, sizeof *out->nodes); /* a step is a byte at least */
-    out->names = calloc(2, bytes);                  /* of which each may end with a 0 */
+    out->names = calloc(2, bytes);                  /* each name may end with a 0 */
     if (!out->fields || !out->order || !out->nodes || !out->names)
         return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the fields");
     out->nodes[out->num_nodes++] = (pfd_json_node){.child = -1, .sibling = -1, .field = -1};

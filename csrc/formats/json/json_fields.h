@@ -1,5 +1,5 @@
-/* formats/json/json_fields.h -- the fields that are read from JSON objects: their paths, as a tree,
- * and their values, written into rows of the outputs.
+/* formats/json/json_fields.h -- the fields that are read from JSON objects: parses their paths into
+ * a tree, and writes their values into rows of the outputs.
  *
  * A field is written [NAME=]KEY[:TYPE][=DEFAULT], see parse/row_type.h, where KEY is a path:
  *
@@ -16,7 +16,7 @@
 
 /* ---- A field --------------------------------------------------------------------------------- */
 
-#define PFD_JSON_NUMBERS 0 /* bool, integer, float, or arrays of these */
+#define PFD_JSON_NUMBERS 0 /* bools, integers, floats, or arrays of these */
 #define PFD_JSON_STRING 1  /* the bytes of a string, as UTF-8 */
 #define PFD_JSON_ANY 2     /* the text of a value of any kind */
 
@@ -40,8 +40,8 @@ pfd_status pfd_json_field_parse(const pfd_host *host, const char *element, pfd_j
 typedef struct pfd_json_node {
     const char *name; /* of a member, ends with a 0; NULL: an element */
     int64_t size;     /* of the name, or the number of the element */
-    int32_t child, sibling; /* the first one, and the next one; -1: none */
-    int32_t field;          /* the first one that ends here; -1: none */
+    int32_t child, sibling; /* the first child, and the next sibling; -1: none */
+    int32_t field;          /* the first field that ends here; -1: none */
     int32_t first, end;     /* fields that end here or below: order[first, end) */
 } pfd_json_node;
 

@@ -6,9 +6,9 @@
 
 enum { most_lines = 4 };
 
-/* A higher score than that of any text; a lower one than that of text with the suffix of its kind,
- * and, with a suffix, than that of a manifest.  What only begins as an object is text, except with
- * the suffix. */
+/* The scores are above any text's, but below that of text with the suffix of its kind, and, with a
+ * suffix, below a manifest's. A line that only begins as an object is text, except with the
+ * suffix. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     cut_object = PFD_PROBE_POSSIBLE + 1,

@@ -1,4 +1,5 @@
-/* Reads the wanted values of JSON objects, in one pass over each, into rows of the outputs. */
+/* Reads the wanted values of JSON objects, in one pass over each object, into rows of the
+ * outputs. */
 #include "core/error.h"
 #include "core/convert.h"
 #include "core/rows.h"
@@ -76,7 +77,7 @@ typedef struct reader {
     const pfd_compute_args *args;
     int64_t row;
     slot *slots;   /* of each field */
-    int64_t *seen; /* of each node: row + 1 where the record has it */
+    int64_t *seen; /* of each node: row + 1 if the record has it */
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
     int64_t room;   /* bytes */
     int32_t is_out_of_memory;
@@ -144,7 +145,7 @@ static int32_t read_item(reader *r, pfd_json *json, sink *to)
     return refuse(to->slot, WRONG_KIND, json->at);
 }
 
-/* How many more items an array has, which is too long. */
+/* Counts the rest of the items of an array that is too long. */
 static int64_t count_rest(pfd_json *json)
 {
     int64_t n = 0;
@@ -162,7 +163,7 @@ static int32_t refuse_length(sink *to, int32_t d, int64_t length, int64_t at)
     return refuse(to->slot, to->field->spec.type.shape[d] < 0 ? UNEVEN : WRONG_LENGTH, at);
 }
 
-/* Reads dimension d and those in it; 0: the slot says why not, or the JSON is wrong. */
+/* Reads dimension d and the dimensions in it; 0: the slot says why not, or the JSON is wrong. */
 static int32_t read_array(reader *r, pfd_json *json, sink *to, int32_t d)
 {
     int32_t ndim = to->field->spec.type.ndim;
@@ -266,8 +267,8 @@ static void read_field(reader *r, int32_t number, pfd_json *json)
 
 /* ---- The tree -------------------------------------------------------------------------------- */
 
-/* The child with this name, looked for from the one where it is expected: lines mostly have their
- * members in one order.  -1: it is not wanted. */
+/* Finds the child with this name, beginning at the expected child, since most lines have their
+ * members in one order. -1: the member is not wanted. */
 static int32_t find_member(const reader *r, const pfd_json_node *parent, const pfd_json_text *key,
                            int32_t expected)
 {
@@ -320,14 +321,14 @@ static void read_elements(reader *r, const pfd_json_node *node, pfd_json *json)
     }
 }
 
-/* A value replaces all that an earlier one of the same name had. */
+/* Drops what an earlier value of the same name gave: the last value counts. */
 static void forget(reader *r, const pfd_json_node *node)
 {
     for (int32_t i = node->first; i < node->end; i++)
         r->slots[r->fields->order[i]].state = MISSING;
 }
 
-/* Reads the value at a node: for each field that ends here, and then for those below. */
+/* Reads the value at a node: for each field that ends at the node, and then for fields below. */
 static void read_node(reader *r, int32_t number, pfd_json *json)
 {
     const pfd_json_node *node = &r->fields->nodes[number];
@@ -376,7 +377,7 @@ static const char *default_of(const pfd_json_field *field)
                                                                    : "=0";
 }
 
-/* What is wrong with the value. */
+/* Says what is wrong with the value. */
 static void describe(const pfd_json_field *field, const slot *s, char *out, size_t capacity)
 {
     const char *dtype = pfd_dtype_name(field->spec.type.dtype);
@@ -442,7 +443,7 @@ static void write_default(const reader *r, int32_t number)
         out->rows[r->row] = (pfd_ragged_row){spec->default_text, spec->default_size, NULL};
 }
 
-/* Writes the defaults of what the record does not have, and reports the first fault. */
+/* Writes the defaults of fields that the record lacks, and reports the first fault. */
 static pfd_status finish_row(const reader *r, pfd_error *err)
 {
     for (int32_t i = 0; i < r->fields->num_fields; i++) {

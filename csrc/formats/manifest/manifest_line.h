@@ -10,7 +10,7 @@
 
 typedef struct pfd_manifest_line {
     pfd_json_text source, usage; /* of size 0 where the line has none */
-    pfd_json annotations;        /* a cursor before the array */
+    pfd_json annotations;        /* cursor before the array */
     int32_t has_annotations;
 } pfd_manifest_line;
 

@@ -209,7 +209,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- The source: those lines that are wanted ------------------------------------------------- */
+/* ---- The source: the lines that are wanted --------------------------------------------------- */
 
 typedef struct manifest {
     const pfd_host *host;
@@ -288,8 +288,8 @@ static pfd_status open_folders(manifest *self, pfd_error *err)
     return PFD_OK;
 }
 
-/* Writes the numbers of a line's labels, each once and at most `room`; *count is how many there
- * are, *others how many labels are no class. */
+/* Writes the numbers of a line's labels, each once and at most `room`. *count is the number of
+ * these, *others the number of labels that are no class. */
 static pfd_status number_labels(const manifest *self, const pfd_manifest_line *line,
                                 pfd_scratch *scratch, int64_t *numbers, int64_t room,
                                 int64_t *count, int64_t *others, pfd_error *err)
@@ -344,7 +344,7 @@ static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch 
         self->lines.methods->describe(self->lines.self, record, err);
         return PFD_CORRUPT_DATA;
     }
-    const char *wanted = self->attrs->usage; /* compared without regard to case, as in MindData */
+    const char *wanted = self->attrs->usage; /* compared in any case, as in MindData */
     if (*wanted && !pfd_json_equals_folded(&line.usage, wanted)) {
         note_usage(usages, &line.usage);
         return PFD_OK;

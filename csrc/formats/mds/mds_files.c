@@ -21,8 +21,9 @@ typedef struct known {
     int32_t kind, dtype;
 } known;
 
-/* Encodings with a fixed name. parse_dtype() parses those of numbers, parse_array() those of
- * arrays. infer_column() and check_column() in mds_reader.c know what output each can have. */
+/* Encodings with a fixed name. parse_dtype() parses encodings of numbers, parse_array() encodings
+ * of arrays. infer_column() and check_column() in mds_reader.c know which outputs an encoding can
+ * have. */
 static const known encodings[] = {
     {"bytes", PFD_MDS_BYTES, 0},          {"str", PFD_MDS_BYTES, 0},
     {"json", PFD_MDS_BYTES, 0},           {"jpeg", PFD_MDS_BYTES, 0},
@@ -371,7 +372,7 @@ static const pfd_file *find_file(const pfd_open_args *args, const char *path, in
     return NULL;
 }
 
-/* Finds the file that an index lists by this name; *file is NULL if it was not opened. */
+/* Finds the opened file that an index lists by this name; *file is NULL if there is none. */
 static pfd_status find_named(const pfd_open_args *args, const char *index,
                              const pfd_json_text *name, int64_t *hint, const pfd_file **file,
                              pfd_error *err)

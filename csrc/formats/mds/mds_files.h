@@ -1,8 +1,8 @@
-/* formats/mds/mds_files.h -- the columns of MDS shards, the index.json of a data set, and which
- * files are its shards.
+/* formats/mds/mds_files.h -- the columns of MDS shards, the index.json of a data set, and the files
+ * of its shards.
  *
- * index.json lists the shards relative to its folder.  A shard is in the folder as it was written,
- * or decompressed, or both; the decompressed one is preferred.
+ * index.json lists the shards relative to its folder.  The folder has a shard as it was written, or
+ * decompressed, or both; the decompressed file is preferred.
  */
 #ifndef PFD_FORMATS_MDS_MDS_FILES_H
 #define PFD_FORMATS_MDS_MDS_FILES_H
@@ -56,8 +56,8 @@ int32_t pfd_mds_columns_equal(const pfd_mds_columns *a, const pfd_mds_columns *b
 
 /* One shard.  Texts point into the JSON. */
 typedef struct pfd_mds_shard {
-    pfd_json_text raw_name;              /* of the plain shard */
-    pfd_json_text zip_name, compression; /* of the compressed one; size 0: there is none */
+    pfd_json_text raw_name;              /* name of the plain file */
+    pfd_json_text zip_name, compression; /* of the compressed file; size 0: there is none */
     int64_t raw_bytes, zip_bytes;        /* of the files */
     int64_t samples;
     pfd_mds_arrays columns;
@@ -65,7 +65,7 @@ typedef struct pfd_mds_shard {
 
 typedef struct pfd_mds_index {
     pfd_json json;  /* in the array of shards; json.problem says what is wrong with the JSON */
-    int64_t shards; /* how many were read */
+    int64_t shards; /* number of shards read */
 } pfd_mds_index;
 
 /* Goes to the array of shards.  Returns 0 if it fails; json.problem says why. */

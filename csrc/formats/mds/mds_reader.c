@@ -2,8 +2,8 @@
  *
  * A shard is the number of samples, an offset for each sample and one for the end (all uint32), a
  * JSON text that describes the columns, and the samples.  index.json in the same folder lists the
- * shards and repeats the description of each.  A shard may be compressed as a whole: then the
- * source is a stream that decompresses one shard after the other. */
+ * shards and repeats their descriptions. A shard may be compressed as a whole: then the source is a
+ * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/op_parts.h"
@@ -59,7 +59,7 @@ static pfd_status fail_shard(const pfd_host *host, const mds_bytes *from, int64_
                            is_plain ? "" : " (in the decompressed shard)");
 }
 
-/* Checks the count and the first and last offset.  *begin is where the samples begin. */
+/* Checks the count and the first and last offset.  *begin is the offset of the samples. */
 static pfd_status mds_check_head(const pfd_host *host, const mds_bytes *from, pfd_scratch *scratch,
                                  int64_t *begin, pfd_error *err)
 {
@@ -641,7 +641,7 @@ typedef struct layout {
 typedef struct shard {
     mds_bytes bytes;
     int64_t layout;
-    int32_t compression; /* PFD_COMPRESSION_NONE: read from the file at random */
+    int32_t compression; /* PFD_COMPRESSION_NONE: read in any order */
 } shard;
 
 typedef struct mds {
@@ -658,7 +658,7 @@ typedef struct mds {
     int64_t position, loaded; /* next record; number of the shard in `inflated`, -1: none */
     pfd_inflated inflated;
     int64_t damaged;  /* the last shard that could not be decompressed, -1: none */
-    pfd_error damage; /* of that shard: its records fail without decompressing it again */
+    pfd_error damage; /* its error: the shard's records fail without decompressing it again */
 } mds;
 
 static void close_mds(void *source)
@@ -693,7 +693,7 @@ static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
                            err);
 }
 
-/* ---- The source, where no shard is compressed ------------------------------------------------ */
+/* ---- The source if no shard is compressed ---------------------------------------------------- */
 
 PFD_SOURCE_NUMBER(num_records, mds, table.num_records)
 
@@ -755,7 +755,7 @@ static const pfd_source_methods random_access = {
     .places = places,
 };
 
-/* ---- The source, where a shard is compressed ------------------------------------------------- */
+/* ---- The source if a shard is compressed ----------------------------------------------------- */
 
 static pfd_status inflate_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {

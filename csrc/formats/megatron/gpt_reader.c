@@ -1,5 +1,5 @@
-/* GPTReader: reads windows of seq_length + 1 tokens, to train language models, in their order in
- * the files, or in Megatron-LM's order, whose indexes it makes. */
+/* GPTReader: reads windows of seq_length + 1 tokens to train language models, in the order of the
+ * files, or in Megatron-LM's order, whose indexes it makes. */
 #include "core/op_parts.h"
 #include "core/scratch.h"
 #include "formats/megatron/token_files.h"
@@ -23,7 +23,7 @@ typedef struct mt19937 {
 
 enum { STATE = 624, SHIFT = 397 };
 
-/* As RandomState(seed). */
+/* Seeds the state as RandomState(seed). */
 static void mt19937_seed(mt19937 *state, uint32_t seed)
 {
     for (uint32_t i = 0; i < STATE; i++) {
@@ -59,8 +59,8 @@ static uint32_t next_number(mt19937 *state)
     return y ^ (y >> 18);
 }
 
-/* Draws a number from [0, most], uniformly: it draws as many bits as `most` has until they are not
- * above `most`.  Like NumPy it takes two words, the upper one first, only if `most` does not fit
+/* Draws a uniform number from [0, most]: draws as many bits as `most` has, until these are not
+ * above `most`. Like NumPy it takes two words, the upper word first, only if `most` does not fit
  * into one. */
 static uint64_t draw(mt19937 *state, uint64_t most)
 {
@@ -73,7 +73,7 @@ static uint64_t draw(mt19937 *state, uint64_t most)
     return value;
 }
 
-/* As RandomState.shuffle() of an array of one dimension. */
+/* Shuffles as RandomState.shuffle() does with an array of one dimension. */
 #define SHUFFLE(name, type)                                                                        \
     static void name(mt19937 *state, type *values, int64_t n)                                      \
     {                                                                                              \
@@ -87,7 +87,7 @@ static uint64_t draw(mt19937 *state, uint64_t most)
 SHUFFLE(mt19937_shuffle32, uint32_t)
 SHUFFLE(mt19937_shuffle64, int64_t)
 
-/* ---- Megatron-LM's order: that of its GPTDataset, bit for bit -------------------------------- */
+/* ---- Megatron-LM's order, bit for bit that of its GPTDataset --------------------------------- */
 
 /* Sequences, which Megatron-LM calls documents, are repeated for as many epochs as the
  * samples need, and shuffled.  Their tokens, one after the other, are cut into samples of
@@ -100,7 +100,7 @@ SHUFFLE(mt19937_shuffle64, int64_t)
 
 typedef struct megatron_request {
     int64_t seq_length;
-    int64_t num_samples; /* at least; 0: those of one epoch */
+    int64_t num_samples; /* at least; 0: the samples of one epoch */
     int64_t seed;
     pfd_list_float64 split; /* weights of the parts; empty: one part with all sequences */
     int64_t split_index;    /* of the part to read */
@@ -111,7 +111,7 @@ typedef struct megatron_order {
     int64_t num_sequences; /* with their repeats */
     uint32_t *sequences;   /* their numbers in all files */
     int64_t *begins;       /* for each sample, the place in `sequences` of its first token */
-    int32_t *offsets;      /* for each sample, the tokens of that sequence before its first one */
+    int32_t *offsets;      /* for each sample, the tokens of that sequence before it */
     uint32_t *shuffle;     /* the number of the i-th sample */
     int64_t *wide_shuffle; /* used instead of `shuffle` if 32 bits are too few */
 } megatron_order;
@@ -164,8 +164,8 @@ static pfd_status fail_split(const pfd_host *host, const megatron_request *reque
                            request->split.size, request->split_index, what);
 }
 
-/* As Megatron-LM: a part ends at its share of the weights and of those before it, rounded to the
- * nearest sequence, halves to even. */
+/* Chooses as Megatron-LM: a part ends at the share of its weight and the weights before, rounded to
+ * the nearest sequence, halves to even. */
 static pfd_status choose_part(plan *p, pfd_error *err)
 {
     const megatron_request *request = p->request;
@@ -272,9 +272,9 @@ static pfd_status make_sequences(const plan *p, mt19937 *random, megatron_order 
     return PFD_OK;
 }
 
-/* The last token of a sample is also the first one of the next. The next beginning is found by
- * going seq_length + 1 tokens forward and one back, so a sample may begin with the last token of
- * a sequence, but never after it. */
+/* The last token of a sample is also the first of the next. The next beginning is found by going
+ * seq_length + 1 tokens forward and one back, so a sample may begin with the last token of a
+ * sequence, but never after it. */
 static pfd_status walk(const plan *p, megatron_order *out, pfd_error *err)
 {
     int64_t place = 0, offset = 0, length;
@@ -369,7 +369,7 @@ typedef struct windows {
     int64_t num_windows;
     int64_t seq_length;
     int64_t element_bytes;    /* of a token in a file */
-    pfd_widen_fn widen;       /* from the files' dtype to that of a row */
+    pfd_widen_fn widen;       /* from the files' dtype to the rows' */
 } windows;
 
 /* The next token of a window. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether it is a .bin with an .idx in the same folder, or the other way round: only that
- * identifies tokens, which have no header, and an index whose header is damaged. */
+/* Whether the file is a .bin with an .idx in the same folder, or an .idx with a .bin: only its
+ * partner identifies tokens, which have no header, and an index whose header is damaged. */
 static int32_t has_other_half(const char *path)
 {
     char other[PATH_MAX];

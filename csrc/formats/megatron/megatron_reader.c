@@ -250,7 +250,7 @@ static int32_t is_index(const char *path)
     return size >= 4 && !strcmp(path + size - 4, ".idx");
 }
 
-/* Infers the dtype from the first .idx.  open() reports a missing one. */
+/* Infers the dtype from the first .idx.  open() reports a missing .idx. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;

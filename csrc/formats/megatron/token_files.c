@@ -208,7 +208,7 @@ pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, p
 /* ---- The entries of an .idx ------------------------------------------------------------------ */
 
 enum {
-    entries_at_once = 65536, /* how many are read and checked at once */
+    entries_at_once = 65536, /* entries that are read and checked at once */
     block = 1024,            /* sequences whose tokens are counted together */
 };
 
@@ -293,7 +293,7 @@ static pfd_status check_current(checker *c, int64_t first, int64_t n, pfd_error 
     return PFD_OK;
 }
 
-/* Old files state in tokens where sequences begin, and where the last one ends. */
+/* Old files state in tokens where sequences begin, and where the last sequence ends. */
 static pfd_status check_legacy(checker *c, int64_t first, int64_t n, pfd_error *err)
 {
     const pfd_megatron_index *index = c->index;
@@ -480,8 +480,7 @@ static int32_t ends_with(const char *path, const char *suffix)
     return size > tail && !strcmp(path + size - tail, suffix);
 }
 
-/* The opened file whose path is that of `file` with this suffix of four letters in place of its
- * own; NULL: none. */
+/* Finds the opened file whose path is `file`'s with this suffix of four letters; NULL: none. */
 static const pfd_file *find_partner(const pfd_open_args *args, const pfd_file *file,
                                     const char *suffix)
 {
@@ -500,8 +499,8 @@ static int32_t is_there(const char *path)
     return pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0;
 }
 
-/* Adds the path that is the first `size` characters of `path` and a suffix, unless it was given
- * too. If it need not be there (must_be 0), it is only added if it exists. */
+/* Adds a path, the first `size` characters of `path` and a suffix, unless the user gave it, too. If
+ * must_be is 0, adds the path only if the file exists. */
 static pfd_status add(const pfd_companion_args *args, const char *path, size_t size,
                       const char *suffix, int32_t must_be, pfd_error *err)
 {

@@ -88,7 +88,7 @@ typedef struct pfd_token_files {
     const pfd_host *host;
     int64_t num_files;
     int64_t num_tokens, num_sequences, num_documents;
-    pfd_token_file *files; /* num_files, and one more that begins after the last; owned */
+    pfd_token_file *files; /* num_files entries, and one that begins after the last file; owned */
 } pfd_token_files;
 
 /* Adds the other half of each pair of which one half, or the common prefix, was given; for

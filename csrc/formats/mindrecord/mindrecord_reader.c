@@ -35,7 +35,7 @@
 typedef struct mindrecord_field {
     const char *name;  /* ends with a 0 */
     int64_t name_size;
-    int32_t type;      /* PFD_INT32, INT64, FLOAT32, FLOAT64, or one of the two above */
+    int32_t type;      /* PFD_INT32, INT64, FLOAT32, FLOAT64, or a type above */
     int32_t blob;      /* its place among the parts of the blob; -1: it is in the raw row */
     int32_t is_array;
     int32_t ndim;
@@ -471,7 +471,7 @@ typedef struct mindrecord_part {
 enum {
     LENGTH = 8,
     WINDOW = 16384,     /* bytes read at once of a file that is not mapped */
-    ROWS_PER_LOOK = 4096 /* after so many rows, check whether the loader is closing */
+    ROWS_PER_LOOK = 4096 /* rows between two checks whether the loader is closing */
 };
 
 /* A walk over the rows of a page. */
@@ -745,8 +745,8 @@ static pfd_status mindrecord_choose(const pfd_host *host, const char *attr,
 
 /* ---- One value ------------------------------------------------------------------------------- */
 
-/* The bytes of a part of a row, and where its values go: parts[i] is for output i, and points into
- * the bytes, the scratch, or itself. */
+/* The bytes of a part of a row, and the places of its values: parts[i] is for output i, and points
+ * into the bytes, the scratch, or itself. */
 typedef struct mindrecord_bytes {
     const pfd_host *host;
     const mindrecord_header *header;
@@ -845,8 +845,8 @@ static pfd_status set_value(const mindrecord_bytes *from, int64_t at,
 
 /* ---- The raw row ----------------------------------------------------------------------------- */
 
-/* The raw row is a MessagePack map of the scalar fields.  PFD_CORRUPT_DATA, also of a blob:
- * err->byte is an offset in the bytes. */
+/* The raw row is a MessagePack map of the scalar fields. In errors about a raw row or a blob
+ * (PFD_CORRUPT_DATA), err->byte is an offset in its bytes. */
 
 static pfd_status fail_msgpack(const mindrecord_bytes *from, const pfd_msgpack *cursor,
                                pfd_error *err)
@@ -899,9 +899,9 @@ static pfd_status mindrecord_read_raw(const mindrecord_bytes *from,
 
 /* ---- The blob -------------------------------------------------------------------------------- */
 
-/* The blob has the other fields: the bytes of the only one, or of each of several a length (uint64,
- * big-endian) and the bytes.  The bytes of an array are its elements; integers are packed since
- * version 3.0. */
+/* The blob has the other fields. A single field is its bytes alone; of several fields, each is a
+ * length (uint64, big-endian) and its bytes. An array's bytes are its elements; since version 3.0,
+ * integers are packed. */
 
 /* Computes the shape of an array from its number of elements. */
 static pfd_status set_shape(const mindrecord_bytes *from, int64_t at,
@@ -943,8 +943,8 @@ static int64_t load_signed(const uint8_t *at, int32_t bytes)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Unpacks integers of 1, 2, 4 or 8 bytes each into those of the field.  Returns 0 if they do not
- * end where the bytes end. */
+/* Unpacks integers of 1, 2, 4 or 8 bytes into integers of the field. Returns 0 if the packed
+ * integers do not end where the bytes end. */
 static int32_t unpack(const uint8_t *codes, const uint8_t *at, const uint8_t *end, int64_t n,
                       int32_t is_wide, void *out)
 {
@@ -962,8 +962,8 @@ static int32_t unpack(const uint8_t *codes, const uint8_t *at, const uint8_t *en
     return at == end;
 }
 
-/* Reads a number n (uint32, big-endian), n codes of 2 bits each from the highest bits on, and n
- * values. */
+/* Reads packed integers: their number n (uint32, big-endian); n codes of 2 bits, the highest bits
+ * first, each the size of an integer; and n integers of these sizes. */
 static pfd_status read_packed(const mindrecord_bytes *from, const mindrecord_choice *choice,
                               int64_t at, int64_t size, pfd_error *err)
 {
@@ -1123,13 +1123,13 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
         return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
                                         out, err);
     if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    pfd_error damage = *err; /* the host's: no older, smaller struct */
+    pfd_error damage = *err; /* the host's own struct, never an older, smaller one */
     pfd_error_clear(err);
     return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
 }
 
-/* In shuffled order the place of a row and both of its parts are not in the cache: they are
- * prefetched some rows ahead. */
+/* In shuffled order, the place of a row and both of its parts are not in the cache; prefetches them
+ * some rows ahead. */
 static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
     enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8 };
@@ -1247,8 +1247,7 @@ static int by_number(const void *a, const void *b)
     return (x->header.shard > y->header.shard) - (x->header.shard < y->header.shard);
 }
 
-/* Sorts the shards into the order of their set, if companions() has added the rest of a set after
- * the shard that the user gave. */
+/* Sorts the shards into the order of their set if companions() has added the rest of the set. */
 static void sort_set(mindrecord *self)
 {
     int64_t first = self->shards[0].header.shard, expected = 0;

@@ -44,6 +44,6 @@ int32_t pfd_msgpack_next(pfd_msgpack *cursor, pfd_msgpack_value *value);
 /* Skips the next value with everything in it. */
 int32_t pfd_msgpack_skip(pfd_msgpack *cursor);
 
-/* The name of a kind, "a map". */
+/* The name of a kind, such as "a map". */
 const char *pfd_msgpack_kind_name(int32_t kind);
 #endif

@@ -1,6 +1,6 @@
 /* MiniDecoder: splits rows of two numbers into a column x and a column y.
  *
- * An op without open() is a decoder: infer() makes the types of the outputs from those of the
+ * An op without open() is a decoder: infer() makes the types of the outputs from the types of the
  * inputs, and compute() makes rows from rows. */
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

@@ -35,8 +35,8 @@ static pfd_status parse_row(const void *ctx, int64_t row, double *numbers, pfd_e
     return pfd_mini_fail(args, row, &fault, err);
 }
 
-/* Writes the rows of a range of records.  Many threads call it at once, each for another range, so
- * it keeps nothing between calls.
+/* Writes the rows of a range of records.  Many threads call compute() at once, each for another
+ * range, so it keeps nothing between calls.
  *
  * Without the vector code that pfd_parse_pairs() tries first, this would be
  *

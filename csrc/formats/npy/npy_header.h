@@ -1,7 +1,7 @@
 /* formats/npy/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
  *
  * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: the bytes are not a header, or the
- *          array cannot be rows of numbers: damage can be the cause of that too.
+ *          array cannot be rows of numbers, which may come from damage, too.
  * THREADS  Pure functions.
  */
 #ifndef PFD_FORMATS_NPY_NPY_HEADER_H

@@ -91,7 +91,7 @@ static pfd_status check_array(const pfd_host *host, const array_reader_attrs *at
                            unit_bytes);
 }
 
-/* `units` is how many the array has. */
+/* Checks the splits; the array has `units` units. */
 static pfd_status check_splits(const pfd_host *host, const pfd_table *splits, int64_t units,
                                pfd_error *err)
 {

@@ -81,7 +81,7 @@ static pfd_status cast(const decoder *self, const pfd_of_row *row, const void *f
 }
 
 /* Reads the values of a list of numbers, or the bytes of the only value of a bytes_list; *count is
- * how many there are. */
+ * their number. */
 static pfd_status read_list(const decoder *self, const pfd_of_row *row,
                             const pfd_of_feature *feature, void *numbers, const void **from,
                             int64_t *count, pfd_error *err)

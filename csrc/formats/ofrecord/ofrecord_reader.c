@@ -9,7 +9,7 @@ enum { length_bytes = 8 };
 
 PFD_INFER_BYTES
 
-/* The end of a message about bytes that are not an OFRecord: the format that the file's first bytes
+/* Ends a message about bytes that are not an OFRecord with the format that the file's first bytes
  * suggest. */
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {

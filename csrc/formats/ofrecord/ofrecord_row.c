@@ -229,7 +229,7 @@ int64_t pfd_of_numbers(const pfd_of_feature *feature, void *out, int64_t most,
     return sink.count;
 }
 
-/* Reads a list of bytes; *value is its last value.  Returns how many values it has; -1: it is
+/* Reads a list of bytes; *value is its last value.  Returns the number of values; -1: the list is
  * damaged at *place. */
 static int64_t of_bytes(const pfd_of_feature *feature, pfd_wire_cursor *value,
                         const uint8_t **place)

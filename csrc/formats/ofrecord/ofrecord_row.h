@@ -25,7 +25,7 @@
 #define PFD_OF_INT32 4
 #define PFD_OF_INT64 5
 
-enum { PFD_OF_MOST_PIECES = 4 }; /* writers make one piece; more than this count as damage */
+enum { PFD_OF_MOST_PIECES = 4 }; /* writers make one piece; more pieces than this are damage */
 
 typedef struct pfd_of_feature {
     int32_t kind; /* PFD_OF_* */
@@ -33,8 +33,8 @@ typedef struct pfd_of_feature {
     pfd_wire_cursor pieces[PFD_OF_MOST_PIECES]; /* messages FloatList and so on */
 } pfd_of_feature;
 
-/* Reads the numbers of a list.  The first `most` go to `out`, as floats for PFD_OF_FLOAT,
- * doubles for PFD_OF_DOUBLE, and int64_t for the integers.  Returns how many the list has; -1:
+/* Reads the numbers of a list.  The first `most` go to `out`, as floats for PFD_OF_FLOAT, doubles
+ * for PFD_OF_DOUBLE, and int64_t for the integers.  Returns the number of numbers in the list; -1:
  * it is damaged at *place. */
 int64_t pfd_of_numbers(const pfd_of_feature *feature, void *out, int64_t most,
                        const uint8_t **place);
@@ -44,7 +44,7 @@ int64_t pfd_of_numbers(const pfd_of_feature *feature, void *out, int64_t most,
 typedef struct pfd_of_row {
     const pfd_compute_args *args;
     int64_t row;
-    const char *name; /* of the feature */
+    const char *name; /* the feature's name */
     int64_t name_size;
 } pfd_of_row;
 

@@ -88,7 +88,7 @@ static int32_t flat_table_at(flatbuffer *buffer, int64_t place, flat_table *out)
     return holds(buffer, at, offset_bytes) ? read_table(buffer, at, out) : fail(buffer, place);
 }
 
-/* Finds the root table.  `identifier` is the four letters that the file must have. */
+/* Finds the root table. `identifier`: the four letters that the file must have. */
 static int32_t flat_root(flatbuffer *buffer, const char *identifier, flat_table *out)
 {
     if (!holds(buffer, 0, 2 * offset_bytes)) return fail(buffer, 0);
@@ -122,7 +122,7 @@ static int32_t flat_vector_at(flatbuffer *buffer, int64_t place, int64_t item_by
     return holds(buffer, out->at, out->count * item_bytes) ? 1 : fail(buffer, at);
 }
 
-/* Finds the vector that a field refers to.  A missing field gives an empty vector, at 0. */
+/* Finds the vector that a field refers to.  A missing field gives an empty vector at place 0. */
 static int32_t flat_vector_field(flatbuffer *buffer, const flat_table *table, int32_t id,
                                  int64_t item_bytes, flat_vector *out)
 {
@@ -235,7 +235,7 @@ typedef struct wanted {
     double fill;      /* the default */
 } wanted;
 
-/* A message, and the row that is made of it. */
+/* A message, and the row that is made from it. */
 typedef struct message {
     const pfd_compute_args *args;
     int64_t row;
@@ -243,7 +243,7 @@ typedef struct message {
     flat_vector features;
 } message;
 
-/* ---- What is asked for ----------------------------------------------------------------------- */
+/* ---- The wanted features --------------------------------------------------------------------- */
 
 static pfd_status read_default(const pfd_host *host, const char *element, wanted *out,
                                pfd_error *err)
@@ -388,7 +388,7 @@ static pfd_status find_values(message *self, const wanted *want, const onerec_fe
     return onerec_bytes(&self->buffer, feature, 0, out) ? PFD_OK : fail_damaged(self, err);
 }
 
-/* Sets the dimensions of a row in which several vary to those of the tensor, which must fit. */
+/* Sets the dimensions of a row, of which several vary, to the tensor's, which must fit. */
 static pfd_status find_shape(message *self, const wanted *want, const onerec_feature *feature,
                              int64_t count, int64_t **out, pfd_error *err)
 {

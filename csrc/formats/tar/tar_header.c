@@ -42,7 +42,7 @@ static int64_t parse_octal(const uint8_t *text, int64_t size)
     return i == size || text[i] == 0 || text[i] == ' ' ? value : -1;
 }
 
-/* Parses a size: octal digits, or a big-endian number if these do not suffice.  -1: neither. */
+/* Parses a size: octal digits, or, for large files, a big-endian number. -1: neither. */
 static int64_t parse_size(const uint8_t *text)
 {
     if (!(text[0] & 0x80)) return parse_octal(text, number_bytes);

@@ -1,9 +1,9 @@
 /* formats/tar/tar_header.h -- reads the members of a tar file: ustar headers, and the extended
- * ones of GNU tar and pax before them.
+ * headers of GNU tar and pax before them.
  *
  * THREADS  Pure functions.
- * ERRORS   PFD_CORRUPT_DATA and PFD_UNSUPPORTED, with err->byte counted like offsets, and those of
- *          get().
+ * ERRORS   PFD_CORRUPT_DATA and PFD_UNSUPPORTED, with err->byte counted like offsets, and the
+ *          errors of get().
  */
 #ifndef PFD_FORMATS_TAR_TAR_HEADER_H
 #define PFD_FORMATS_TAR_TAR_HEADER_H

@@ -25,10 +25,10 @@
 
 enum {
     record_bytes = 20 * PFD_TAR_BLOCK,   /* the default of writers */
-    most_end_bytes = 128 * PFD_TAR_BLOCK /* of a frame, which stays in memory */
+    most_end_bytes = 128 * PFD_TAR_BLOCK /* bytes of a frame, which stay in memory */
 };
 
-/* Reads up to a block; *there is how many bytes of the block are in the file. */
+/* Reads up to a block; *there is the number of its bytes that are in the file. */
 static pfd_status read_block(const pfd_frame_args *args, int64_t at, const uint8_t **block,
                              int64_t *there, pfd_error *err)
 {
@@ -45,7 +45,7 @@ static int32_t is_zero(const uint8_t *bytes, int64_t size)
     return size == 0;
 }
 
-/* *is: whether two blocks of zeros begin at `at` and end by `end`.  The caller has checked the
+/* Sets *is: whether two blocks of zeros begin at `at` and end by `end`.  The caller has checked the
  * first block. */
 static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end, int32_t *is,
                             pfd_error *err)
@@ -99,8 +99,8 @@ static pfd_status begins_archive(const pfd_tar_bytes *bytes, int64_t at, int64_t
     return PFD_OK;
 }
 
-/* Makes the frame of an end that tar_look() found at the frame's offset.  PFD_CORRUPT_DATA:
- * what follows is not allowed there. */
+/* Makes the frame of an end that tar_look() found at the frame's offset.  PFD_CORRUPT_DATA: the
+ * bytes after the end are not allowed. */
 static pfd_status tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_error *err)
 {
     const pfd_frame_args *args = bytes->ctx;
@@ -308,7 +308,7 @@ static pfd_status tar_indexes_check(const pfd_open_args *args, int64_t num_tars,
 
 /* ---- Fields of the samples, where the user left them out ------------------------------------- */
 
-/* How much of a file with samples is read.  A file without a sample is read to its end. */
+/* How much is read of a file with samples. A file without a sample is read to its end. */
 enum {
     most_members = 256,
     most_bytes = 1 << 24, /* of a compressed file */

@@ -138,7 +138,7 @@ static pfd_status merge_list(const feature_call *call, pfd_wire_cursor feature, 
 }
 
 /* Returns where the content of a message's only field begins.  The field has the type
- * PFD_WIRE_BYTES and ends with the message.  NULL: the message is not that simple. */
+ * PFD_WIRE_BYTES and ends with the message.  NULL: the message has another form. */
 static inline const uint8_t *feature_only_content(const uint8_t *at, const uint8_t *end,
                                                   uint32_t *tag)
 {
@@ -444,8 +444,8 @@ static int parse_value(const pfd_host *host, const char *text, int64_t size, int
            pfd_convert_stored(PFD_INT64, &number, dtype, out, 1) == 1;
 }
 
-/* Parses the values of the default: one for all, or as many as the row has.  If `out` is NULL, they
- * are only checked. */
+/* Parses the values of the default: one for all, or as many as the row has.  If `out` is NULL, only
+ * checks them. */
 static pfd_status parse_default(const pfd_host *host, const feature_spec *spec, uint8_t *out,
                                 pfd_error *err)
 {
@@ -629,7 +629,7 @@ static pfd_status feature_specs_make(const pfd_compute_args *args,
  *     FeatureLists { map<string, FeatureList> feature_list = 1 }
  *
  * Most records have their keys in the same order as the record before.  So a key is first compared
- * with the one at the same place in the last record.
+ * with the key at the same place in the last record.
  *
  * OWNERSHIP  The specs are borrowed; everything else is in the scratch of the call. */
 
@@ -742,7 +742,7 @@ static inline int64_t find_spec(feature_map *map, const uint8_t *key, int64_t si
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-/* Sets the value of spec `first` and of the others with its key; -1: of none. */
+/* Sets the value of spec `first` and of all specs with its key; -1: sets nothing. */
 static inline void keep(feature_map *map, int64_t first, pfd_wire_cursor value)
 {
     for (int64_t i = first; i >= 0; i = map->next[i]) map->found[i] = value;
@@ -772,7 +772,7 @@ static pfd_status walk_entry(const feature_call *call, feature_map *map, pfd_wir
 }
 
 /* A fast path for a field with a tag of one byte and a size of one or two.  Returns where its
- * content begins; it ends at or before `end`.  NULL: it is another field, or not that simple. */
+ * content begins; it ends at or before `end`.  NULL: the field has another tag or form. */
 static inline const uint8_t *enter(const uint8_t *at, const uint8_t *end, uint32_t tag,
                                    int64_t *size)
 {
@@ -788,8 +788,8 @@ static inline const uint8_t *enter(const uint8_t *at, const uint8_t *end, uint32
     return *size <= end - at ? at : NULL;
 }
 
-/* Reads an entry of only a key and a value, as nearly all are.  Returns where it ends; NULL: it is
- * not that simple. */
+/* Reads an entry of only a key and a value, as nearly all entries are. Returns where it ends; NULL:
+ * the entry has another form. */
 static inline const uint8_t *walk_simple_entry(feature_map *map, const uint8_t *at,
                                                const uint8_t *end)
 {

@@ -47,7 +47,7 @@ pfd_status pfd_feature_compute(const pfd_compute_args *args, const pfd_feature_m
 
 extern const pfd_port pfd_feature_inputs[1], pfd_feature_outputs[1];
 
-/* Their attr table; `flags` are those of the attr features, and the other arguments complete the
+/* Their attr table; `flags` are the flags of the attr features; the other arguments complete the
  * docs. */
 #define PFD_FEATURE_ATTR_ROWS(flags, features_doc, raw_doc, mismatch_doc)                          \
     PFD_ATTR_ROW_WITH(pfd_feature_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,         \

@@ -26,7 +26,7 @@ static inline uint32_t pfd_tfrecord_checksum(const uint8_t *data, int64_t size)
     return pfd_tfrecord_mask(pfd_crc32c_best()(0, data, size));
 }
 
-/* Whether a header's checksum is that of its length. */
+/* Whether a header's checksum fits its length. */
 static inline int32_t pfd_tfrecord_is_header(const uint8_t *header)
 {
     return pfd_load_le32(header + PFD_TFRECORD_LENGTH) ==

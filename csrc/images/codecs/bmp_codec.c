@@ -1,4 +1,5 @@
-/* BMP: palettes of 1, 4 and 8 bits, RLE, 16, 24 and 32 bits with masks, from either end. */
+/* BMP: palettes of 1, 4 and 8 bits, RLE, and 16, 24 and 32 bits with masks; the first or the last
+ * row comes first. */
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
@@ -15,10 +16,10 @@ typedef struct bmp {
     int64_t height, width, bits, compression;
     int64_t pixels;      /* offset of the pixels */
     int32_t is_top_down;
-    const uint8_t *palette; /* blue, green, red and, but in the core header, a byte of 0 */
+    const uint8_t *palette; /* blue, green, red; then 0 except with the core header */
     int64_t colors, color_bytes;
     uint32_t masks[4]; /* red, green, blue, alpha */
-    const uint8_t *indices; /* decoded RLE: a byte a pixel, the last row of the image first */
+    const uint8_t *indices; /* decoded RLE: one byte per pixel, from the last row of the image on */
 } bmp;
 
 static int32_t is_bmp(const uint8_t *data, int64_t size)
@@ -36,7 +37,7 @@ static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *wha
     return pfd_fail_image(file, "BMP", byte, what, err);
 }
 
-/* Reads the masks of colours, which stand in the header, or after a header of the usual size. */
+/* Reads the masks of colours, in the header, or after a header of the usual size. */
 static pfd_status read_masks(const pfd_image_file *file, int64_t header, bmp *out, pfd_error *err)
 {
     int64_t has_alpha = header >= 56 || out->compression == BI_ALPHABITFIELDS;
@@ -113,7 +114,7 @@ static pfd_status parse(const pfd_image_file *file, bmp *out, pfd_error *err)
     return out->bits == 24 ? PFD_OK : read_masks(file, header, out, err);
 }
 
-/* The bytes of row y, from the top; NULL: the file ends before or in it. */
+/* The bytes of row y, counted from the top; NULL: the file ends before or in the row. */
 static const uint8_t *row_at(const bmp *image, int64_t y)
 {
     int64_t stored = image->is_top_down ? y : image->height - 1 - y;
@@ -129,7 +130,7 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 {
     bmp image;
     PFD_TRY(parse(file, &image, err));
-    int64_t last = image.is_top_down ? image.height - 1 : 0; /* the last one in the file */
+    int64_t last = image.is_top_down ? image.height - 1 : 0; /* the last row in the file */
     if (options->incomplete == PFD_INCOMPLETE_ERROR && image.height > 0 && image.width > 0 &&
         image.compression != BI_RLE8 && image.compression != BI_RLE4 && !row_at(&image, last))
         return fail(file, file->size, "the file ends inside the image", err);
@@ -142,7 +143,7 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 /* ---- RLE ------------------------------------------------------------------------------------- */
 
-/* Where in an image of RLE the next pixel goes. */
+/* The place of the next pixel in an image of RLE. */
 typedef struct cursor {
     uint8_t *indices;
     int64_t height, width, row, column;
@@ -155,8 +156,8 @@ static void put(cursor *at, uint8_t index)
     at->column++;
 }
 
-/* Puts n pixels, whose indices are the bytes of `from`, or their nibbles.  In a run, the first byte
- * is used for all pixels. */
+/* Puts n pixels, whose indices are the bytes of `from`, or its nibbles. In a run, all pixels use
+ * the first byte. */
 static void put_pixels(cursor *at, const uint8_t *from, int64_t n, int32_t is_nibbles,
                        int32_t is_run)
 {
@@ -167,7 +168,7 @@ static void put_pixels(cursor *at, const uint8_t *from, int64_t n, int32_t is_ni
     }
 }
 
-/* Pixels that no code names have index 0.  Returns the offset where the codes end early; 0: they
+/* Pixels that no code names have index 0. Returns the offset where codes end early; 0: the codes
  * are whole. */
 static int64_t inflate_codes(const bmp *image, uint8_t *indices)
 {
@@ -214,7 +215,7 @@ static pfd_status inflate_image(const pfd_image_file *file, const pfd_decode_opt
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* A channel of a pixel as 0 to 255. */
+/* Returns a channel of a pixel, scaled to 0 to 255. */
 static uint8_t masked(uint32_t pixel, uint32_t mask)
 {
     if (!mask) return 255;
@@ -231,7 +232,7 @@ static void put_color(const bmp *image, int64_t index, uint8_t *out)
     out[3] = 255;
 }
 
-/* Pixel x of a row to 4 channels. */
+/* Converts pixel x of a row to 4 channels. */
 static void put_pixel(const bmp *image, const uint8_t *row, int64_t x, uint8_t *out)
 {
     int64_t bits = image->bits;
@@ -290,7 +291,7 @@ static void put_number(uint8_t *at, int64_t value, int32_t bytes)
     for (int32_t i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* The file header, the info header, and a palette of gray where that is needed. */
+/* Writes the file header, the info header, and a palette of gray where the image needs one. */
 static void put_bmp_header(const pfd_image *image, int64_t offset, int64_t pixels, uint8_t *to)
 {
     memset(to, 0, (size_t)offset);

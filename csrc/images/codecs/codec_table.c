@@ -24,7 +24,7 @@ pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t r
 pfd_status pfd_fail_image(const pfd_image_file *file, const char *format, int64_t byte,
                           const char *what, pfd_error *err)
 {
-    if (file->place >= 0) /* the error has the byte */
+    if (file->place >= 0) /* the error field has the byte */
         return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
                                     "%s: %s", format, what);
     return file->host->fail_row(err, file->row, -1, PFD_CORRUPT_DATA,
@@ -45,13 +45,13 @@ pfd_status pfd_fail_image_memory(const pfd_image_file *file, const char *format,
 pfd_status pfd_fail_decode_memory(const pfd_image_file *file, const char *format,
                                   pfd_scratch *arena, pfd_error *err)
 {
-    int64_t refused = arena ? pfd_scratch_refused(arena) : 0; /* of this image alone */
+    int64_t refused = arena ? pfd_scratch_refused(arena) : 0; /* refused to this image */
     if (refused) return pfd_fail_image_memory(file, format, refused, err);
     return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
                                 "no memory to decode a %s image", format);
 }
 
-/* ---- Channels of pixels: inlining makes a loop for each pair of layout and colour space ------ */
+/* ---- Channels of pixels: inlining makes a loop for each layout and colour space -------------- */
 
 int32_t pfd_layout_channels(int32_t layout)
 {
@@ -158,8 +158,8 @@ int32_t pfd_exif_orientation(const uint8_t *data, int64_t size)
 
 /* ---- One workspace per thread, freed when the thread ends ------------------------------------ */
 
-/* A thread keeps no more than this between two images: enough for what baseline JPEG files of any
- * size need, and for progressive ones of some megapixels. */
+/* A thread keeps no more than this between two images: enough for baseline JPEG files of any size,
+ * and for progressive JPEG files of some megapixels. */
 static const int64_t MOST_KEPT = INT64_C(16) << 20;
 
 static pthread_key_t key;

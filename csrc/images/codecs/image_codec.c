@@ -1,5 +1,5 @@
-/* The codec of an image by its first bytes; regions, upright or as stored; encoders by their
- * names. */
+/* Finds the codec of an image by its first bytes, and an encoder by its name; decodes regions,
+ * upright or as stored. */
 #include "images/codecs/image_codec.h"
 
 #include "core/rows.h"
@@ -95,7 +95,7 @@ pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_op
 
 /* ---- Pixels ---------------------------------------------------------------------------------- */
 
-/* How a delivered image lies in the stored one: by columns (turned), and from which end. */
+/* How a delivered image lies in the stored image: by columns (turned), and from which end. */
 typedef struct placing {
     int32_t is_turned, from_bottom, from_right;
 } placing;
@@ -126,7 +126,7 @@ static inline void copy_strided(const uint8_t *in, int64_t step, uint8_t *out, i
         for (int32_t c = 0; c < channels; c++) out[i * channels + c] = in[i * step + c];
 }
 
-/* Writes the region upright from its pixels as they are stored. */
+/* Writes the region upright; `stored` has its pixels as they are stored. */
 static void turn(const pfd_pixels *stored, const pfd_region *size, placing by, int32_t channels,
                  pfd_pixels *out)
 {

@@ -7,18 +7,18 @@
  *   PFD_TRY(pfd_read_image_header(&file, options, &header, err));
  *   PFD_TRY(pfd_decode_region(&file, options, &header, &region, &pixels, err));
  *
- * The codec is found by the first bytes.  Sizes are (height, width) as the pixels are delivered:
- * upright where the options ask for it, and shrunk.  A region decodes to the same pixels, bit for
- * bit, as the whole image does.  JPEG, BMP and PNM files, and PNG files without interlacing, are
- * decoded as far as the region needs: damage after its last row is not looked at.
+ * The first bytes tell the codec. Sizes are (height, width) of the delivered pixels: upright if the
+ * options say so, and shrunk. A region has the same pixels, bit for bit, as the whole image has
+ * there.  JPEG, BMP and PNM files, and PNG files without interlacing, are decoded as far as the
+ * region needs: damage after its last row is not noticed.
  *
  * ERRORS   Damaged bytes are host->fail_row(PFD_CORRUPT_DATA), so that on_error may leave out the
- *          row; so is an image that alone is too large for memory_budget, and so are whole files of
- *          a kind that is not decoded.  PFD_UNSUPPORTED: the library that decodes the format is not
- *          in this build.
- * MEMORY   Pixels and what they need are in the call's scratch.  A decoder's inner memory belongs
- *          to the thread, is reused for the next image, and counts against the same bounds.
- *          libwebp allocates its own.
+ *          row. The same holds for an image that alone is too large for memory_budget, and for a
+ *          kind of file that is not decoded.  PFD_UNSUPPORTED: the library that decodes the format
+ *          is not in this build.
+ * MEMORY   Pixels are in the call's scratch.  A decoder's inner memory belongs to the thread, is
+ *          reused for the next image, and counts against the same bounds. libwebp allocates its
+ *          own.
  */
 #ifndef PFD_IMAGES_CODECS_IMAGE_CODEC_H
 #define PFD_IMAGES_CODECS_IMAGE_CODEC_H
@@ -32,18 +32,18 @@ pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, in
 pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_options *options,
                                  pfd_image_header *out, pfd_error *err);
 
-/* Asks for the image at 1/shrink of its size (1, 2, 4, 8), which is rounded up, and sets height and
- * width.  JPEG decodes so at less cost, each pixel about the mean of a block of shrink * shrink.
- * Other codecs keep the size: header->shrink is then 1. */
+/* Asks for the image at 1/shrink (1, 2, 4, 8) of its size, rounded up, and sets height and width. A
+ * JPEG file then decodes at less cost; each pixel is about the mean of shrink * shrink pixels.
+ * Other codecs keep the size, and set header->shrink to 1. */
 void pfd_shrink_image(pfd_image_header *header, int32_t shrink);
 
-/* PFD_CORRUPT_DATA: the pixels of the region and the file are more than memory_budget allows. */
+/* Fails with PFD_CORRUPT_DATA if the file and the region's pixels need more than memory_budget. */
 pfd_status pfd_check_image_memory(const pfd_image_file *file, const pfd_decode_options *options,
                                   const pfd_image_header *header, const pfd_region *region,
                                   pfd_error *err);
 
-/* Decodes a region of the image with this header.  Where out->data is NULL, data and stride are set
- * to memory in the scratch; else the pixels are written there.  After a failure they are
+/* Decodes a region of the image with this header.  If out->data is NULL, sets data and stride to
+ * memory in the scratch; otherwise writes the pixels to out->data. After a failure the pixels are
  * unspecified. */
 pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_options *options,
                              const pfd_image_header *header, const pfd_region *region,
@@ -51,8 +51,8 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
 
 /* ---- Attrs of ops that decode images --------------------------------------------------------- */
 
-/* The attr struct of such an op has a member `pfd_decode_options decode`, and its table the rows
- * PFD_DECODE_ATTRS(struct). */
+/* An op that decodes has a member `pfd_decode_options decode` in its attr struct, and the rows
+ * PFD_DECODE_ATTRS(struct) in its attr table. */
 #define PFD_DECODE_ATTR(owner, type, field, name, default_value, min, max, choices, doc)           \
     {name,                                                                                         \
      type,                                                                                         \
@@ -74,7 +74,7 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
 
 #define PFD_DECODE_ATTRS(owner) PFD_DECODE_ATTRS_WITH(owner, "RGB")
 
-/* With another default of color_space. */
+/* The same rows with another default of color_space. */
 #define PFD_DECODE_ATTRS_WITH(owner, default_color_space)                                          \
     PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", default_color_space, 0, 0, \
                     "RGB|BGR|GRAY|RGBA",                                                           \
@@ -99,18 +99,17 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
 
 /* ---- Encoding -------------------------------------------------------------------------------- */
 
-/* The same image and options give the same bytes with the same libraries. */
+/* Equal images and options give equal bytes with the same libraries. */
 typedef struct pfd_encoded { /* in the scratch of the call */
     const uint8_t *data;
     int64_t size;
 } pfd_encoded;
 
-/* Fails where no image with so many channels can be written in the format, or the library for it is
- * not in this build. */
+/* Fails if the format cannot hold so many channels, or its library is not in this build. */
 pfd_status pfd_expect_encoder(const pfd_host *host, const pfd_encode_options *options,
                               int64_t channels, pfd_error *err);
 
-/* Encodes an image of uint8, RGB where it has colours, with a number of channels that
+/* Encodes an image of uint8, whose colours are RGB, with a number of channels that
  * pfd_expect_encoder() accepts. */
 pfd_status pfd_encode_image(const pfd_encode_call *call, const pfd_encode_options *options,
                             const pfd_image *image, pfd_encoded *out, pfd_error *err);

@@ -1,5 +1,5 @@
-/* images/codecs/image_file.h -- an image file in memory, and what is asked of it and of one that
- * is written; image_codec.h has the functions. */
+/* images/codecs/image_file.h -- an image file in memory, and the options of decoding and encoding;
+ * image_codec.h has the functions. */
 #ifndef PFD_IMAGES_CODECS_IMAGE_FILE_H
 #define PFD_IMAGES_CODECS_IMAGE_FILE_H
 #include "pyflowdata/op.h"
@@ -16,10 +16,10 @@ typedef struct pfd_image_file {
     const uint8_t *data;
     int64_t size;
     int64_t row;   /* number in the range, for errors */
-    int64_t place; /* place of `data` in the row's record, for errors; -1: not there */
+    int64_t place; /* place of `data` in the row's record, for errors; -1: outside it */
 } pfd_image_file;
 
-/* What a user asks for; the attrs are in image_codec.h. */
+/* The options of decoding; image_codec.h has the attrs for them. */
 typedef struct pfd_decode_options {
     int32_t color_space;       /* PFD_COLOR_* */
     int32_t apply_orientation; /* 1: upright, as the EXIF orientation says */
@@ -34,7 +34,7 @@ typedef struct pfd_image_header {
     int64_t stored_height, stored_width; /* as the file has them */
     int32_t channels;    /* stored channels, alpha counted: 1 to 4; a palette has 3 */
     int32_t bits;        /* bits of a stored sample */
-    int32_t orientation; /* what is applied, 1 to 8, as EXIF counts; 1: nothing */
+    int32_t orientation; /* the orientation that is applied, 1 to 8 as in EXIF; 1: none */
     int32_t shrink;      /* 1, 2, 4 or 8 */
 } pfd_image_header;
 
@@ -54,7 +54,7 @@ static inline int32_t pfd_color_channels(int32_t color_space)
     return color_space == PFD_COLOR_GRAY ? 1 : color_space == PFD_COLOR_RGBA ? 4 : 3;
 }
 
-/* For host->fail_row(): a byte of the image as a place in its record. */
+/* Converts a byte of the image to a place in its record, for host->fail_row(). */
 static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)
 {
     return file->place < 0 ? -1 : file->place + byte;
@@ -72,7 +72,7 @@ typedef struct pfd_encode_options {
     int32_t compression_level; /* PNG: 0 to 9 */
 } pfd_encode_options;
 
-/* Where an image is encoded. */
+/* The call of an op that encodes an image. */
 typedef struct pfd_encode_call {
     const pfd_host *host;
     pfd_scratch *scratch;

@@ -1,7 +1,7 @@
 /* JPEG by libjpeg-turbo: whole images and regions, one decompressor and one compressor per thread.
  *
- * libjpeg reports by error_exit(), which must not return: it jumps back into protect(), the
- * only function of this file with a setjmp.  Nothing needs freeing then, since all memory is in the
+ * libjpeg reports errors by error_exit(), which must not return: it jumps back into protect(), the
+ * only function of this file with a setjmp. The jump leaks nothing, since all memory is in the
  * arena.
  */
 #include "images/codecs/codec_table.h"
@@ -36,8 +36,8 @@ static int32_t is_jpeg(const uint8_t *data, int64_t size)
     return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
 }
 
-/* The offset after the next marker at or after `at`, bytes between markers passed over as libjpeg
- * does; 0: there is none. */
+/* The offset after the next marker at or after `at`; 0: there is none. Passes over bytes between
+ * markers, as libjpeg does. */
 static int64_t after_marker(const pfd_image_file *file, int64_t at)
 {
     while (at < file->size) {
@@ -90,8 +90,8 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 #ifdef PFD_HAVE_JPEG
 /* ---- libjpeg's memory manager on a scratch: one bump allocation for each request ------------- */
 
-/* libjpeg calls these through cinfo->mem.  Its "virtual arrays", which may lie in temporary files,
- * are wholly in memory here. */
+/* libjpeg calls these functions through cinfo->mem. Its "virtual arrays", which could lie in
+ * temporary files, are wholly in memory. */
 
 enum { ROW_ALIGNMENT = 64 }; /* libjpeg-turbo's vector code reads and writes whole rows */
 
@@ -114,8 +114,8 @@ struct jvirt_barray_control {
 };
 
 typedef struct jpeg_memory {
-    struct jpeg_memory_mgr methods; /* first: libjpeg gives it back */
-    struct jpeg_memory_mgr *own;    /* libjpeg's, with what it allocated before */
+    struct jpeg_memory_mgr methods; /* the first member: libjpeg returns its address */
+    struct jpeg_memory_mgr *own;    /* libjpeg's own manager, with its memory so far */
     pfd_scratch *arena;             /* arena of the current image; borrowed */
     virtual_rows *arrays;           /* arrays that were asked for, in the arena */
 } jpeg_memory;
@@ -129,7 +129,7 @@ static void *allocate(j_common_ptr cinfo, int pool_id, size_t bytes)
     return memory;
 }
 
-/* Rows of `row_bytes` bytes, one after another, and the pointers to them. */
+/* Allocates rows of `row_bytes` bytes, one after another, and the pointers to the rows. */
 static void *allocate_rows(j_common_ptr cinfo, int pool_id, size_t row_bytes, JDIMENSION rows,
                            boolean is_zeroed)
 {
@@ -218,8 +218,8 @@ static void self_destruct(j_common_ptr cinfo)
     (void)cinfo;
 }
 
-/* From now on, all that libjpeg allocates for this object comes from `arena`, whole images of
- * coefficients included; freeing does nothing.  `cinfo->mem` is libjpeg's own. */
+/* From now on, libjpeg's memory for this object comes from `arena`, even whole images of
+ * coefficients; freeing does nothing. `cinfo->mem` is libjpeg's own manager. */
 static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
 {
     *self = (jpeg_memory){
@@ -240,12 +240,13 @@ static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
     cinfo->mem = &self->methods;
 }
 
-/* ---- What reading and writing have alike ----------------------------------------------------- */
+/* ---- What reading and writing share ---------------------------------------------------------- */
 
-/* The first member of both; cinfo->client_data points at it. */
+/* The first member of jpeg_reader and jpeg_writer; cinfo->client_data points at it. */
 typedef struct jpeg_session {
     struct jpeg_error_mgr errors;
     jpeg_memory memory;
+    j_common_ptr cinfo; /* libjpeg's object, after the session in its struct */
     jmp_buf escape;
 } jpeg_session;
 
@@ -267,38 +268,51 @@ static void print_nothing(j_common_ptr cinfo)
     (void)cinfo;
 }
 
-/* Call before jpeg_create_compress() or jpeg_create_decompress(). */
-static void begin_session(jpeg_session *self, j_common_ptr cinfo,
+static void session_close(void *object)
+{
+    jpeg_session *self = object;
+    if (self->memory.own) self->cinfo->mem = self->memory.own;
+    jpeg_destroy(self->cinfo);
+    free(self);
+}
+
+/* Makes a struct of `size` bytes that begins with a session; create() makes libjpeg's object at
+ * `offset`.  NULL: out of memory. */
+static void *session_open(size_t size, size_t offset, void (*create)(void *),
                           void (*emit_message)(j_common_ptr, int))
 {
-    cinfo->err = jpeg_std_error(&self->errors);
+    jpeg_session *self = calloc(1, size);
+    if (!self) return NULL;
+    self->cinfo = (void *)((uint8_t *)self + offset);
+    self->cinfo->err = jpeg_std_error(&self->errors);
     self->errors.error_exit = give_up;
     self->errors.emit_message = emit_message;
     self->errors.output_message = print_nothing;
-    cinfo->client_data = self;
+    self->cinfo->client_data = self;
+    if (protect(self, create, self)) {
+        jpeg_memory_install(&self->memory, self->cinfo);
+        return self;
+    }
+    session_close(self);
+    return NULL;
 }
 
-/* Call before each image: nothing of the former one is held. */
+/* Call before each image: memory of the former image is not kept. */
 static void use_arena(jpeg_session *self, pfd_scratch *arena)
 {
     self->memory.arena = arena;
     self->memory.arrays = NULL;
 }
 
-static void end_session(jpeg_session *self, j_common_ptr cinfo)
-{
-    if (self->memory.own) cinfo->mem = self->memory.own;
-    jpeg_destroy(cinfo);
-}
 #endif
 
 #ifdef HAS_DECODER
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 enum {
-    ROWS = 8,        /* asked for in one call; libjpeg gives as many as it has */
+    ROWS = 8,        /* rows per call; libjpeg may give fewer */
     MOST_SCANS = 500, /* scans of a progressive file: an encoder writes about ten */
-    MARGIN = 2       /* columns beside a region that upsampling of its edge looks at */
+    MARGIN = 2       /* columns beside a region that upsampling of its edge reads */
 };
 
 typedef struct jpeg_reader {
@@ -345,8 +359,8 @@ static int64_t byte_of(const jpeg_reader *reader)
                              : reader->file->size - (int64_t)reader->source.bytes_in_buffer;
 }
 
-/* The warnings after which pixels are missing or wrong.  The others tell of bytes that nothing
- * needs, and of markers with values that do not matter. */
+/* Whether pixels are missing or wrong after this warning. Other warnings tell of bytes that nothing
+ * needs, or of values in markers that do not matter. */
 static int32_t means_loss(int32_t code)
 {
     return code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_ARITH_BAD_CODE ||
@@ -366,8 +380,8 @@ static void do_nothing(j_decompress_ptr cinfo)
     (void)cinfo;
 }
 
-/* After the last byte libjpeg reads the marker that ends an image.  A file that lacks only that is
- * whole; where data are missing, libjpeg warns that they end at a marker. */
+/* After the last byte libjpeg reads the marker that ends an image.  A file that lacks only this
+ * marker is whole; if data are missing, libjpeg warns that they end at a marker. */
 static boolean end_the_image(j_decompress_ptr cinfo)
 {
     static const JOCTET marker[] = {0xff, JPEG_EOI};
@@ -407,22 +421,10 @@ static void create(void *object)
     jpeg_create_decompress(&reader->cinfo);
 }
 
-static void free_reader(void *object)
-{
-    jpeg_reader *reader = object;
-    end_session(&reader->session, (j_common_ptr)&reader->cinfo);
-    free(reader);
-}
-
 static jpeg_reader *make_reader(void)
 {
-    jpeg_reader *reader = calloc(1, sizeof *reader);
+    jpeg_reader *reader = session_open(sizeof *reader, offsetof(jpeg_reader, cinfo), create, note);
     if (!reader) return NULL;
-    begin_session(&reader->session, (j_common_ptr)&reader->cinfo, note);
-    if (!protect(&reader->session, create, reader)) {
-        free_reader(reader);
-        return NULL;
-    }
     reader->source = (struct jpeg_source_mgr){.init_source = do_nothing,
                                               .fill_input_buffer = end_the_image,
                                               .skip_input_data = skip_bytes,
@@ -431,11 +433,10 @@ static jpeg_reader *make_reader(void)
     reader->cinfo.src = &reader->source;
     reader->progress.progress_monitor = look_up;
     reader->cinfo.progress = &reader->progress;
-    jpeg_memory_install(&reader->session.memory, (j_common_ptr)&reader->cinfo);
     return reader;
 }
 
-/* Sets the reader to a new image: its bytes, and none of the tables of the image before. */
+/* Sets the reader to the bytes of a new image, and drops the tables of the image before. */
 static void aim(jpeg_reader *reader, const pfd_image_file *file, pfd_scratch *arena)
 {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
@@ -469,7 +470,7 @@ static void set_up(struct jpeg_decompress_struct *cinfo, const pfd_decode_option
     cinfo->do_block_smoothing = TRUE;
 }
 
-/* Copies rows as libjpeg gives them to the rows that are asked for. */
+/* Copies rows from libjpeg into the rows of the region. */
 static void copy_rows(const job *at, uint8_t *const *rows, int64_t first, int64_t n)
 {
     const struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
@@ -485,7 +486,8 @@ static void copy_rows(const job *at, uint8_t *const *rows, int64_t first, int64_
     }
 }
 
-/* Where libjpeg may write rows in their place: those of another width lie in wider rows of out. */
+/* Makes room for the region; new rows are as wide as libjpeg's.  Returns 1 if libjpeg may write
+ * into them. */
 static int32_t make_room(job *at)
 {
     const struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
@@ -522,8 +524,8 @@ static void read_rows(job *at)
     }
 }
 
-/* A progressive file whose scans do not state all low frequencies: libjpeg guesses them from the
- * blocks around, up to the edges of what it decodes. */
+/* Whether a progressive file lacks low frequencies: libjpeg then guesses them from the blocks
+ * around, up to the edges of what it decodes. */
 static int32_t is_smoothed(const struct jpeg_decompress_struct *cinfo)
 {
     enum { LOW_FREQUENCIES = 9 };
@@ -534,13 +536,13 @@ static int32_t is_smoothed(const struct jpeg_decompress_struct *cinfo)
     return 0;
 }
 
-/* The columns of the region, and those beside it that its edges depend on. */
+/* Chooses the columns of the region, and columns beside it that its edges depend on. */
 static void choose_columns(job *at)
 {
     struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
     int64_t left = at->region->left - MARGIN, right = at->region->left + at->region->width + MARGIN;
-    /* With a quarter of the columns in a channel, libjpeg-turbo takes a wrong width for it when the
-     * image is shrunk as well. */
+    /* For a channel with a quarter of the columns, libjpeg-turbo takes a wrong width if the image
+     * is shrunk, too. */
     if (is_smoothed(cinfo) || (at->header->shrink > 1 && cinfo->max_h_samp_factor > 2)) {
         left = 0;
         right = cinfo->output_width;
@@ -586,7 +588,7 @@ static pfd_status explain(const job *at)
                    reader->has_ended ? "the file ends inside the image" : said);
 }
 
-/* libjpeg came to the end: did all pixels come from the file? */
+/* Checks, after libjpeg came to the end, that all pixels came from the file. */
 static pfd_status check_whole(const job *at)
 {
     jpeg_reader *reader = at->reader;
@@ -609,7 +611,7 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
     void **kept = workspace ? &workspace->kept[PFD_KEEP_JPEG_READER].object : NULL;
     if (kept && !*kept) *kept = make_reader();
     if (!kept || !*kept) return pfd_fail_decode_memory(file, "JPEG", NULL, err);
-    workspace->kept[PFD_KEEP_JPEG_READER].free = free_reader;
+    workspace->kept[PFD_KEEP_JPEG_READER].free = session_close;
     job at = {.reader = *kept, .options = options, .header = header, .region = region,
               .out = out, .err = err};
     aim(at.reader, file, workspace->arena);
@@ -695,27 +697,15 @@ static void create_writer(void *object)
     jpeg_create_compress(&writer->cinfo);
 }
 
-static void free_writer(void *object)
-{
-    jpeg_writer *writer = object;
-    end_session(&writer->session, (j_common_ptr)&writer->cinfo);
-    free(writer);
-}
-
 static jpeg_writer *make_writer(void)
 {
-    jpeg_writer *writer = calloc(1, sizeof *writer);
+    jpeg_writer *writer =
+        session_open(sizeof *writer, offsetof(jpeg_writer, cinfo), create_writer, ignore_message);
     if (!writer) return NULL;
-    begin_session(&writer->session, (j_common_ptr)&writer->cinfo, ignore_message);
-    if (!protect(&writer->session, create_writer, writer)) {
-        free_writer(writer);
-        return NULL;
-    }
     writer->destination = (struct jpeg_destination_mgr){.init_destination = begin_bytes,
                                                         .empty_output_buffer = empty_bytes,
                                                         .term_destination = end_bytes};
     writer->cinfo.dest = &writer->destination;
-    jpeg_memory_install(&writer->session.memory, (j_common_ptr)&writer->cinfo);
     return writer;
 }
 
@@ -738,7 +728,7 @@ static void encode_rows(void *object)
     jpeg_writer *writer = object;
     static const struct {
         int h, v;
-    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples for one of another component */
+    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples per colour sample */
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
     const pfd_image *image = writer->image;
     cinfo->image_height = (JDIMENSION)image->height;
@@ -780,7 +770,7 @@ static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *
     pfd_workspace *workspace = out->workspace;
     if (!workspace->kept[PFD_KEEP_JPEG_WRITER].object)
         workspace->kept[PFD_KEEP_JPEG_WRITER].object = make_writer();
-    workspace->kept[PFD_KEEP_JPEG_WRITER].free = free_writer;
+    workspace->kept[PFD_KEEP_JPEG_WRITER].free = session_close;
     jpeg_writer *writer = workspace->kept[PFD_KEEP_JPEG_WRITER].object;
     if (!writer) return pfd_fail_encode_memory(call, NULL, err);
     aim_writer(writer, out->workspace->arena);

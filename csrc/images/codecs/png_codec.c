@@ -1,6 +1,6 @@
 /* PNG by libpng, whose memory is the workspace's arena.
  *
- * As in jpeg_codec.c, libpng's errors jump back into protect(), and nothing needs freeing then.
+ * As in jpeg_codec.c, libpng's errors jump back into protect(), and leak nothing.
  */
 #include "images/codecs/codec_table.h"
 
@@ -60,10 +60,11 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 #include <png.h>
 
-/* libpng reads so many bytes at once where a file that was cut is used up to its end. */
+/* The most bytes that libpng reads at once near the end, so that it uses a cut file up to its
+ * end. */
 enum { LEAST_READ = 512 };
 
-/* The first member of what libpng calls back with. */
+/* The first member of the structs that libpng passes to callbacks. */
 typedef struct png_session {
     pfd_scratch *arena;
     int32_t lacks_memory;
@@ -86,7 +87,7 @@ typedef struct job {
     pfd_status status;   /* the failure that *err has already */
     int32_t has_rows;    /* decoding of pixels has started */
     int32_t layout;      /* PFD_LAYOUT_* of the rows that libpng gives */
-    int32_t is_direct;   /* 1: these rows have the channels that are asked for */
+    int32_t is_direct;   /* 1: these rows have the wanted channels */
     pfd_pixels stored;   /* all rows of an interlaced image */
 } job;
 
@@ -165,7 +166,7 @@ static void open_file(job *at)
                        fills ? PNG_CRC_WARN_DISCARD : PNG_CRC_ERROR_QUIT);
 }
 
-/* Rows of 8 bits a channel, and an alpha channel only where it is asked for. */
+/* Asks libpng for rows of 8 bits a channel, with an alpha channel only where it is wanted. */
 static void set_up(job *at)
 {
     static const int32_t layouts[] = {0, PFD_LAYOUT_GRAY, PFD_LAYOUT_GRAY_ALPHA, PFD_LAYOUT_RGB,
@@ -199,7 +200,7 @@ static pfd_pixels room_for_all(job *at)
     return pixels;
 }
 
-/* Copies part of a row as libpng gives it to row y of the region. */
+/* Copies part of a row from libpng into row y of the region. */
 static void put_row(const job *at, const uint8_t *row, int64_t y)
 {
     int32_t space = at->options->color_space;

@@ -1,4 +1,4 @@
-/* PNM: the files of Netpbm, P1 to P6, that are PBM, PGM and PPM as text and as bytes. */
+/* PNM: the files of Netpbm, P1 to P6: PBM, PGM and PPM as text and as bytes. */
 #include "images/codecs/codec_table.h"
 #include "parse/words.h"
 
@@ -10,7 +10,7 @@ typedef struct pnm {
     const uint8_t *data;
     int64_t size;
     int64_t height, width, most; /* `most`: the largest value of a sample */
-    int64_t at;                  /* the next byte; of the pixels, once the header is read */
+    int64_t at;                  /* the next byte; after the header, of the pixels */
     int32_t kind;                /* the digit after the P */
     int32_t channels;
 } pnm;
@@ -40,7 +40,7 @@ static void skip_blanks(pnm *image)
     }
 }
 
-/* A decimal number of at most `digits` digits; -1: there is none. */
+/* Reads a decimal number of at most `digits` digits; -1: there is none. */
 static int64_t read_number(pnm *image, int32_t digits)
 {
     int64_t value = 0, first;
@@ -97,7 +97,7 @@ static uint8_t scaled(int64_t value, int64_t most)
     return (uint8_t)((value * 510 + most) / (2 * most));
 }
 
-/* n samples of text.  Returns how many there are. */
+/* Reads n samples of text. Returns how many there are. */
 static int64_t read_text(pnm *image, uint8_t *out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -130,7 +130,8 @@ static int64_t read_bytes(const pnm *image, int64_t at, uint8_t *out, int64_t n)
     return n;
 }
 
-/* The samples of row y; rows of text are asked for in their order.  Returns how many there are. */
+/* Reads the samples of row y; the caller reads rows of text in order. Returns the number of
+ * samples. */
 static int64_t read_row(pnm *image, int64_t y, uint8_t *out)
 {
     int64_t n = image->width * image->channels;

@@ -1,4 +1,4 @@
-/* WebP by libwebp; of an animation the first frame, on a canvas of zeros. */
+/* WebP by libwebp. An animation gives its first frame, on a canvas of zeros. */
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
@@ -12,8 +12,8 @@ enum { RIFF_BYTES = 12, CHUNK_BYTES = 8, FRAME_BYTES = 16 };
 
 typedef struct chunk {
     const uint8_t *data;
-    int64_t size; /* bytes of it that the file has */
-    int64_t next; /* offset of the chunk after it */
+    int64_t size; /* bytes of the chunk that the file has */
+    int64_t next; /* offset of the next chunk */
 } chunk;
 
 /* Where the pixels are, and where on the canvas they belong. */
@@ -34,7 +34,7 @@ static int32_t is_webp(const uint8_t *data, int64_t size)
     return size >= RIFF_BYTES && !memcmp(data, "RIFF", 4) && !memcmp(data + 8, "WEBP", 4);
 }
 
-/* The chunk at `at` if it is of this type; `type` NULL: of any. */
+/* Reads the chunk at `at`; 0: it is not of this type. `type` NULL: any type. */
 static int32_t is_chunk(const pfd_image_file *file, int64_t at, const char *type, chunk *out)
 {
     if (file->size - at < CHUNK_BYTES || (type && memcmp(file->data + at, type, 4) != 0)) return 0;
@@ -72,7 +72,7 @@ static int32_t read_canvas(chunk found, webp *out)
     return 1;
 }
 
-/* The first frame of an animation; 0: it has none. */
+/* Finds the first frame of an animation; 0: it has none. */
 static int32_t read_frame(const pfd_image_file *file, int64_t at, webp *out)
 {
     chunk found;
@@ -100,7 +100,7 @@ static int32_t find_orientation(const pfd_image_file *file, int64_t at)
     return 1;
 }
 
-/* 0: it is damaged. */
+/* Returns 0 if the file is damaged. */
 static int32_t parse(const pfd_image_file *file, webp *out)
 {
     enum { IS_ANIMATION = 2, HAS_EXIF = 8 };
@@ -153,8 +153,8 @@ static const char *text_of(VP8StatusCode status)
     }
 }
 
-/* libwebp calls some images damaged where it had no memory.  An image is damaged only if there is
- * as much memory as it may take, and another decoder says the same. */
+/* libwebp calls some images damaged when it had no memory. So an image counts as damaged only if
+ * there is as much memory as it may take, and a second decoder says the same. */
 static VP8StatusCode decode_surely(const uint8_t *data, size_t size, WebPDecoderConfig *config)
 {
     VP8StatusCode status = WebPDecode(data, size, config);
@@ -194,7 +194,8 @@ static pfd_status decode_frame(const pfd_image_file *file, const webp *image, in
                                 text_of(status), file->size);
 }
 
-/* A canvas in the arena: for part of the image, for a frame that does not fill it, and for gray. */
+/* Decodes to a canvas in the arena: for part of the image, for a frame that does not fill it, and
+ * for gray. */
 static pfd_status decode_canvas(const pfd_image_file *file, const webp *image, int32_t mode,
                                 int32_t fills, pfd_scratch *arena, pfd_pixels *out, pfd_error *err)
 {
@@ -230,7 +231,7 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
     int32_t fills = options->incomplete == PFD_INCOMPLETE_FILL;
     int32_t space = options->color_space, mode = modes[space];
     int64_t row_bytes = region->width * pfd_color_channels(space);
-    (void)parse(file, &image); /* read_header() has done so without an error */
+    (void)parse(file, &image); /* read_header() has parsed it without an error */
     PFD_TRY(pfd_make_pixels(file, region->height, row_bytes, out, err));
     if (image.frame_height == region->height && image.frame_width == region->width && !fills &&
         space != PFD_COLOR_GRAY && region->height == header->stored_height &&

@@ -1,4 +1,4 @@
-/* AdjustSharpness: images blended with smoothed ones. */
+/* AdjustSharpness: images blended with smoothed copies. */
 #include "images/ops/each_image.h"
 #include "pyflowdata/op.h"
 

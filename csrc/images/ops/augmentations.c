@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The largest amount of each change, narrow in RandAugment, wide in TrivialAugment; changes without
- * strengths have 0. */
+/* The largest amounts of a change: narrow in RandAugment, wide in TrivialAugment; 0 for a change
+ * without strengths. */
 typedef struct range {
     double narrow, wide;
 } range;

@@ -1,14 +1,14 @@
 /* images/ops/augmentations.h -- the changes that RandAugment and TrivialAugment choose from, and
  * their strengths: torchvision's tables.
  *
- * Rotation, shears and translations are those of affine_warp.h, the other changes are Pillow's.
+ * affine_warp.h makes rotations, shears and translations; the other changes are Pillow's.
  */
 #ifndef PFD_IMAGES_OPS_AUGMENTATIONS_H
 #define PFD_IMAGES_OPS_AUGMENTATIONS_H
 #include "images/ops/image_warps.h"
 #include "images/pixels/image_rows.h"
 
-/* In torchvision's order.  Images have 1 or 3 channels. */
+/* The changes, in torchvision's order. Images have 1 or 3 channels. */
 enum {
     PFD_IDENTITY,
     PFD_SHEAR_X,
@@ -28,7 +28,7 @@ enum {
 };
 
 /* How strong a change is: `bin` of `bins`, 0 the weakest, in the table of RandAugment or, if
- * `wide`, of TrivialAugment. `negative` 1: in the other direction, for changes that have one. */
+ * `wide`, of TrivialAugment. `negative` 1: the other direction, for changes that have two. */
 typedef struct pfd_strength {
     int64_t bin, bins;
     int32_t wide, negative;

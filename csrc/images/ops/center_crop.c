@@ -36,7 +36,7 @@ static int64_t begin_of(int64_t side, int64_t crop, double position)
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     const center_crop_attrs *attrs = args->attrs;
-    const pfd_row_type *type = &args->outputs[0]->type; /* as the images, but for the size */
+    const pfd_row_type *type = &args->outputs[0]->type; /* of images of another size */
     pfd_border border = {.kind = PFD_BORDER_CONSTANT};
     pfd_size size;
     PFD_TRY(pfd_take_size(args->host, "size", attrs->size, &size, err));

@@ -25,7 +25,7 @@ static const pfd_list_float64 *list_of(const color_jitter_attrs *attrs, int32_t 
     return lists[change];
 }
 
-/* One number is how far a factor may be from 1, and a hue from 0. */
+/* One number says how far a factor may be from 1, or a hue from 0. */
 static range range_of(const color_jitter_attrs *attrs, int32_t change)
 {
     const pfd_list_float64 *list = list_of(attrs, change);

@@ -1,8 +1,7 @@
-/* images/ops/crops.h -- windows of an op's input images, which are pixels or still files, and
- * padding.
+/* images/ops/crops.h -- windows of an op's input images, in pixels or in files, and padding.
  *
- * A file is decoded no further than a window needs.  An op that takes windows is written once, and
- * works alone and fused with the decoder before it (core/fusion.h); the pixels are the same.
+ * A file is decoded no further than a window needs. An op that takes windows is written once: it
+ * works alone, and fused with the decoder before it (core/fusion.h), with the same pixels.
  */
 #ifndef PFD_IMAGES_OPS_CROPS_H
 #define PFD_IMAGES_OPS_CROPS_H
@@ -25,7 +24,7 @@ typedef struct pfd_padding {
     int64_t top, left, bottom, right;
 } pfd_padding;
 
-/* Fails unless the list has 0 numbers, which is no padding, or 1, 2 or 4. */
+/* Fails unless the list has 0 numbers, which means no padding, or 1, 2 or 4. */
 pfd_status pfd_take_padding(const pfd_host *host, const char *attr, pfd_list_int64 list,
                             pfd_padding *out, pfd_error *err);
 
@@ -41,13 +40,13 @@ typedef struct pfd_input_image {
     pfd_image_header header;
 } pfd_input_image;
 
-/* Row i's image in input 0.  `decoder` is NULL where the rows are pixels, else the op that decodes
- * them to uint8, whose attrs begin with pfd_decode_options.  An image without pixels is an error of
+/* Opens row i's image in input 0. `decoder` is the op that decodes the rows to uint8, whose attrs
+ * begin with pfd_decode_options; NULL: the rows are pixels. An image without pixels is an error of
  * its row, as in pfd_image_with_pixels(). */
 pfd_status pfd_open_image(const pfd_compute_args *args, const pfd_producer *decoder, int64_t i,
                           pfd_input_image *out, pfd_error *err);
 
-/* The part of an image of uint8 that is in a window, which is not empty and lies in the image.
+/* Takes the part of an image of uint8 in a window, which is not empty and lies in the image.
  * Decoded pixels are in the call's scratch. */
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
                            pfd_image_part *out, pfd_error *err);
@@ -56,8 +55,8 @@ pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *windo
 pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,
                             const pfd_border *border, uint8_t *out, pfd_error *err);
 
-/* Defines compute() of the op `name` for pixels, and its form that is fused with a decoder, for
- * files.  Both call crop(args, decoder, err), which opens images with pfd_open_image(). */
+/* Defines compute() of the op `name` for pixels, and its form for files, fused with a decoder.
+ * Both call crop(args, decoder, err), which opens images with pfd_open_image(). */
 #define PFD_CROP_COMPUTE(name)                                                                     \
     static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
     {                                                                                              \

@@ -1,4 +1,4 @@
-/* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
+/* CutMix: a rectangle of each image replaced by the same one of another row, and labels mixed. */
 #include "core/op_parts.h"
 #include "images/ops/mixing.h"
 #include "images/pixels/image_rows.h"
@@ -28,8 +28,8 @@ typedef struct box {
     int64_t top, left, bottom, right;
 } box;
 
-/* torchvision's rule: around a uniform pixel, with the part 1 - share of the area, but cut off at
- * the border of the image. */
+/* Draws a box by torchvision's rule: around a uniform pixel, with the part 1 - share of the area,
+ * cut off at the border of the image. */
 static box draw_box(const pfd_compute_args *args, const pfd_mix_group *group, int64_t height,
                     int64_t width)
 {

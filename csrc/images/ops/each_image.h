@@ -1,4 +1,5 @@
-/* images/ops/each_image.h -- ops that make an image of each image, of the same type and size. */
+/* images/ops/each_image.h -- ops that make, of each image, another image of the same type and
+ * size. */
 #ifndef PFD_IMAGES_OPS_EACH_IMAGE_H
 #define PFD_IMAGES_OPS_EACH_IMAGE_H
 #include "images/pixels/colours.h"
@@ -22,13 +23,13 @@ typedef pfd_status (*pfd_image_function)(const pfd_compute_args *args, int64_t r
 /* infer() of ops for images of uint8 with 1 or 3 channels, whose outputs are of the same type. */
 pfd_status pfd_infer_same_colours(const pfd_infer_args *args, pfd_error *err);
 
-/* compute() of ops that change images: calls the function with the probability given, by draw 0 of
- * the row; other images are passed on as they are. */
+/* compute() of ops that change images: calls the function with this probability, by draw 0 of the
+ * row; other images are passed on unchanged. */
 pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
                           pfd_image_function function, pfd_error *err);
 
-/* Defines such a compute() of an op with the attrs `type`, which have a probability, and with a
- * function change(). */
+/* Defines compute() as pfd_each_image(), for an op with a function change() and attrs `type` that
+ * have a probability. */
 #define PFD_EACH_IMAGE_COMPUTE(type)                                                               \
     static pfd_status compute(const pfd_compute_args *args, pfd_error *err)                        \
     {                                                                                              \
@@ -65,7 +66,7 @@ extern const pfd_attr pfd_probability_table[1];
                                                                                                    \
     PFD_EACH_IMAGE_COMPUTE(type)
 
-/* The members of such an op's descriptor that are the same in all of them. */
+/* The members that the descriptors of such ops share. */
 #define PFD_COLOUR_OP                                                                              \
     PFD_OP_SIZES, .flags = PFD_TAKES_RAGGED, PFD_OP_INPUTS(pfd_colour_images),                     \
                   PFD_OP_OUTPUTS(pfd_same_images), .infer = pfd_infer_same_colours,                \

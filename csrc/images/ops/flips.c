@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* n pixels in the other order. */
+/* Copies n pixels in reverse order. */
 PFD_INLINE void reverse(const uint8_t *in, uint8_t *out, int64_t n, int64_t pixel_bytes)
 {
     for (int64_t i = 0; i < n; i++)
@@ -17,8 +17,8 @@ PFD_INLINE void reverse(const uint8_t *in, uint8_t *out, int64_t n, int64_t pixe
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Five pixels of three bytes at once, and a sixteenth byte, which is written over by the next five,
- * or by reverse() for the rest. Returns how many pixels it did. */
+/* Reverses five pixels of three bytes at once. Each store has a sixteenth byte, which the next
+ * store or reverse() overwrites. Returns the number of pixels done. */
 PFD_TARGET_AVX2 static int64_t reverse_fives(const uint8_t *in, uint8_t *out, int64_t n)
 {
     const __m128i order = _mm_setr_epi8(-1, 12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2);

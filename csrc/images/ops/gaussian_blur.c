@@ -2,8 +2,8 @@
  *
  * Weights of a kernel are exp(-d^2 / (2 sigma^2)), divided by their sum, where d is the distance
  * from its middle in pixels; this is torchvision's rule. Weights have 16 bits and sums are
- * integers, so that results are the same on every machine, and differ from those of floats by one
- * at most. */
+ * integers, so results are the same on every machine, and differ from float arithmetic by one at
+ * most. */
 #include "core/cpu.h"
 #include "core/op_parts.h"
 #include "core/random.h"
@@ -46,7 +46,7 @@ static void make_weights(int32_t n, double sigma, uint32_t *weights)
     weights[n / 2] = (uint32_t)(weights[n / 2] + left);
 }
 
-/* The place in [0, n) that i is the mirror image of. */
+/* The place in [0, n) whose mirror image is i. */
 static int64_t mirrored(int64_t i, int64_t n)
 {
     int64_t period = 2 * (n - 1);
@@ -68,7 +68,7 @@ PFD_INLINE void add_numbers(const uint16_t *restrict in, uint32_t weight, int64_
     for (int64_t i = 0; i < n; i++) sums[i] += weight * in[i];
 }
 
-/* n numbers of a row; the numbers for pixel k of the kernel begin at in + k * channels. */
+/* Blurs n numbers of a row; the numbers for pixel k of the kernel begin at in + k * channels. */
 PFD_INLINE void blur_row(const uint8_t *in, const uint32_t *weights, int64_t size, int64_t channels,
                          int64_t n, uint16_t *out)
 {
@@ -82,7 +82,7 @@ PFD_INLINE void blur_row(const uint8_t *in, const uint32_t *weights, int64_t siz
     }
 }
 
-/* n numbers of columns; rows[k] has the numbers for number k of the kernel. */
+/* Blurs n numbers of columns; rows[k] has the numbers for number k of the kernel. */
 PFD_INLINE void blur_columns(const uint16_t *const *rows, const uint32_t *weights, int64_t size,
                              int64_t n, uint8_t *out)
 {
@@ -104,7 +104,7 @@ PFD_WITH_AVX2(PFD_TARGET_AVX2, blur_columns,
                uint8_t *out),
               (rows, weights, size, n, out))
 
-/* One row with its mirrored pixels on both sides. */
+/* Copies a row, with its mirrored pixels on both sides. */
 static void widen(const uint8_t *in, int64_t width, int64_t channels, int64_t radius, uint8_t *out)
 {
     for (int64_t x = -radius; x < 0; x++, out += channels)

@@ -17,7 +17,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Elements c, c + channels ... of n pixels. */
+/* Takes elements c, c + channels ... of n pixels. */
 PFD_INLINE void take_channel(const uint8_t *in, uint8_t *out, int64_t n, int64_t channels,
                              size_t bytes)
 {

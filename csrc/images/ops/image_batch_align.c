@@ -64,13 +64,6 @@ static void copy_image(const copier *self, const pfd_image *image, uint8_t *out)
     memset(out, 0, (size_t)((self->size.height - image->height) * full * self->to_bytes));
 }
 
-static pfd_status fail_memory(const pfd_compute_args *args, const pfd_size *size, pfd_error *err)
-{
-    return args->host->fail(err, PFD_OUT_OF_MEMORY,
-                            "no memory for %" PRId64 " images of %" PRId64 " x %" PRId64 " pixels",
-                            args->num_rows, size->height, size->width);
-}
-
 /* Memory for all images, back to back, so that the batch is one array. */
 static uint8_t *images_in_scratch(const pfd_compute_args *args, const copier *self,
                                   int64_t *row_bytes)
@@ -91,7 +84,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     self.to_bytes = pfd_dtype_size(self.to);
     PFD_TRY(find_size(args, &self.size, err));
     uint8_t *out = images_in_scratch(args, &self, &row_bytes);
-    if (!out) return fail_memory(args, &self.size, err);
+    if (!out)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY,
+                                "no memory for %" PRId64 " images of %" PRId64 " x %" PRId64
+                                " pixels",
+                                args->num_rows, self.size.height, self.size.width);
     for (int64_t i = 0; i < args->num_rows; i++, out += row_bytes) {
         pfd_image image = pfd_image_at(args->inputs[0], i);
         if (args->host->is_cancelled(args->scratch))

@@ -1,4 +1,4 @@
-/* ImageNormalize: (x - mean) / std of images of floats, which stay as they are otherwise. */
+/* ImageNormalize: (x - mean) / std of images of floats, with the same dtype and shape. */
 #include "core/op_parts.h"
 #include "images/pixels/normalize_pixels.h"
 

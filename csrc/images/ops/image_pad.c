@@ -1,4 +1,4 @@
-/* ImagePad: something put around each image. */
+/* ImagePad: a border around each image. */
 #include "core/op_parts.h"
 #include "images/ops/crops.h"
 #include "images/pixels/image_rows.h"

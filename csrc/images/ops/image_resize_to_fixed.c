@@ -25,8 +25,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* The memory where an image of uint8 is made: the output's row, or memory that is converted
- * later. */
+/* The memory for an image of uint8: the output's row, or a buffer that is converted later. */
 static uint8_t *bytes_of_row(const pfd_compute_args *args, int64_t i, uint8_t *between)
 {
     const pfd_tensor *out = args->outputs[0];

@@ -46,7 +46,8 @@ pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *a
 
 const pfd_port pfd_rotated_out[1] = {{"out", "The rotated images, uint8."}};
 
-/* The size, in whole pixels, of all that the image of [0, height] x [0, width] becomes. */
+/* The size, in whole pixels, that holds the whole image of [0, height] x [0, width] after the
+ * warp. */
 static pfd_size size_of_all(const pfd_affine *places, double height, double width)
 {
     double x[] = {0, width * places->xx, width * places->xx, 0};

@@ -26,14 +26,14 @@ typedef struct pfd_warp_style {
     uint8_t fill[PFD_MAX_CHANNELS];
 } pfd_warp_style;
 
-/* Fails for colours that the images, of uint8, cannot have. */
+/* Checks the attrs. Fails for colours that images of uint8 cannot have. */
 pfd_status pfd_take_warp_style(const pfd_host *host, const pfd_warp_attrs *attrs,
                                const pfd_row_type *images, pfd_warp_style *out, pfd_error *err);
 
 /* ---- Rotation -------------------------------------------------------------------------------- */
 
-/* Takes a range of degrees from a list of one number n, which means (-n, n), or of two. Fails for
- * other lists. */
+/* Takes a range of degrees from a list of two numbers, or of one number n, which means (-n, n).
+ * Fails for other lists. */
 pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_float64 list,
                             double out[2], pfd_error *err);
 
@@ -49,8 +49,7 @@ pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *a
 extern const pfd_port pfd_rotated_out[1];
 
 /* Writes output row i: row i of input 0, rotated around its middle, counter-clockwise. `expand`:
- * the output has the size that holds the whole rotated image, as Pillow counts; else the size of
- * the input. */
+ * the output holds the whole rotated image, with Pillow's size; else it has the input's size. */
 pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degrees,
                             int32_t expand, const pfd_warp_style *style, pfd_error *err);
 #endif

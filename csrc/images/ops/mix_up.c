@@ -1,4 +1,4 @@
-/* MixUp: images and labels mixed with those of another row. */
+/* MixUp: each row's image and labels mixed with another row's. */
 #include "core/op_parts.h"
 #include "images/ops/mixing.h"
 #include "parse/row_type.h"

@@ -1,8 +1,8 @@
 /* images/ops/mixing.h -- mixtures of the rows of a batch, as MixUp and CutMix make them.
  *
- * Rows are mixed within groups of consecutive rows of the batch: each row with the one before it in
- * its group, the first one with the last.  What is drawn for a group is drawn for the record of its
- * first row.  So the results do not depend on the number of ranks, where no rank cuts a group.
+ * Rows are mixed within groups of consecutive rows of the batch: each row with the row before it in
+ * its group, the first row with the last. The draws of a group are those of the record of its first
+ * row. So, if no rank cuts a group, the results do not depend on the number of ranks.
  */
 #ifndef PFD_IMAGES_OPS_MIXING_H
 #define PFD_IMAGES_OPS_MIXING_H
@@ -33,18 +33,18 @@ typedef struct pfd_mix_attrs {
 /* A group of rows, and what was drawn for it. */
 typedef struct pfd_mix_group {
     int64_t first, size;
-    double share; /* part of the row itself in its mixture; 1: the rows stay as they are */
+    double share; /* the row's own part in its mixture; 1: rows do not change */
 } pfd_mix_group;
 
-/* The group whose first row is `first`.  Draws: 0 and from 1000 on. */
+/* Draws the group whose first row is `first`. Draws: 0, and from 1000 on. */
 pfd_mix_group pfd_mix_group_at(const pfd_compute_args *args, const pfd_mix_attrs *attrs,
                                int64_t first);
 
-/* The row that row i of the group is mixed with. */
+/* The row to mix with row i of the group. */
 int64_t pfd_mix_partner(const pfd_mix_group *group, int64_t i);
 
-/* Row i of an output: share * row i + (1 - share) * row `other` of an input of the same float type.
- * Products and sum are rounded one after the other, to float32, or of float64 to float64; those of
+/* Makes row i of an output: share * row i + (1 - share) * row `other` of an input of the same float
+ * type. Products and sum are rounded one after the other: to float64 for float64, else to float32;
  * floats of 16 bits are rounded once more. */
 void pfd_mix_row(const pfd_compute_args *args, int32_t port, int64_t i, int64_t other,
                  double share);

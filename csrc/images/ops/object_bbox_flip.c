@@ -41,7 +41,7 @@ static const pfd_port outputs[] = {{"out", "The boxes in the mirrored images, fl
 const pfd_op pfd_op_object_bbox_flip = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ObjectBboxFlip",
-    .doc = "Mirrors boxes as ImageFlip does their images. "
+    .doc = "Mirrors boxes as ImageFlip mirrors their images. "
            "Right and bottom are the last pixels of a box: a column x becomes width - 1 - x. "
            "image_size is (height, width); OneFlow's op of this name takes it as (width, height).",
 };

@@ -1,4 +1,4 @@
-/* Boxes and points of objects, mapped as their images are. */
+/* Moves boxes and points of objects as their images move. */
 #include "images/ops/object_rows.h"
 
 #include "core/rows.h"
@@ -50,7 +50,7 @@ typedef struct point_map {
     float scale[2], shift[2];
 } point_map;
 
-/* Writes row `row` of output 0: input 0, whose numbers are x and y in turn, mapped.  Returns it;
+/* Writes row `row` of output 0: the mapped numbers of input 0, x and y in turn. Returns the row;
  * NULL: out of memory, and *err says so. */
 static float *map_points(const pfd_compute_args *args, int64_t row, const point_map *map,
                          int64_t *num_points, pfd_error *err)
@@ -67,7 +67,7 @@ static float *map_points(const pfd_compute_args *args, int64_t row, const point_
     return to;
 }
 
-/* A column x becomes width - x, less `less`. */
+/* A column x becomes width - x - less. */
 static point_map flip_map(const pfd_size *size, int32_t flips, float less)
 {
     point_map map = {{1, 1}, {0, 0}};

@@ -1,7 +1,8 @@
-/* images/ops/object_rows.h -- objects in images: rows of boxes, of points, and of what moves them.
+/* images/ops/object_rows.h -- objects in images: rows of boxes and of points, and the inputs that
+ * move them.
  *
- * A box is left, top, right, bottom, a point x, y: columns and rows of pixels, float32.  Sizes and
- * scales are (height, width) and its factors, in this order as everywhere.
+ * A box is left, top, right, bottom; a point is x, y: columns and rows of pixels, float32. Sizes
+ * are (height, width), and scales are factors in this order.
  */
 #ifndef PFD_IMAGES_OPS_OBJECT_ROWS_H
 #define PFD_IMAGES_OPS_OBJECT_ROWS_H
@@ -21,8 +22,8 @@ pfd_status pfd_expect_image_size(const pfd_infer_args *args, int32_t input, pfd_
 pfd_status pfd_image_size_at(const pfd_compute_args *args, int32_t input, int64_t row,
                              pfd_size *out, pfd_error *err);
 
-/* Row `row` of an op whose inputs are points, size and flip code: the points in the mirrored image,
- * in which a column x becomes width - x, less `less`.  NULL: *err says why. */
+/* Makes row `row` of an op whose inputs are points, size and flip code: the points in the mirrored
+ * image, where a column x becomes width - x - less. NULL: *err says why. */
 float *pfd_flip_points(const pfd_compute_args *args, int64_t row, float less, int32_t *flips,
                        int64_t *num_points, pfd_error *err);
 

@@ -28,7 +28,7 @@ static const pfd_port outputs[] = {{"out", "The points in the mirrored images, f
 const pfd_op pfd_op_object_segmentation_polygon_flip = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ObjectSegmentationPolygonFlip",
-    .doc = "Mirrors polygons as ImageFlip does their images. "
+    .doc = "Mirrors polygons as ImageFlip mirrors their images. "
            "Points lie between pixels: x becomes width - x. image_size is (height, width); "
            "OneFlow's op of this name takes it as (width, height).",
 };

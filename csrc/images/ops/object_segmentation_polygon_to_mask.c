@@ -46,8 +46,8 @@ static int64_t find_crossings(const float *points, int64_t n, double y, double *
 }
 
 /* Sets the pixels whose centres are inside a polygon of n points x, y, by the even-odd rule, to 1.
- * A centre on a left or upper edge is inside, a centre on a right or lower edge outside, so that
- * two polygons that share an edge share no pixel. `room` holds n numbers. */
+ * A centre on a left or upper edge is inside, and on a right or lower edge outside, so that
+ * polygons that share an edge share no pixel. `room` holds n numbers. */
 static void fill_polygon(const float *points, int64_t n, double *room, const object_mask *mask)
 {
     double top = INFINITY, bottom = -INFINITY;

@@ -21,10 +21,10 @@ int64_t pfd_whole_pixels(double n);
 extern const pfd_port pfd_sized_outputs[3];
 void pfd_infer_sized_images(const pfd_infer_args *args);
 
-/* `size` in proportion to the image's, (height, width). */
+/* Writes the ratio of `size` to the image's size, (height, width). */
 void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2]);
 
-/* All three outputs of row i, of types that pfd_infer_sized_images() has set. */
+/* Writes the three outputs of row i, whose types pfd_infer_sized_images() has set. */
 pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
                                 const pfd_image *image, const pfd_size *size, int32_t filter,
                                 pfd_error *err);

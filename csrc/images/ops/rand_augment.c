@@ -26,7 +26,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err);
 }
 
-/* Change k has the draws 2 * k + 1, which one, and 2 * k + 2, in which direction. */
+/* Change k has two draws: 2 * k + 1 chooses the change, 2 * k + 2 its direction. */
 static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_image *in,
                          uint8_t *out, pfd_room *room, pfd_error *err)
 {

@@ -73,7 +73,7 @@ static double draw(const pfd_compute_args *args, int64_t i, int64_t number, cons
     return pfd_uniform_between(args, i, number, range[0], range[1]);
 }
 
-/* Whole pixels, at most a part of the side to either end. */
+/* Draws a shift of whole pixels, at most a part of the side, in either direction. */
 static double draw_pixels(const pfd_compute_args *args, int64_t i, int64_t number, double part,
                           int64_t side)
 {

@@ -41,7 +41,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Rows or columns of a padded image: how many are before the image, and how many there are. */
+/* Rows or columns of a padded image: the number before the image, and the number of all. */
 typedef struct extent {
     int64_t before, all;
 } extent;
@@ -79,7 +79,7 @@ static pfd_status place_window(const pfd_compute_args *args, const crop_plan *pl
 
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
-    const pfd_row_type *type = &args->outputs[0]->type; /* as the images, but for the size */
+    const pfd_row_type *type = &args->outputs[0]->type; /* of images of another size */
     crop_plan plan;
     PFD_TRY(make_plan(args->host, args->attrs, type, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {

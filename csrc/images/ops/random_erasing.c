@@ -71,7 +71,7 @@ static int32_t find_window(const pfd_compute_args *args, int64_t row, const pfd_
     return 0;
 }
 
-/* Noise as the dtype: bytes, 8 of a draw, or normal numbers, 2 of a draw. */
+/* Noise of the dtype: 8 bytes per draw, or 2 normal numbers per draw. */
 typedef struct noise {
     int64_t made; /* elements */
     uint64_t bits;

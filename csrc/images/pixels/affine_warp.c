@@ -1,5 +1,5 @@
-/* Affine warps: for each row of the output the pixels whose places are in the source, then these,
- * one after the other or four at once. */
+/* Affine warps: finds, for each row of the output, the pixels whose places are in the source, and
+ * computes them one by one or four at once. */
 #include "images/pixels/affine_warp.h"
 
 #include "core/cpu.h"
@@ -11,8 +11,8 @@
 
 #define PLACE_ONE (INT64_C(1) << 32) /* a pixel */
 
-/* Where the pixels of an output row lie in the source: the first one at `first`, each next one
- * `step` farther. */
+/* Where the pixels of an output row lie in the source: the first at `first`, each next pixel `step`
+ * farther. */
 typedef struct place_line {
     int64_t first, step;
 } place_line;
@@ -53,7 +53,7 @@ static void warp_nearest(const warp_row *row, span pixels)
 
 /* ---- Bilinear -------------------------------------------------------------------------------- */
 
-/* The two neighbours of a place, and the weight of the second one in units of 2^-11. */
+/* The two neighbours of a place, and the weight of the second in units of 2^-11. */
 typedef struct pair {
     int64_t first, second;
     int32_t weight;
@@ -196,8 +196,8 @@ PFD_TARGET_AVX2 static int64_t bilinear_inner(const warp_row *row, span pixels)
 }
 #endif
 
-/* `inner` are those of the pixels whose places are in [0.5, width - 1.5) and [0.5, height - 0.5).
- * There may be none. */
+/* `inner` has the pixels whose places are in [0.5, width - 1.5) and [0.5, height - 0.5); it may be
+ * empty. */
 static void warp_bilinear(const warp_row *row, span pixels, span inner)
 {
     int64_t done = pixels.begin;
@@ -273,7 +273,7 @@ static int64_t reach(const place_line *at, int64_t place)
     return distance <= 0 ? 0 : (distance - 1) / at->step + 1;
 }
 
-/* Those of n pixels whose places are in [0, size). */
+/* Finds, among n pixels, those with places in [0, size). */
 static span inside(place_line at, int64_t size, int64_t n)
 {
     int64_t end = size * PLACE_ONE, is_back = at.step < 0;

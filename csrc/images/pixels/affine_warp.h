@@ -1,9 +1,9 @@
 /* images/pixels/affine_warp.h -- rotated, scaled, sheared and moved images of uint8.
  *
  * An output pixel takes its colour from a place of the source.  Places are integers with 32
- * fractional bits, 16 for nearest pixels, and so the results are the same on every machine.  They
- * are those of Pillow's Image.transform(AFFINE); but bilinear ones are rounded, where Pillow cuts
- * the fraction off.
+ * fractional bits, 16 for nearest pixels, and so the results are the same on every machine.  The
+ * results equal Pillow's Image.transform(AFFINE), but bilinear colours are rounded, where Pillow
+ * cuts the fraction off.
  */
 #ifndef PFD_IMAGES_PIXELS_AFFINE_WARP_H
 #define PFD_IMAGES_PIXELS_AFFINE_WARP_H
@@ -16,8 +16,8 @@ typedef struct pfd_affine {
 } pfd_affine;
 
 /* What is done to the source: it is sheared, rotated and scaled around a centre, then moved.  This
- * is torchvision's affine(), whose angle turns clockwise; that of its rotate(), and of Pillow's,
- * turns counter-clockwise. */
+ * is torchvision's affine(), whose angle turns clockwise; the angles of torchvision's and Pillow's
+ * rotate() turn counter-clockwise. */
 typedef struct pfd_affine_motion {
     double angle;            /* degrees, clockwise */
     double shear_x, shear_y; /* degrees, within +-89 */
@@ -26,12 +26,12 @@ typedef struct pfd_affine_motion {
     double centre_x, centre_y;
 } pfd_affine_motion;
 
-/* The places of the source for a motion of it. */
+/* The places in the source for a motion of the source. */
 pfd_affine pfd_affine_of(const pfd_affine_motion *motion);
 
 /* Warps `in` to (height, width) at `out`.  `bilinear` 1: the mean of the four nearest pixels by
- * distance, where those beyond the edge are as the one at the edge; 0: the pixel that the place is
- * in.  Where the place is not in the source, the pixel is `fill`.  Sides are at most 65535. */
+ * distance, where a pixel beyond the edge equals the pixel at the edge; 0: the pixel that has the
+ * place. If the place is not in the source, the pixel is `fill`.  Sides are at most 65535. */
 void pfd_affine_warp(const pfd_image_part *in, const pfd_affine *places, int32_t bilinear,
                      const uint8_t fill[4], uint8_t *out, int64_t height, int64_t width);
 #endif

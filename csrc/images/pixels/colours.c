@@ -219,7 +219,7 @@ static void equal_table(const int64_t histogram[256], int64_t pixels, uint8_t ta
     int32_t last = 255;
     while (last > 0 && !histogram[last]) last--;
     int64_t step = (pixels - histogram[last]) / 255;
-    if (step == 0) { /* also where there is one value only */
+    if (step == 0) { /* also if there is only one value */
         keep_numbers(table);
         return;
     }
@@ -293,7 +293,7 @@ PFD_INLINE int32_t least(int32_t r, int32_t g, int32_t b)
     return found < b ? found : b;
 }
 
-/* Six times the hue, as it is if red, green or blue is the greatest channel. */
+/* Six times the hue, for the case that red, green or blue is the greatest channel. */
 typedef struct hues {
     float by_r[HSV_BLOCK], by_g[HSV_BLOCK], by_b[HSV_BLOCK];
 } hues;

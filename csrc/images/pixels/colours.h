@@ -9,24 +9,25 @@
 
 /* ---- Blends ---------------------------------------------------------------------------------- */
 
-/* An image is mixed with another by Pillow's rule.
+/* Mixes an image with another image by Pillow's rule.
  *
  * A factor of 0 gives the other image, 1 the image itself, more than 1 goes beyond it:
  * other + factor * (image - other), in float32, product and sum rounded one after the other.  The
  * result is clipped to 0 to 255, and its fraction cut off.
  */
 
-/* Grey of n RGB pixels: (19595 R + 38470 G + 7471 B + 32768) / 65536, as Image.convert("L"). */
+/* Computes the grey of n RGB pixels: (19595 R + 38470 G + 7471 B + 32768) / 65536, as
+ * Image.convert("L"). */
 void pfd_grey_of(const uint8_t *in, int64_t n, uint8_t *out);
 
-/* The grey value of each pixel in all channels; of one channel, a copy. */
+/* Writes the grey of each pixel to all channels; copies an image of one channel. */
 void pfd_grey_image(const pfd_image *in, uint8_t *out);
 
 /* ImageEnhance.Color: blends with the grey image. */
 void pfd_adjust_saturation(const pfd_image *in, float factor, uint8_t *out);
 
 /* ImageEnhance.Sharpness: blends with the image smoothed by (1 1 1, 1 5 1, 1 1 1) / 13, whose
- * pixels at the border are those of the image. */
+ * border pixels are the image's own. */
 void pfd_adjust_sharpness(const pfd_image *in, float factor, uint8_t *out);
 
 /* ---- Tables: what each number of a channel becomes ------------------------------------------- */
@@ -54,8 +55,8 @@ void pfd_autocontrast(const pfd_image *in, uint8_t *out);
 
 /* ---- Hue ------------------------------------------------------------------------------------- */
 
-/* Adds `turn` to the hue of RGB pixels, a whole turn is 1, -0.5 to 0.5.  Hue, saturation and value
- * are bytes in between, as in Image.convert("HSV"), so that a turn of 0 changes pixels too.  Images
- * of one channel stay the same. */
+/* Adds `turn` to the hue of RGB pixels: -0.5 to 0.5, where 1 is a whole turn. Hue, saturation and
+ * value are rounded to bytes, as in Image.convert("HSV"), so that a turn of 0 changes pixels, too.
+ * Images of one channel stay the same. */
 void pfd_adjust_hue(const pfd_image *in, double turn, uint8_t *out);
 #endif

@@ -123,7 +123,7 @@ pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float6
                                    " has %g; the images are %s, which holds %s", *value,
                                    pfd_dtype_name(images->dtype),
                                    pfd_dtype_limits(images->dtype));
-        int64_t number; /* aligned for any dtype */
+        int64_t number; /* union member that aligns for any dtype */
         (void)pfd_convert(PFD_FLOAT64, value, images->dtype, &number, 1, PFD_OVERFLOW_WRAP);
         memcpy(out + c * bytes, &number, (size_t)bytes);
     }

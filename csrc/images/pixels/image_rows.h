@@ -24,7 +24,7 @@ typedef struct pfd_window {
 typedef struct pfd_image_part {
     const uint8_t *data;
     int64_t height, width, channels; /* >= 1; 1 to 4 channels */
-    int64_t stride;                  /* bytes from a row to the next */
+    int64_t stride;                  /* bytes from one row to the next */
 } pfd_image_part;
 
 /* Ports `in` of images of any dtype, of uint8, and of uint8 with 1 or 3 channels; and a port `out`
@@ -74,8 +74,8 @@ enum {
     PFD_ALL_DTYPES = (2 << PFD_BFLOAT16) - (1 << PFD_BOOL) /* for pfd_expect_images() */
 };
 
-/* The attr `fill`, one number or one for each channel, as a pixel of the type's dtype.  Fails
- * unless it can be held. */
+/* Makes a pixel of the type's dtype from the attr `fill`, one number or one for each channel. Fails
+ * if the dtype cannot hold a number. */
 pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float64 list,
                          const pfd_row_type *images, uint8_t out[PFD_MOST_PIXEL_BYTES],
                          pfd_error *err);
@@ -83,19 +83,20 @@ pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float6
 /* Bytes of a pixel. */
 int64_t pfd_pixel_bytes(const pfd_row_type *images);
 
-/* The image of a row, all of it.  One without pixels is an error of its row: PFD_CORRUPT_DATA. */
+/* Gets the whole image of a row. An image without pixels is an error of its row:
+ * PFD_CORRUPT_DATA. */
 pfd_status pfd_image_with_pixels(const pfd_compute_args *args, int32_t input, int64_t i,
                                  pfd_image *out, pfd_error *err);
 
-/* Fails unless both sides of what an op makes of a row's image are at most PFD_MOST_SIDE:
- * PFD_CORRUPT_DATA. */
+/* Fails with PFD_CORRUPT_DATA unless both sides of an op's output image are at most
+ * PFD_MOST_SIDE. */
 pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_size *size,
                           pfd_error *err);
 
 /* All of an image of uint8. */
 pfd_image_part pfd_whole_image(const pfd_image *image);
 
-/* ---- Images of one of two layouts: channels, rows, columns, or rows, columns, channels ------- */
+/* ---- Images whose channels come first (CHW) or last (HWC) ------------------------------------ */
 
 /* The attr `layout`. */
 enum { PFD_CHW, PFD_HWC };
@@ -113,8 +114,8 @@ typedef struct pfd_image_grid {
 /* `shape` has three dimensions. */
 pfd_image_grid pfd_image_grid_of(int32_t layout, const int64_t *shape);
 
-/* infer(): fails unless the rows of an input are images of this layout; ragged ones have a fixed
- * number of channels. */
+/* For infer(): fails unless the rows of an input are images of this layout. Ragged images have a
+ * fixed number of channels. */
 pfd_status pfd_expect_layout(const pfd_infer_args *args, int32_t input, const char *name,
                              int32_t layout, pfd_error *err);
 #endif

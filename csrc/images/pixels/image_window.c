@@ -1,4 +1,4 @@
-/* Windows of images: copies of them, and random ones. */
+/* Copies windows of images, and draws random windows. */
 #include "images/pixels/image_window.h"
 
 #include "core/cpu.h"
@@ -10,7 +10,7 @@
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* The place in [0, n) whose pixel a place beyond the edges gets. */
+/* The place in [0, n) whose pixel is used for a place beyond the edges. */
 static int64_t mirrored(int64_t place, int64_t n, int64_t period)
 {
     if (n == 1) return 0;
@@ -42,7 +42,7 @@ static void fill_run(uint8_t *out, int64_t n, const uint8_t *fill, int64_t pixel
         fill_pixels(out, n, fill, pixel_bytes);
 }
 
-/* One row of the window: pixels [begin, end) of it are in the image. */
+/* Copies a row of the window, whose pixels [begin, end) are in the image. */
 static void copy_row(const pfd_image *image, int64_t pixel_bytes, const pfd_window *window,
                      const pfd_border *border, const uint8_t *row, int64_t begin, int64_t end,
                      uint8_t *out)

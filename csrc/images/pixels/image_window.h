@@ -5,7 +5,7 @@
 #define PFD_IMAGES_PIXELS_IMAGE_WINDOW_H
 #include "images/pixels/image_rows.h"
 
-/* The attrs of a border, fill and padding_mode, whose choices have the numbers PFD_BORDER_*. */
+/* The attrs of a border: fill, and padding_mode, whose choices have the numbers PFD_BORDER_*. */
 #define PFD_BORDER_ATTRS(owner)                                                                    \
     PFD_FLOATS_ATTR(owner, fill, "0", 0, 0,                                                        \
                     "What padding_mode='constant' puts there: one number, or one for each "        \
@@ -39,8 +39,8 @@ enum {
     PFD_CROP_DRAWS = 2 + 2 * PFD_MOST_CROP_ATTEMPTS /* the first draw that the rule does not use */
 };
 
-/* The rule of attrs that are lists of two numbers.  Fails unless they fit; the names of the attrs
- * are for the message. */
+/* Makes a rule from attrs that are lists of two numbers, and checks these. The message has the
+ * names of the attrs. */
 pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_list_float64 area,
                               const char *aspect_ratio_name, pfd_list_float64 aspect_ratio,
                               int64_t num_attempts, pfd_crop_rule *out, pfd_error *err);
@@ -55,14 +55,14 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
                      "How often a window is drawn until one fits into the image; after that it "   \
                      "is the largest one in the middle.")
 
-/* A side in pixels: to the nearest integer, ties to even, as Python's round().  What is above 2^60,
- * infinite or NaN is 2^60, which fits into no image. */
+/* A side in whole pixels: the nearest integer, ties to even, as Python's round(). A number above
+ * 2^60, infinite or NaN becomes 2^60, which fits into no image. */
 int64_t pfd_window_side(double pixels);
 
-/* A window of a row's image with height and width > 0.  Each attempt draws an area and an aspect
- * ratio, and is taken if the window fits into the image; its place is uniform.  After the last
- * attempt it is the largest window in the middle whose aspect ratio is allowed. Draws: 0 the top, 1
- * the left side, 2 + 2k and 3 + 2k the area and aspect ratio of attempt k. */
+/* Draws a window of a row's image, with height and width > 0. Each attempt draws an area and an
+ * aspect ratio, and succeeds if the window fits into the image; its place is uniform. After the
+ * last attempt the window is the largest in the middle whose aspect ratio is allowed. Draws: 0 the
+ * top, 1 the left side, 2 + 2k and 3 + 2k the area and aspect ratio of attempt k. */
 pfd_window pfd_random_window(const pfd_compute_args *args, int64_t row, const pfd_crop_rule *rule,
                              int64_t height, int64_t width);
 #endif

@@ -11,13 +11,13 @@
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
 
-/* `block` pixels are done at once where pixels or results are in a buffer in between.  `period` is
- * a number of elements that is a multiple of 1 to 4 channels and of the 8 lanes of a vector. */
+/* `block` pixels at once pass through a buffer, if one is needed. `period` is a number of elements:
+ * a multiple of 1, 2, 3 and 4 channels and of the 8 lanes of a vector. */
 enum { block = 256, period = 24 };
 
 /* ---- Planes ---------------------------------------------------------------------------------- */
 
-/* n pixels of a row into `channels` runs of floats that begin every `plane` floats. */
+/* Normalizes n pixels of a row to `channels` runs of floats, which begin every `plane` floats. */
 PFD_INLINE void plane_plain(const uint8_t *restrict in, int64_t n, int64_t channels, float mean,
                             float scale, int32_t mirror, float *restrict out)
 {
@@ -31,9 +31,9 @@ PFD_INLINE void plane_plain(const uint8_t *restrict in, int64_t n, int64_t chann
 #include <immintrin.h>
 
 /* Normalizes eight pixels at once, four in each half of a vector: a shuffle makes numbers of 32
- * bits of the bytes of a channel.  Each half is a load of 16 bytes, which may read bytes after the
- * pixels; `readable` bytes may be read.  Returns how many pixels were done; if mirrored, they are
- * the last ones of `out`. */
+ * bits from the bytes of a channel. Each half is a load of 16 bytes, which may read bytes after the
+ * pixels; `readable` bytes may be read. Returns the number of pixels done; if mirrored, these are
+ * the last pixels of `out`. */
 PFD_TARGET_AVX2 PFD_INLINE int64_t planes_avx2(const pfd_normalization *how, int64_t channels,
                                                const uint8_t *in, int64_t readable, int64_t n,
                                                int32_t mirror, float *out, int64_t plane)
@@ -112,7 +112,7 @@ static void reverse_plain(const uint8_t *restrict in, int64_t n, int64_t channel
 }
 
 #if defined(__x86_64__)
-/* Returns how many elements were done. */
+/* Returns the number of elements done. */
 PFD_TARGET_AVX2 static int64_t elements_avx2(const uint8_t *in, int64_t n, const float *mean,
                                              const float *scale, float *out)
 {
@@ -128,8 +128,8 @@ PFD_TARGET_AVX2 static int64_t elements_avx2(const uint8_t *in, int64_t n, const
     return i;
 }
 
-/* Reverses pixels, as many at once as 16 bytes have, from the last pixels to the first.  Returns
- * how many pixels are left.  Up to `spare` bytes after the pixels are written too. */
+/* Reverses pixels from the last to the first, as many at once as fit into 16 bytes. Returns how
+ * many pixels are left.  Up to `spare` bytes after the pixels are written too. */
 enum { spare = 16 };
 PFD_TARGET_AVX2 static int64_t reverse_avx2(const uint8_t *in, int64_t n, int64_t channels,
                                             uint8_t *out)
@@ -172,7 +172,7 @@ static void reverse_pixels(const uint8_t *in, int64_t n, int64_t channels, uint8
 
 /* ---- Images ---------------------------------------------------------------------------------- */
 
-/* Where n pixels from x0 stand in a row of the output. */
+/* Where the n pixels from x0 on stand in a row of the output. */
 static int64_t place(int64_t x0, int64_t n, int64_t width, int32_t mirror)
 {
     return mirror ? width - x0 - n : x0;
@@ -303,7 +303,7 @@ pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64
                                 "one, or one for each of the %" PRId64 " channels",
                                 mean->size, std->size, channels);
     int32_t is_float64 = args->inputs[0].dtype == PFD_FLOAT64;
-    double most = is_float64 ? DBL_MAX : 1e36; /* 255 times as much is a float32 */
+    double most = is_float64 ? DBL_MAX : 1e36; /* 255 times this fits into a float32 */
     PFD_TRY(check_numbers(args->host, "mean", mean, -most, most, err));
     return check_numbers(args->host, "std", std, 1 / most, most, err);
 }

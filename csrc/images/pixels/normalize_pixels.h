@@ -1,7 +1,7 @@
-/* images/pixels/normalize_pixels.h -- pixels of bytes to floats: (x - mean) * scale.
+/* images/pixels/normalize_pixels.h -- converts pixels of bytes to floats: (x - mean) * scale.
  *
- * The arithmetic is that of float32: the difference is rounded, then the product.  Results are the
- * same on every machine.  Floats of 16 bits are that float32, rounded once more.
+ * The arithmetic is float32: the difference is rounded, then the product; for floats of 16 bits,
+ * the result is rounded once more. Results are the same on every machine.
  */
 #ifndef PFD_IMAGES_PIXELS_NORMALIZE_PIXELS_H
 #define PFD_IMAGES_PIXELS_NORMALIZE_PIXELS_H
@@ -14,8 +14,8 @@ typedef struct pfd_normalization {
     float mean[PFD_MAX_CHANNELS], scale[PFD_MAX_CHANNELS];
 } pfd_normalization;
 
-/* Normalizes height x width pixels, of which rows begin every row_bytes bytes.  `mirror` 1: each
- * row from right to left.  `out` has room for all of them, without gaps. */
+/* Normalizes height x width pixels, whose rows begin every row_bytes bytes. `mirror` 1: each row
+ * from right to left. `out` has room for all pixels, without gaps. */
 void pfd_normalize(const pfd_normalization *how, const uint8_t *in, int64_t row_bytes,
                    int64_t height, int64_t width, int32_t mirror, void *out);
 
@@ -36,11 +36,11 @@ void pfd_normalize_float32(const pfd_normalization *how, const float *in, int64_
 pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64 *mean,
                               const pfd_list_float64 *std, int64_t channels, pfd_error *err);
 
-/* Sets channels, mean and scale; mean and std are multiplied by `unit`, and rounded then. */
+/* Sets channels, mean and scale; mean and std are multiplied by `unit`, and then rounded. */
 void pfd_set_mean_std(pfd_normalization *how, const pfd_list_float64 *mean,
                       const pfd_list_float64 *std, int64_t channels, double unit);
 
-/* The type of a normalized image with dimensions of this size, of which -1 varies. */
+/* The type of a normalized image of this size; a dimension of -1 varies. */
 pfd_row_type pfd_normalized_type(int32_t dtype, int32_t is_planar, int64_t channels,
                                  int64_t height, int64_t width);
 #endif

@@ -18,7 +18,7 @@ void pfd_normal_pair(uint64_t bits, double out[2])
     out[1] = distance * pfd_sin_pi(turn);
 }
 
-/* The logarithm of a number drawn from Gamma(alpha).  This number is one from Gamma(alpha + 1)
+/* The logarithm of a number drawn from Gamma(alpha), which is a number drawn from Gamma(alpha + 1)
  * times u^(1 / alpha).  The method of Marsaglia and Tsang (2000) draws from Gamma(alpha + 1); more
  * than 19 of 20 of its attempts succeed. */
 static double log_gamma_variate(const pfd_compute_args *args, int64_t row, int64_t draw,

@@ -2,8 +2,8 @@
  * epoch, name of the node, record, draw), the same on every machine, at any thread count, batch
  * size and rank.
  *
- * A draw is a number from 0 that says which random number of the record is meant.  An op gives each
- * of its decisions its own draw; the order of the calls does not matter.
+ * A draw is the index, from 0, of a random number of the record. An op gives each of its decisions
+ * its own draw; the order of the calls does not matter.
  */
 #ifndef PFD_IMAGES_PIXELS_RANDOM_DRAWS_H
 #define PFD_IMAGES_PIXELS_RANDOM_DRAWS_H
@@ -47,7 +47,7 @@ static inline double pfd_log_uniform(const pfd_compute_args *args, int64_t row, 
     return out;
 }
 
-/* An integer in [0, n), n > 0: floor(bits * n / 2^64), each as likely as the others to n / 2^64. */
+/* An integer in [0, n), n > 0: floor(bits * n / 2^64). Probabilities are equal up to n / 2^64. */
 static inline int64_t pfd_uniform_integer(const pfd_compute_args *args, int64_t row, int64_t draw,
                                           int64_t n)
 {
@@ -55,7 +55,7 @@ static inline int64_t pfd_uniform_integer(const pfd_compute_args *args, int64_t 
     return (int64_t)(uint64_t)((uint128)pfd_draw_bits(args, row, draw) * (uint64_t)n >> 64);
 }
 
-/* 1 with the probability given, else 0; never with 0, always with 1. */
+/* 1 with this probability, else 0: never 1 for 0, always 1 for 1. */
 static inline int32_t pfd_bernoulli(const pfd_compute_args *args, int64_t row, int64_t draw,
                                     double probability)
 {

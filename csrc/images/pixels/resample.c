@@ -1,5 +1,5 @@
-/* Resampling: the weights of filters, the loops over pixels with and without AVX2, and which rows
- * and columns are resampled when. */
+/* Resampling: the weights of filters, the loops over pixels with and without AVX2, and the order of
+ * rows and columns. */
 #include "images/pixels/resample.h"
 
 #include "core/cpu.h"
@@ -21,7 +21,7 @@ pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t an
                            "'bicubic', or antialias=True");
 }
 
-/* ---- Filters: as Pillow makes them, in float64, normalised to a sum of one, rounded ---------- */
+/* ---- Filters, as in Pillow: in float64, with a sum of one, then rounded ---------------------- */
 
 /* The value of a filter at x; it is zero from `support` on. */
 static double weight_of(int32_t filter, double x)
@@ -88,7 +88,8 @@ static run covered(const pfd_axis *axis, int64_t i, double *weights)
     return out;
 }
 
-/* The four source pixels nearest to pixel i; those beyond the edge equal the one at the edge. */
+/* The four source pixels nearest to pixel i; a pixel beyond the edge equals the pixel at the
+ * edge. */
 static run four_nearest(const pfd_axis *axis, int64_t i, double *weights)
 {
     double place = axis->begin + ((double)i + 0.5) * scale_of(axis) - 0.5, first = floor(place) - 1;
@@ -161,7 +162,7 @@ void pfd_make_taps(int32_t filter, const pfd_axis *axis, void *memory, pfd_taps 
     out->most = (most + 1) / 2 * 2;
 }
 
-/* ---- Loops without vector instructions: what the others must equal --------------------------- */
+/* ---- Loops without vector instructions: the vector loops must equal them --------------------- */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -655,7 +656,7 @@ static void *take(pfd_resampler *resampler, int64_t bytes)
 /* ---- Nearest pixels -------------------------------------------------------------------------- */
 
 /* Steps from one output pixel to the next.  Places are added up as in Pillow, so that a place on
- * the edge between two source pixels is rounded to the same one. */
+ * the edge between two source pixels is rounded to the same pixel. */
 typedef struct stepper {
     double place, step;
     int64_t last;
@@ -718,14 +719,14 @@ static double place_of(const pfd_axis *axis, int64_t i)
     return axis->begin + ((double)i + 0.5) * (axis->end - axis->begin) / (double)axis->out_size;
 }
 
-/* Two neighbours, and the weight of the second one in [0, 1]. */
+/* Two neighbours, and the weight of the second in [0, 1]. */
 typedef struct neighbours {
     int64_t first;
     double part;
 } neighbours;
 
-/* A neighbour beyond the edge is replaced by the pixel at the edge.  Both neighbours are in the
- * source, unless it has one pixel only. */
+/* The pixel at the edge replaces a neighbour beyond the edge. Both neighbours are in the source,
+ * unless the source has only one pixel. */
 static neighbours neighbours_of(const pfd_axis *axis, int64_t i)
 {
     double place = place_of(axis, i) - 0.5, first = floor(place);
@@ -748,7 +749,7 @@ static void make_pairs(const pfd_axis *axis, int64_t channels, pfd_pixel_pair *o
 }
 
 /* Mixes two rows of the source into one, then the neighbouring pixels of this row.  So the slower
- * loop, over pixels, runs once for each output row. */
+ * loop, over pixels, runs once per output row. */
 static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part *in,
                                  const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                                  pfd_error *err)
@@ -771,7 +772,7 @@ static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part 
         double weight = rint(at.part * (1 << 15));
         const uint8_t *one = in->data + at.first * in->stride + first * channels;
         const uint8_t *two = in->data + other * in->stride + first * channels;
-        if (weight > INT16_MAX) { /* all of the second one */
+        if (weight > INT16_MAX) { /* the second alone */
             one = two;
             weight = 0;
         }
@@ -793,7 +794,7 @@ typedef struct row_ring {
     uint8_t *copies;         /* PFD_ROWS_AT_ONCE rows of `reach` bytes */
     uint8_t *ring;           /* `size` rows of row_bytes */
     int64_t size, row_bytes;
-    int64_t next; /* the source row to resample next; no earlier one is missing and needed */
+    int64_t next; /* the source row to resample next; earlier rows are done, or not needed */
 } row_ring;
 
 /* A row of the source, or a copy of it if reading `reach` bytes would go beyond the image. */
@@ -814,7 +815,7 @@ static uint8_t *ring_row(const row_ring *work, int64_t row)
     return work->ring + row % work->size * work->row_bytes;
 }
 
-/* Resamples those of the rows [begin, end) that are not in the ring. */
+/* Resamples the rows of [begin, end) that are not in the ring. */
 static void fill_ring(row_ring *work, int64_t begin, int64_t end)
 {
     begin -= begin % PFD_ROWS_AT_ONCE;
@@ -902,7 +903,7 @@ static int64_t plan_memory(int32_t filter, const pfd_axis *rows, const pfd_axis 
     if (__builtin_add_overflow(row_taps, taps, &sum)) return -1;
     if (__builtin_add_overflow(sum, ring, &sum)) return -1;
     sum += PFD_ROWS_AT_ONCE * work->reach + most_rows * (int64_t)sizeof(uint8_t *);
-    return sum + 5 * 64; /* each of the five is rounded up */
+    return sum + 5 * 64; /* each of the five terms is rounded up */
 }
 
 static int32_t is_whole(const pfd_axis *axis)

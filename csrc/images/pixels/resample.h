@@ -11,15 +11,15 @@
  *       Antialiased: the filter is widened where the image becomes smaller.  The arithmetic is
  *       Pillow's: weights are rounded to 22 bits; each row is resampled and rounded to uint8, then
  *       each column, or columns before rows where the height shrinks by more than twice what the
- *       width does.  Results equal those of Image.resize() of Pillow 13, and of versions before
- *       where rows come first.
+ *       width does.  Results equal Image.resize() of Pillow 13, and also of earlier versions where
+ *       rows come first.
  *   area
- *       The average of what an output pixel covers, OpenCV's INTER_AREA; in the same arithmetic.
+ *       The average of what an output pixel covers, as OpenCV's INTER_AREA; in the same arithmetic.
  *   point_bilinear, point_bicubic (a = -0.75)
- *       From the 2 x 2 or 4 x 4 nearest pixels, also where the image becomes smaller: OpenCV's
+ *       Uses the 2 x 2 or 4 x 4 nearest pixels, even if the image becomes smaller: OpenCV's
  *       INTER_LINEAR and INTER_CUBIC.
  *   nearest
- *       The pixel that the place is in, as Pillow's NEAREST.
+ *       The pixel that has the place, as Pillow's NEAREST.
  */
 #ifndef PFD_IMAGES_PIXELS_RESAMPLE_H
 #define PFD_IMAGES_PIXELS_RESAMPLE_H
@@ -58,8 +58,8 @@ typedef struct pfd_box {
     double top, left, bottom, right;
 } pfd_box;
 
-/* Memory and tables that are used for one image after the other, from a scratch.  All zero but for
- * host and scratch; one thread. */
+/* Memory and tables from a scratch, which images use one after the other. At first all is zero but
+ * host and scratch. One thread uses it. */
 typedef struct pfd_resampler {
     const pfd_host *host;
     pfd_scratch *scratch;
@@ -67,9 +67,9 @@ typedef struct pfd_resampler {
     int64_t capacity, used;
 } pfd_resampler;
 
-/* Resamples a box of the pixels, NULL: all of them, to (height, width, channels) at `out`.  Pixels
+/* Resamples a box of the pixels (NULL: all pixels) to (height, width, channels) at `out`. Pixels
  * around the box take part where the filter reaches them, as with the box of Image.resize(); to
- * leave them out, pass the part alone. */
+ * leave these out, pass the part alone. */
 pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
                         const pfd_box *box, uint8_t *out, int64_t height, int64_t width,
                         pfd_error *err);
@@ -81,7 +81,7 @@ enum { PFD_WEIGHT_BITS = 22 }; /* fractional bits of a weight: 32 - 8 - 2, as in
 /* Output pixel i is the sum of weights[i * stride + j] * in[starts[i] + j], j < counts[i]. */
 typedef struct pfd_taps {
     int64_t size;   /* output pixels */
-    int64_t stride; /* weights of an output pixel that there is room for: even */
+    int64_t stride; /* room for weights of an output pixel: even */
     int64_t most;   /* the largest count, rounded up to an even number */
     int64_t *starts;
     int64_t *counts;
@@ -112,7 +112,7 @@ typedef struct pfd_pixel_pair {
 } pfd_pixel_pair;
 
 typedef struct pfd_resample_kernels {
-    /* Rearranges the weights for resample_rows(). NULL: they stay as they are. */
+    /* Rearranges the weights for resample_rows(). NULL: nothing to rearrange. */
     void (*prepare)(pfd_taps *taps, int64_t in_size);
 
     /* Resamples rows to taps->size output pixels each. It may read taps->most pixels and
@@ -127,7 +127,7 @@ typedef struct pfd_resample_kernels {
     /* out = 64 a + round(64 (b - a) weight / 2^15), halves up; n numbers in [0, 64 * 255]. */
     void (*mix_rows)(const uint8_t *a, const uint8_t *b, int32_t weight, int16_t *out, int64_t n);
 
-    /* A row of `width` pixels: the sums of pairs of numbers of mix_rows(), divided by 2^20 and
+    /* Mixes a row of `width` pixels: sums of pairs of numbers of mix_rows(), divided by 2^20 and
      * rounded, halves up. It may read PFD_ROW_SLACK bytes beyond the last pixel. */
     void (*mix_pixels)(const int16_t *in, const pfd_pixel_pair *pairs, uint8_t *out, int64_t width,
                        int64_t channels);

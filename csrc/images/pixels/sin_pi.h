@@ -17,7 +17,7 @@ static inline double pfd_sum_of_powers(double x, const double factors[9])
     return rest;
 }
 
-/* Taylor's sums up to x^18, for squares of at most (pi / 4)^2: what is left out is below 1e-19. */
+/* Taylor's sums up to x^18, for squares of at most (pi / 4)^2: the rest is below 1e-19. */
 static inline double pfd_cos_of_square(double square)
 {
     static const double factors[] = {1 / 306.0, 1 / 240.0, 1 / 182.0, 1 / 132.0, 1 / 90.0,
@@ -33,7 +33,7 @@ static inline double pfd_sinc_of_square(double square)
     return pfd_sum_of_powers(square, factors);
 }
 
-/* Exact where it is 0, 1 or -1; else within 1e-15 for |x| < 1000. */
+/* Exact where the result is 0, 1 or -1; else within 1e-15 for |x| < 1000. */
 static inline double pfd_sin_pi(double x)
 {
     double quarters = rint(2 * x), angle = (x - quarters / 2) * PFD_PI, square = angle * angle;

@@ -9,11 +9,6 @@
 
 enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
 
-static int64_t align(int64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
 static int32_t stage_of_tensor(const pfd_plan *plan, int32_t tensor)
@@ -113,7 +108,7 @@ static void choose_chunk(pfd_plan *plan)
 static int64_t reserve(int64_t *end, int64_t bytes)
 {
     int64_t offset = *end;
-    *end += align(bytes);
+    *end += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return offset;
 }
 

@@ -126,7 +126,8 @@ static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 
 static void put_arenas(pfd_slot *slot)
 {
-    if (slot->batch.arenas) pfd_arenas_reset(slot->batch.arenas);
+    if (!slot->batch.arenas) return;
+    pfd_arenas_reset(slot->batch.arenas);
     pthread_mutex_lock(&slot->loader->lock);
     pfd_slot_pool_put_arenas(slot->loader, slot);
     pthread_mutex_unlock(&slot->loader->lock);
@@ -637,6 +638,7 @@ static void say_limit(const pfd_loader *l, int32_t r, int64_t step, pfd_error *e
 /* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
 static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
+    if (!slot->batch.num_skipped_rows) return PFD_OK;
     const pfd_skipped_row *skipped = one_too_many(l, slot);
     if (skipped) {
         if (skipped->error)

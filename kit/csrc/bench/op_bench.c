@@ -1,5 +1,6 @@
-/* Times the parts of a reader and of the ops after it, over ranges of records as a loader has; and
- * a loader in a training loop that does nothing else.  One at a time. */
+/* Times the parts of a reader and of the ops after it, over ranges of records like those of a
+ * loader. Also times a loader whose training loop does nothing else. One benchmark runs at a
+ * time. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -19,18 +20,18 @@
 typedef struct pfd_chain_op {
     const pfd_node *node;
     pfd_tensor *tensors;       /* the outputs of the public op, with memory for `rows` rows */
-    pfd_tensor **outputs;      /* to these */
-    const pfd_tensor **inputs; /* to those of the ops before */
+    pfd_tensor **outputs;      /* point to `tensors` */
+    const pfd_tensor **inputs; /* point to tensors of the ops before */
     uint64_t random_key;
 } pfd_chain_op;
 
 typedef struct pfd_op_chain {
-    pfd_chain_op *ops; /* the reader first, each after its inputs */
+    pfd_chain_op *ops; /* the reader first; each op after its inputs */
     int32_t num_ops;
     int32_t whole_batch; /* some op wants all rows of a batch at once */
     int64_t row_bytes;   /* all outputs together; a ragged one counts its description */
     int64_t rows;        /* in the tensors */
-    const void *source;  /* the reader's, to be set before compute(); borrowed */
+    const void *source;  /* of the reader; set before compute(); borrowed */
 } pfd_op_chain;
 
 static pfd_chain_op *find(const pfd_op_chain *chain, const pfd_node *node)
@@ -45,7 +46,7 @@ static uint64_t random_key(const pfd_node *node)
     return pfd_random_key(0, 0, node->name[0] ? node->name : node->op->op->name);
 }
 
-/* Adds the node after those of its inputs. */
+/* Adds the nodes of its inputs, then this node. */
 static pfd_status add_op(pfd_op_chain *chain, const pfd_node *node, pfd_error *err)
 {
     if (find(chain, node)) return PFD_OK;
@@ -154,7 +155,7 @@ static void op_chain_close(pfd_op_chain *chain)
     *chain = (pfd_op_chain){0};
 }
 
-/* Zeroes the rows of ragged outputs, as they are given to compute(). */
+/* Zeroes the rows of ragged outputs, as the host does before compute(). */
 static void op_chain_clear(pfd_op_chain *chain, int64_t rows)
 {
     for (int32_t i = 0; i < chain->num_ops; i++)
@@ -164,7 +165,7 @@ static void op_chain_clear(pfd_op_chain *chain, int64_t rows)
         }
 }
 
-/* Op i for n records, n at most chain->rows; err->row is the one that failed. */
+/* Runs op i over n records, at most chain->rows; err->row is the row that failed. */
 static pfd_status op_chain_compute(pfd_op_chain *chain, int32_t i, const pfd_host *host,
                                    const pfd_record *records, int64_t n, pfd_scratch *scratch,
                                    pfd_error *err)
@@ -186,7 +187,7 @@ static pfd_status op_chain_compute(pfd_op_chain *chain, int32_t i, const pfd_hos
     return pfd_check_returned(op->node->op->op->compute(&args, err), "compute", err);
 }
 
-/* The outputs of a reader that the host fills in: mask and id. */
+/* Fills the outputs of a reader that the host makes: mask and id. */
 static void op_chain_fill_reader_ports(pfd_op_chain *chain, const pfd_record *records, int64_t n)
 {
     pfd_chain_op *reader = &chain->ops[0];
@@ -199,7 +200,7 @@ typedef struct pfd_malloc_count {
     int64_t calls, bytes;
 } pfd_malloc_count;
 
-/* The parts; those of the ops begin at PFD_BENCH_OPS. */
+/* The parts; the ops have the numbers from PFD_BENCH_OPS on. */
 enum { PFD_BENCH_LOCATE, PFD_BENCH_READ, PFD_BENCH_COPY, PFD_BENCH_SUM, PFD_BENCH_OPS };
 
 enum { PFD_BENCH_PARTS = PFD_BENCH_OPS + PFD_BENCH_MOST_OPS };
@@ -223,7 +224,7 @@ typedef struct pfd_bench {
     pfd_scratch *at_scratch, *scratch;
     int64_t range, window; /* records of a call, and of a pass */
     int64_t *positions;
-    pfd_record *records; /* the current range's */
+    pfd_record *records; /* of the current range */
     pfd_permutation order;
     int32_t shuffled;
     uint8_t *copy;
@@ -233,16 +234,16 @@ typedef struct pfd_bench {
 
     const pfd_host *host;
     int32_t counting;
-    int64_t clock_ns; /* that reading the clock takes */
+    int64_t clock_ns; /* the time of reading the clock */
     int64_t last;     /* when the current part started */
     pfd_malloc_count last_mallocs;
-    pfd_bench_part parts[PFD_BENCH_PARTS]; /* what the passes took since they were cleared */
+    pfd_bench_part parts[PFD_BENCH_PARTS]; /* times of the passes since the last clearing */
 } pfd_bench;
 
 /* ---- Allocations: calls of all loaded libraries are redirected to counters ------------------- */
 void *memalign(size_t alignment, size_t size); /* in no standard header */
 
-/* The functions themselves; looked up before any pointer is replaced. */
+/* The real functions, looked up before any pointer is replaced. */
 static void *(*real_malloc)(size_t);
 
 static void *(*real_calloc)(size_t, size_t);
@@ -252,7 +253,7 @@ static int (*real_posix_memalign)(void **, size_t, size_t);
 static void *(*real_memalign)(size_t, size_t);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static pthread_t counting; /* the thread; set before any pointer is replaced */
+static pthread_t counting; /* this thread's calls count; set before any pointer is replaced */
 static pfd_malloc_count count;
 
 static void add(size_t bytes)
@@ -309,8 +310,8 @@ static const pfd_interposed_function counters[] = {
 
 static pfd_interposition redirected;
 
-/* Starts counting from 0 for the calling thread, which must also end it.  Returns 0 if this machine
- * cannot count; then there is nothing to end. */
+/* Starts counting from 0 for the calling thread, which must also end the count. Returns 0 if this
+ * machine cannot count; then nothing is to be ended. */
 static int32_t malloc_count_begin(void)
 {
     pthread_mutex_lock(&lock);
@@ -349,7 +350,7 @@ static void *counted_alloc(pfd_scratch *scratch, int64_t bytes)
     return pfd_scratch_alloc(scratch, bytes);
 }
 
-/* The product's host, but that alloc() counts for bench_end_part(). */
+/* Makes a copy of the product's host whose alloc() counts for bench_end_part(). */
 static void bench_make_counting_host(pfd_host *host)
 {
     *host = *pfd_host_table();
@@ -394,7 +395,7 @@ enum { CACHE_LINE = 64 };
 
 #define IS_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-/* Each cache line of the first n of b->records. */
+/* Reads a byte of each cache line of the first n of b->records. */
 static void bench_touch(pfd_bench *b, int64_t n)
 {
     uint64_t sum = 0;
@@ -425,7 +426,7 @@ static uint64_t sum_words(const uint8_t *data, int64_t size)
     return sum + word;
 }
 
-/* as 64-bit words */
+/* Sums the bytes of the first n records as 64-bit words. */
 static void bench_sum_data(pfd_bench *b, int64_t n)
 {
     uint64_t sum = 0;
@@ -433,7 +434,7 @@ static void bench_sum_data(pfd_bench *b, int64_t n)
     b->sum += sum;
 }
 
-/* Counts their bytes, and has room for all of them in b->copy. */
+/* Counts the bytes of the first n records, and makes room for them in b->copy. */
 static pfd_status bench_make_room(pfd_bench *b, int64_t n, pfd_error *err)
 {
     int64_t bytes = 0;
@@ -534,8 +535,8 @@ static pfd_status do_range(pfd_bench *b, pfd_bench_work what, int64_t n, pfd_err
     return PFD_OK;
 }
 
-/* Over the first `most` records, or until `deadline`, but one range at least; *done:
- * how many they were. */
+/* Passes over the first `most` records, or until `deadline`, but over one range at least. *done is
+ * the number of records. */
 static pfd_status bench_run_pass(pfd_bench *b, pfd_bench_work what, int64_t most, int64_t deadline,
                                  int64_t *done, pfd_error *err)
 {
@@ -573,7 +574,7 @@ static void keep_best(pfd_bench *b, double *best, int64_t records)
 static pfd_status run_rounds(pfd_bench *b, pfd_bench_work what, double *best, pfd_error *err)
 {
     int64_t round_ns = b->options->round_ns, began = pfd_clock_ns();
-    /* If rounds are far slower than expected when the window was chosen, fewer of them are run. */
+    /* Where rounds are far slower than the choice of the window expected, fewer rounds are run. */
     int64_t longest = round_ns > INT64_MAX / 4 / b->options->rounds
                           ? INT64_MAX / 2
                           : 2 * b->options->rounds * round_ns;
@@ -609,7 +610,7 @@ static pfd_status run_all(pfd_bench *b, double *best, pfd_bench_result *out, pfd
     return PFD_OK;
 }
 
-/* One pass, not timed. */
+/* Counts the allocations of one pass, which is not timed. */
 static pfd_status count_allocations(pfd_bench *b, pfd_error *err)
 {
     pfd_host host;
@@ -630,7 +631,7 @@ static pfd_status count_allocations(pfd_bench *b, pfd_error *err)
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
-/* As a loader chooses its row ranges. */
+/* Chooses the length of a range, as a loader does. */
 static int64_t choose_range(const pfd_bench *b)
 {
     int64_t batch = b->reader.local_batch_size, row = 1 + b->chain.row_bytes;

@@ -1,5 +1,5 @@
-/* One call of compute() with all that it is given in guarded memory, and its rows compared with
- * those of an equal call. */
+/* Calls compute() with all of its arguments in guarded memory, and compares its rows with the rows
+ * of an equal call. */
 #include "check/attempt.h"
 
 #include "check/guard.h"
@@ -89,7 +89,7 @@ static int32_t same_shape(const pfd_row_type *type, const pfd_ragged_row *a,
            !memcmp(a->shape, b->shape, (size_t)type->ndim * sizeof *a->shape);
 }
 
-/* What PFD_EQUAL_ROWS promises, of rows that are sound. */
+/* Checks what PFD_EQUAL_ROWS promises; the rows are sound. */
 static void check_equal_rows(pfd_kit_call *call, const pfd_kit_attempt *a)
 {
     const pfd_op *op = a->node->op->op;
@@ -118,7 +118,7 @@ static int32_t is_nan_at(int32_t dtype, const uint8_t *at)
     return dtype == PFD_BFLOAT16 && (bits & 0x7FFF) > 0x7F80;
 }
 
-/* The first byte that differs; -1: none, with NaN equal to NaN. */
+/* Returns the first byte that differs, where NaN equals NaN; -1: none. */
 static int64_t first_different(int32_t dtype, const uint8_t *one, const uint8_t *two,
                                int64_t bytes)
 {
@@ -132,8 +132,8 @@ static int64_t first_different(int32_t dtype, const uint8_t *one, const uint8_t 
     return -1;
 }
 
-/* Returns 0 where the rows of one output are equal, or not sound.  NaN is equal to NaN, whatever
- * its bits are: which of two operands gives them is up to the compiler. */
+/* Returns 0 where the rows of one output are equal, or not sound.  NaN equals NaN with any bits:
+ * the compiler chooses which of two operands gives the bits. */
 static int32_t outputs_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
                               int64_t row_b, uint32_t port, pfd_kit_difference *out)
 {
@@ -193,23 +193,18 @@ int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a)
 typedef struct output_marks {
     int64_t rows_without, first_without; /* rows of which no byte was written */
     int64_t rows_partly, first_partly;
-    int64_t first_byte, num_bytes; /* that this row lacks */
+    int64_t first_byte, num_bytes; /* bytes that this row lacks */
     int64_t end;                   /* no row has a written byte from here on */
     int64_t prefix;                /* bytes of all rows up to the first one not written */
     int64_t written;               /* bytes of all rows */
 } output_marks;
-
-static int32_t is_unwritten(uint8_t one, uint8_t two)
-{
-    return one == PFD_KIT_FILL_1 && two == PFD_KIT_FILL_2;
-}
 
 static void mark_row(output_marks *marks, int64_t row, const uint8_t *one, const uint8_t *two,
                      int64_t bytes)
 {
     int64_t first = -1, count = 0, end = 0;
     for (int64_t i = 0; i < bytes; i++) {
-        if (!is_unwritten(one[i], two[i])) {
+        if (one[i] != PFD_KIT_FILL_1 || two[i] != PFD_KIT_FILL_2) {
             end = i + 1;
             continue;
         }
@@ -247,7 +242,8 @@ static void type_words(const pfd_row_type *type, char *out, size_t size)
     if (used < (int)size) snprintf(out + used, size - (size_t)used, ")");
 }
 
-/* Rows that end early everywhere, or lie closer than infer() says.  1: that is what was found. */
+/* Reports rows that all end early, or lie closer than infer() says. Returns 1 if it found such
+ * rows. */
 static int32_t report_infer(pfd_kit_call *call, const pfd_kit_attempt *a, uint32_t port,
                             const output_marks *marks)
 {
@@ -401,7 +397,7 @@ static uint8_t *guard(pfd_kit_attempt *a, int32_t kind, int64_t index, int64_t b
     return pfd_guard_at(region)->data;
 }
 
-/* A copy that cannot be written to. */
+/* Makes a copy that cannot be written to. */
 static const uint8_t *guarded_copy(pfd_kit_attempt *a, int32_t kind, int64_t index,
                                    const void *data, int64_t bytes, int64_t alignment)
 {
@@ -412,7 +408,7 @@ static const uint8_t *guarded_copy(pfd_kit_attempt *a, int32_t kind, int64_t ind
     return copy;
 }
 
-/* The list of records cannot be written to either. */
+/* Copies the records and their list, which cannot be written to either. */
 static int32_t copy_records(pfd_kit_call *call, pfd_kit_attempt *a, const pfd_record *records)
 {
     int64_t bytes = a->n * (int64_t)sizeof *a->records;
@@ -496,7 +492,7 @@ static int32_t copy_input(pfd_kit_attempt *a, const pfd_tensor *from, pfd_tensor
 {
     *to = *from;
     if (from->is_ragged) return copy_ragged(a, from, to, port);
-    /* Written to by no op: only the pages are read-only. */
+    /* No op writes to the copy: only its pages are read-only. */
     const uint8_t *copy = guarded_copy(a, PFD_GUARD_INPUT, port, from->data, a->n * from->row_bytes,
                                        pfd_dtype_size(from->type.dtype));
     to->data = (uint8_t *)(uintptr_t)copy;
@@ -545,7 +541,7 @@ static void check_around_outputs(pfd_kit_call *call, const pfd_kit_attempt *a)
     }
 }
 
-/* Where compute() says that a record is damaged. */
+/* Checks the byte at which compute() says that a record is damaged. */
 static void check_byte(pfd_kit_call *call, const pfd_kit_attempt *a, const pfd_error *err)
 {
     if (err->row < 0 || err->row >= a->n || err->file[0]) return;
@@ -620,7 +616,7 @@ pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *fir
     return status;
 }
 
-/* Computes with the tensors of the inputs given; see pfd_kit_compute(). */
+/* Does what pfd_kit_compute() says, with these tensors of the inputs. */
 static pfd_status compute_with(pfd_kit_call *call, const pfd_tensor *const *inputs,
                                const pfd_record *records, int64_t n, uint64_t *hashes,
                                pfd_error *err)
@@ -631,7 +627,7 @@ static pfd_status compute_with(pfd_kit_call *call, const pfd_tensor *const *inpu
     if (!pfd_kit_attempt_open(call, &first, records, inputs))
         status = pfd_fail_memory(err, n, "guarded memory");
     if (status == PFD_OK) status = pfd_kit_attempt_run(call, &first, err);
-    /* A row that is not written is told as that, also where it is found among damaged samples. */
+    /* A row that was not written is reported as such, also where samples are damaged. */
     if (status == PFD_OK && (options->twice || pfd_kit_looks_unwritten(&first)))
         status = pfd_kit_attempt_repeat(call, &first, records, inputs, err);
     for (int64_t i = 0; status == PFD_OK && i < n; i++)

@@ -1,18 +1,18 @@
-/* check/attempt.h -- one call of compute() with all that it is given in guarded memory.
+/* check/attempt.h -- one call of compute() with all of its arguments in guarded memory.
  *
  * OWNERSHIP  An attempt owns copies of records and inputs, and the outputs, until it is closed;
  *            ragged rows of the outputs may point into its copies and its scratch.
  * THREADS    An attempt belongs to its thread.
  */
-#ifndef PFD_KIT_ATTEMPT_H
-#define PFD_KIT_ATTEMPT_H
+#ifndef PFD_KIT_CHECK_ATTEMPT_H
+#define PFD_KIT_CHECK_ATTEMPT_H
 #include "check/calls.h"
 
 typedef struct pfd_kit_attempt {
     const pfd_node *node;
     int64_t n; /* rows */
-    /* Rows that are given over and over: row i has the record and the inputs of row i - period, and
-     * shares their copies; 0: each row has its own. */
+    /* The rows repeat: row i has the record and the inputs of row i - period, and shares their
+     * copies. 0: each row has copies of its own. */
     int64_t period;
     int32_t second;   /* the second of two equal calls: guards in front, other fill */
     int32_t *regions; /* all that was copied for the call; the outputs come first */
@@ -33,12 +33,12 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
 
 void pfd_kit_attempt_close(pfd_kit_call *call, pfd_kit_attempt *a);
 
-/* Makes an equal call in other memory, and compares its rows with those of the first. */
+/* Makes an equal call in other memory, and compares the rows of both calls. */
 pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *first,
                                   const pfd_record *records, const pfd_tensor *const *inputs,
                                   pfd_error *err);
 
-/* Whether a row of a dense output seems not to be written: all of it is the fill. */
+/* Returns 1 if a row of a dense output seems not to be written: all of its bytes are the fill. */
 int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a);
 
 /* Where two rows of equal records first differ. */
@@ -48,11 +48,11 @@ typedef struct pfd_kit_difference {
     uint8_t one, two;
 } pfd_kit_difference;
 
-/* Returns 1, and where, if the rows of an output differ. */
+/* Returns 1 if the rows of an output differ, and fills in where. */
 int32_t pfd_kit_rows_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
                             int64_t row_b, pfd_kit_difference *out);
 
-/* What a row was computed from, in words: "record 5", or a made-up row. */
+/* Says what a row was computed from: "record 5", or a made-up row. */
 #define PFD_KIT_ROW_WORDS 80
 
 const char *pfd_kit_row_words(const pfd_kit_call *call, const pfd_kit_attempt *a, int64_t row,

@@ -1,5 +1,5 @@
-/* The call of a function of the op: it is prepared, checked afterwards, and what the kit found is
- * reported. */
+/* Calls a function of the op: prepares the call, checks it afterwards, and reports what it
+ * found. */
 #include "check/calls.h"
 #include "core/error.h"
 
@@ -45,7 +45,7 @@ static void report_status(pfd_kit_run_state *run, const char *function, pfd_stat
                        function, status);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the result's failure */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the failure in a result */
 
 static pfd_status returned(pfd_kit_run_state *run, const char *function, pfd_status status,
                            pfd_error *err)
@@ -62,7 +62,7 @@ static pfd_status returned(pfd_kit_run_state *run, const char *function, pfd_sta
     if (agreed == PFD_OK) return PFD_OK;
     pthread_mutex_lock(&lock);
     pfd_kit_result *result = run->result;
-    /* Damage may be intended by the check, so any other failure takes precedence. */
+    /* The check may intend damage, so any other failure takes precedence. */
     if (result->status == PFD_OK ||
         (result->status == PFD_CORRUPT_DATA && agreed != PFD_CORRUPT_DATA)) {
         result->status = agreed;

@@ -1,20 +1,21 @@
-/* check/calls.h -- the calls of an op's functions, of which a run consists.
+/* check/calls.h -- a run is a sequence of calls of an op's functions.
  *
- * OWNERSHIP  A source owns its files and its data set; each call borrows all else that it gets.
+ * OWNERSHIP  A source owns its files and its data set; a call borrows its other arguments.
  * THREADS    A call belongs to its thread; several threads may share a source.
  */
-#ifndef PFD_KIT_CALLS_H
-#define PFD_KIT_CALLS_H
+#ifndef PFD_KIT_CHECK_CALLS_H
+#define PFD_KIT_CHECK_CALLS_H
 #include "files/input_files.h"
 #include "watch/run_state.h"
 
-/* Bytes with which memory is filled: what stays both was never written. */
+/* Bytes that fill memory before a call: a byte that keeps both fills was never written. */
 #define PFD_KIT_FILL_1 0xA5
 #define PFD_KIT_FILL_2 0x5A
 
-/* Around each call of a function of the op under check. */
+/* Begins a call of a function of the op under check; pfd_kit_leave() or pfd_kit_left() ends it. */
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
-/* What the function returned as an agreed status: also reports what is wrong with it. */
+/* Checks the status and the error that the function returned, and reports what is wrong. Returns a
+ * status that fits both. */
 pfd_status pfd_kit_leave(pfd_kit_call *call, pfd_status status, pfd_error *err);
 /* Ends the call of a function that cannot fail. */
 void pfd_kit_left(pfd_kit_call *call);
@@ -22,11 +23,11 @@ void pfd_kit_left(pfd_kit_call *call);
 /* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
 int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch); /* 0: out of memory */
-/* Takes all back that was handed out, and looks whether more was written than asked for. */
+/* Takes back all memory, and checks that nothing was written beyond it. */
 void pfd_kit_scratch_reset(pfd_kit_scratch *scratch, pfd_kit_run_state *run, const char *function);
-void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts a zeroed one */
+void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts a zeroed scratch */
 
-/* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
+/* crash.c: writes reports of crashes and of calls that do not end to options->report_fd. */
 void pfd_kit_crash_begin(const pfd_kit_options *options);
 void pfd_kit_crash_end(void);
 
@@ -46,44 +47,44 @@ typedef struct pfd_kit_source {
 /* checked_source.c */
 pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit_source *out,
                                pfd_error *err);
-void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source); /* accepts a zeroed one */
-/* The records with these ordinals by at(); what it returned is checked. */
+void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source); /* accepts a zeroed source */
+/* Gets the records with these ordinals by at(), and checks them. */
 pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
                              const int64_t *ordinals, int64_t n, pfd_kit_scratch *scratch,
                              pfd_record *out, pfd_error *err);
-/* 1 to `most` following records by next(); PFD_END at the end. */
+/* Gets the next 1 to `most` records by next(); PFD_END at the end. */
 pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source, int64_t most,
                                pfd_kit_scratch *scratch, pfd_record *out, int64_t *n,
                                pfd_error *err);
-/* In the epoch that the options say. */
+/* Seeks, in the epoch that the options say. */
 pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source, int64_t position,
                                pfd_error *err);
 /* Touches every byte, and hashes it with the record's place; never 0 or 1. */
 uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record);
 
-/* inputs.c: the tensors that a node's inputs are for these records, computed plainly in memory of
- * the scratch; `source` is that of the reader. */
+/* inputs.c: computes the tensors of a node's inputs for these records, without checks, in memory of
+ * the scratch. `source` is the reader's. */
 pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
                                uint64_t random_key, const void *source, pfd_scratch *scratch,
                                const pfd_tensor **inputs, pfd_error *err);
-/* The only reader that a node depends on, or is; NULL: there are several. */
+/* Returns the only reader that a node is, or depends on; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
-/* Gives the tensors, and rows in memory of the scratch, other bytes, where the
- * options say so. */
+/* Damages the bytes of the tensors, with ragged rows in memory of the scratch, where the options
+ * say so. */
 void pfd_kit_damage_inputs(const pfd_kit_run_state *run, const pfd_tensor *const *inputs, int64_t n,
                            pfd_scratch *scratch);
-/* Gives a run a copy of an attr struct of its op that the op cannot write to.
- * 0: out of memory; close() all the same. */
+/* Copies the attrs of a run's op into memory that the op cannot write to. 0: out of memory; close()
+ * all the same. */
 int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
 void pfd_kit_attrs_close(pfd_kit_run_state *run);
 
-/* attempt.c: computes the node under check for these records; hashes each output row (never to 0 or
- * 1).  err->row is the row that failed. */
+/* attempt.c: computes the node under check for these records, and hashes each output row (never to
+ * 0 or 1).  err->row is the row that failed. */
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
                            uint64_t *hashes, pfd_error *err);
 
-/* optional_functions.c: functions that an op need not have; called where they are there.  group()
- * is asked twice for each record, whose bytes are guarded; err->row is the one that failed. */
+/* optional_functions.c: calls functions that an op need not have. group() is called twice for each
+ * record, whose bytes are guarded; err->row is the row that failed. */
 pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int64_t n,
                              pfd_error *err);
 void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
@@ -94,13 +95,12 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
 pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
 
 #define PFD_KIT_MOST_LENGTH 4097 /* rows of a range */
-/* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
- * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
- * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
- * computed. */
+/* ranges.c: computes some rows, each alone and in ranges of up to `most` rows, and in one range of
+ * all rows. Reports rows that are not written or differ, once for all lengths. Returns the length
+ * of the longest range; 0: no row could be computed. */
 int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
                            const pfd_record *records, int64_t n, int64_t most);
-/* Tries the first records of a source, and at() for as many. */
+/* Tries ranges of the first records of a source, and at() for ranges of ordinals. */
 pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
                                      int64_t *longest, pfd_error *err);
 

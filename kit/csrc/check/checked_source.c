@@ -49,7 +49,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
-/* Checks a source that its author describes by size(), fingerprint() and record_bytes(). */
+/* Checks size(), fingerprint() and record_bytes() of a source. */
 static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
 {
     if (!to->is_checked) {
@@ -73,7 +73,7 @@ static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
     }
 }
 
-/* Copies the methods; those that the author's header does not have are zero. */
+/* Copies the methods; a method that the author's header does not have is zero. */
 static void copy_methods(const pfd_source *from, pfd_kit_source *to)
 {
     size_t size = from->methods->struct_size;
@@ -102,7 +102,7 @@ pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit
         pfd_kit_report(call->run, "negative-size",
                        "size() returned %" PRId64 "; it must be the number of records, from 0",
                        out->size);
-        out->size = 0; /* below, a stream's */
+        out->size = 0; /* a lower size is a stream's */
     }
     return PFD_OK;
 }
@@ -140,7 +140,7 @@ static void fault_of_record(pfd_kit_call *call, const char *function, const char
                    function, ordinal, field, value, expected);
 }
 
-/* Offsets in a compressed file are those of its decompressed bytes. */
+/* Offsets in a compressed file count its decompressed bytes. */
 static int64_t most_offset(const pfd_kit_source *source, int32_t file)
 {
     int32_t takes_folders = (source->node->op->op->flags & PFD_READS_FOLDERS) != 0;

@@ -1,5 +1,5 @@
-/* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the signal
- * end the process. */
+/* Writes to a descriptor where an op crashed or did not end, and then lets the signal end the
+ * process. */
 #include "check/guard.h"
 #include "check/calls.h"
 #include "watch/process_watch.h"
@@ -15,7 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* ---- A fault of the stack: it is full, or more was written to it than there is room for ------ */
+/* ---- Faults of the stack: it is full, or a write went past the end of an array on it --------- */
 static uintptr_t stack_low, stack_high; /* the stack of the kit's thread */
 
 static uintptr_t smashed; /* the function that aborts where a stack was overwritten */
@@ -23,7 +23,7 @@ enum { near_bytes = 1 << 20, code_bytes = 64, words_searched = 2048 };
 
 static void stack_begin(void)
 {
-    static pthread_t known; /* asking takes a while, and each run asks */
+    static pthread_t known; /* whose stack is known: each run asks, and the answer takes a while */
     pthread_attr_t attr;
     void *low = NULL;
     size_t size = 0;
@@ -57,7 +57,7 @@ static machine_state state_of(const void *context)
 #endif
 }
 
-/* Whether the instruction is a return, to an address that is none. */
+/* Whether the instruction is a return to an invalid address. */
 static int32_t is_return(uintptr_t pc)
 {
 #if defined(__x86_64__)
@@ -70,8 +70,8 @@ static int32_t is_return(uintptr_t pc)
 #endif
 }
 
-/* Whether abort() was called by the function that finds a stack overwritten.  The words belong to
- * others, which a sanitizer would not like. */
+/* Whether abort() was called by the function that finds a stack overwritten.  The sanitizer is off
+ * because the words belong to other functions. */
 __attribute__((no_sanitize_address)) static int32_t was_smashed(uintptr_t sp)
 {
     if (!smashed || sp < stack_low || sp >= stack_high) return 0;
@@ -82,8 +82,8 @@ __attribute__((no_sanitize_address)) static int32_t was_smashed(uintptr_t sp)
     return 0;
 }
 
-/* In words what a fault has to do with the stack; NULL: nothing.  For the signal handler: of such a
- * fault no memory on the stack is worth reading. */
+/* Says in words what a fault has to do with the stack; NULL: nothing. The signal handler reads no
+ * memory of a stack that has such a fault. */
 static const char *stack_fault(int signal, const void *address, int32_t by_kernel,
                                const void *context)
 {
@@ -129,7 +129,7 @@ static int32_t is_write(const void *context)
 #endif
 }
 
-/* An address below it is NULL plus the offset of a field. */
+/* An address below this is NULL plus the offset of a field. */
 static const uintptr_t NULL_PAGE = 4096;
 
 static void tell(const char *id, const char *what, const char *remedy)
@@ -335,7 +335,7 @@ static void tell_time(void)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    pfd_kit_output_hand_on(); /* what the C library said about it */
+    pfd_kit_output_hand_on(); /* the words of the C library about the crash */
     if (signal == SIGPROF) {
         tell_time();
     } else {

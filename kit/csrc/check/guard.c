@@ -12,7 +12,7 @@ enum { most_regions = 16384, most_released = 256, large = 1 << 20 };
 static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */
 static int32_t free_entries[most_regions], num_free;
-static int32_t released[most_released], num_released; /* the oldest first */
+static int32_t released[most_released], num_released; /* the oldest region first */
 static int32_t pool[most_released], num_pooled; /* mapped regions of one page, to be used again */
 static _Atomic int64_t mapped_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -126,7 +126,7 @@ void pfd_guard_make_read_only(int32_t region)
     (void)mprotect(table[region].pages, (size_t)table[region].page_bytes, PROT_READ);
 }
 
-/* Whether all bytes have this value: each is the one before it. */
+/* Whether all bytes have this value: the first has, and each equals the byte before. */
 static int32_t is_filled(const uint8_t *data, int64_t size, uint8_t value)
 {
     return size == 0 || (*data == value && memcmp(data, data + 1, (size_t)size - 1) == 0);
@@ -155,7 +155,7 @@ void pfd_guard_release(int32_t region)
     pfd_guarded *entry = &table[region];
     entry->released = 1;
     (void)mprotect(entry->pages, (size_t)entry->page_bytes, PROT_NONE);
-    if (entry->page_bytes > large) /* small ones are reused soon */
+    if (entry->page_bytes > large) /* small regions are reused soon */
         (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTNEED);
     if (num_released == most_released) {
         recycle(released[0]);

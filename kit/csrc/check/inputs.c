@@ -1,5 +1,5 @@
-/* What functions of the op are given: attrs that they cannot write to, and inputs, damaged where
- * the options say so. */
+/* Makes the arguments of an op's functions: attrs that they cannot write to, and inputs, damaged
+ * where the options say so. */
 #include "check/guard.h"
 #include "check/calls.h"
 #include "core/error.h"
@@ -10,18 +10,13 @@
 #include <string.h>
 
 /* ---- A copy of attrs that cannot be written to ----------------------------------------------- */
-static int64_t round_up(int64_t bytes)
-{
-    return (bytes + 7) / 8 * 8;
-}
-
-/* Copies what a field points to to `to`, and lets the field point there; NULL: nothing is copied.
- * Returns how many bytes it takes. */
+/* Copies the list of a field into `to`, and lets the field point to the copy; NULL: copies nothing.
+ * Returns the bytes of the copy. */
 static int64_t copy_list(const void **data, int64_t bytes, uint8_t *to)
 {
     if (bytes <= 0 || !*data) return 0;
     if (to) *data = memcpy(to, *data, (size_t)bytes);
-    return round_up(bytes);
+    return (bytes + 7) / 8 * 8;
 }
 
 static int64_t copy_strings(pfd_list_string *list, uint8_t *to)
@@ -49,7 +44,7 @@ static int64_t copy_pointed(const pfd_attr *row, uint8_t *field, uint8_t *to)
     case PFD_ATTR_SHAPE:
     case PFD_ATTR_LIST_INT64:
     case PFD_ATTR_LIST_FLOAT64: {
-        pfd_list_int64 list; /* of 8 bytes each, as the other */
+        pfd_list_int64 list; /* elements of 8 bytes, as in the other list */
         memcpy(&list, field, sizeof list);
         const void *data = list.data;
         int64_t used = copy_list(&data, list.size * 8, to);
@@ -62,7 +57,7 @@ static int64_t copy_pointed(const pfd_attr *row, uint8_t *field, uint8_t *to)
     }
 }
 
-/* One region for the struct, one for the strings and lists that it points to. */
+/* One region has the struct; another has the strings and lists that it points to. */
 int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs)
 {
     const pfd_op *op = run->node->op->op;
@@ -92,7 +87,7 @@ void pfd_kit_attrs_close(pfd_kit_run_state *run)
     pfd_guard_release(run->attr_regions[1]);
 }
 
-/* ---- Other bytes: what an op before could deliver, of the same types, shapes and sizes ------- */
+/* ---- Damage: other bytes that an op before could deliver, of the same types and shapes ------- */
 static void damage(uint8_t *data, int64_t bytes, int32_t dtype, int32_t way, uint64_t seed)
 {
     if (bytes <= 0) return;
@@ -124,7 +119,7 @@ static void damage(uint8_t *data, int64_t bytes, int32_t dtype, int32_t way, uin
     }
 }
 
-/* A ragged row may lie in the record's bytes, which belong to others: it is copied first. */
+/* A ragged row is copied first: it may lie in the bytes of the record. */
 static void damage_row(pfd_ragged_row *row, const pfd_row_type *type, int32_t way, uint64_t seed,
                        pfd_scratch *scratch)
 {
@@ -157,11 +152,11 @@ typedef struct upstream {
     const pfd_record *records;
     int64_t n;
     uint64_t random_key;
-    const void *source; /* the reader's */
+    const void *source; /* of the reader */
     pfd_scratch *scratch;
 } upstream;
 
-/* Bytes of a dense row, and 1 for a ragged one. */
+/* Returns the bytes of a dense row, and 1 for a ragged row. */
 static int64_t row_bytes_of(const pfd_row_type *type, int32_t *is_ragged)
 {
     int64_t bytes = pfd_dtype_size(type->dtype);

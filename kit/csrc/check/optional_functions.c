@@ -1,5 +1,5 @@
-/* Calls the optional functions of an op, group(), describe() and places(), and those of the
- * formats that it reads, probe() and resync(). */
+/* Calls the optional functions of an op: group(), describe() and places(); and probe() and resync()
+ * of the formats that it reads. */
 #include "check/guard.h"
 #include "check/calls.h"
 #include "core/error.h"
@@ -34,7 +34,7 @@ pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int6
 {
     if (!call->run->node->op->op->group) return PFD_OK;
     for (int64_t i = 0; i < n; i++) {
-        int64_t one = INT64_MIN, two = INT64_MAX; /* what is not set differs */
+        int64_t one = INT64_MIN, two = INT64_MAX; /* a value that group() does not set differs */
         pfd_status status = group_of(call, &records[i], &one, err);
         if (status == PFD_OK) status = group_of(call, &records[i], &two, err);
         if (status != PFD_OK) {
@@ -186,7 +186,7 @@ static void check_resync(pfd_kit_call *call, const pfd_format *format, const hea
     }
 }
 
-/* With that many of the bytes. */
+/* Calls both functions with the first `size` bytes. */
 static void try_bytes(pfd_kit_call *call, const pfd_format *format, head from, int64_t size)
 {
     if (size > from.size) return;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- The lengths of ranges, and what those have in common at which a fault shows ------------- */
+/* ---- The lengths of ranges, and what the lengths that show a fault have in common ------------ */
 #define LENGTH_WORDS 240
 
 static const int64_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
@@ -28,7 +28,7 @@ static int32_t length_number(int64_t rows)
     return NUM_LENGTHS - 1;
 }
 
-/* The longest one that was tried without a fault, where all with one are longer; 0: none. */
+/* The longest length that showed no fault, if every length with a fault is longer; 0 otherwise. */
 static int64_t threshold(uint32_t found, uint32_t tried)
 {
     int64_t most = 0;
@@ -40,13 +40,13 @@ static int64_t threshold(uint32_t found, uint32_t tried)
     return most;
 }
 
-/* As many as a rule can be seen in. */
+/* Enough lengths to see a rule. */
 static int32_t is_many(uint32_t tried)
 {
     return __builtin_popcount(tried) >= 8;
 }
 
-/* Whether the ones found are all those that leave this rest, or (negated) all that do not. */
+/* Whether `found` are all tried lengths that leave this rest, or (negated) all that do not. */
 static int32_t is_rest(uint32_t found, uint32_t tried, int64_t divisor, int64_t rest,
                        int32_t negated)
 {
@@ -72,8 +72,8 @@ static int32_t rest_words(uint32_t found, uint32_t tried, char *out, size_t size
     return 0;
 }
 
-/* "In ranges of 2, 6 and 10 rows (rows % 4 == 2): " for those with a bit in `found`, of those that
- * were tried; "" where it is all of them.  Returns PFD_KIT_NO_PATTERN ... */
+/* "In ranges of 2, 6 and 10 rows (rows % 4 == 2): " for lengths with a bit in `found`, among those
+ * tried; "" if a fault shows at all lengths.  Returns PFD_KIT_NO_PATTERN ... */
 static int32_t length_words(uint32_t found, uint32_t tried, char out[LENGTH_WORDS])
 {
     const size_t size = LENGTH_WORDS;
@@ -103,38 +103,38 @@ static int32_t length_words(uint32_t found, uint32_t tried, char out[LENGTH_WORD
 /* ---- A trial --------------------------------------------------------------------------------- */
 enum { most_rows = 16, most_faults = 6 };
 
-static const int64_t MOST_REGIONS = 8000; /* guarded at once */
+static const int64_t MOST_REGIONS = 8000; /* regions that are guarded at once */
 
 static const int64_t MOST_BYTES = 8 << 20; /* inputs and outputs of a range */
 
-static const int64_t MOST_NS = 40 * 1000 * 1000; /* that a range is expected to take */
+static const int64_t MOST_NS = 40 * 1000 * 1000; /* expected time of a range */
 
 /* What was found at some lengths. */
 typedef struct range_fault {
-    char id[32], text[640]; /* as the shortest range shows it */
-    uint32_t lengths;       /* a bit for each */
+    char id[32], text[640]; /* from the shortest range that shows it */
+    uint32_t lengths;       /* one bit per length */
 } range_fault;
 
 typedef struct range_trial {
     pfd_kit_call *call;
-    const pfd_tensor *const *inputs; /* for the rows that are given */
-    pfd_record records[most_rows];   /* that can be computed alone */
-    int64_t from[most_rows];         /* which ones these are */
+    const pfd_tensor *const *inputs; /* have the rows that are given */
+    pfd_record records[most_rows];   /* records that can be computed alone */
+    int64_t from[most_rows];         /* their indexes in the given rows */
     pfd_kit_attempt alone[most_rows];
     int64_t n, num_given;
     const char *words[most_rows]; /* what each made-up row is */
     pfd_kit_attempt together;     /* all of them in one range */
     int32_t has_together;
-    int64_t row_ns, row_regions; /* what the last call took for a row */
-    pfd_kit_run_state *run;      /* to which faults are reported at the end */
+    int64_t row_ns, row_regions; /* of a row in the last call */
+    pfd_kit_run_state *run;      /* gets the faults at the end */
     pfd_kit_run_state held;      /* the same run with its own result */
     pfd_kit_result result;
     range_fault faults[most_faults];
     int32_t num_faults;
-    uint32_t tried, apart; /* a bit for each length; apart: rows are others than together */
-    pfd_tensor *tensors;   /* the current range's */
+    uint32_t tried, apart; /* a bit per length; apart: rows differ from `together` */
+    pfd_tensor *tensors;   /* of the current range */
     const pfd_tensor **ports;
-    pfd_scratch *memory; /* that holds the tensors */
+    pfd_scratch *memory; /* holds the tensors */
     pfd_error err;
 } range_trial;
 
@@ -146,7 +146,7 @@ static range_fault *fault_of(range_trial *t, const char *id)
     if (t->num_faults == most_faults) return NULL;
     range_fault *fault = &t->faults[t->num_faults++];
     size_t size = strnlen(id, sizeof fault->id - 1);
-    memmove(fault->id, id, size); /* the compiler takes the finding's id for this one */
+    memmove(fault->id, id, size); /* the compiler thinks that they may overlap */
     fault->id[size] = '\0';
     return fault;
 }
@@ -168,7 +168,7 @@ static int32_t depends_on_length(const char *id)
     return 0;
 }
 
-/* Takes what the last calls found; whatever is no matter of lengths is reported as it is. */
+/* Takes what the last calls found; reports at once what does not depend on the length. */
 static void collect(range_trial *t, int32_t length)
 {
     for (int64_t i = 0; i < t->result.num_findings; i++) {
@@ -210,7 +210,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The inputs of a range of n rows: those that can be computed, over and over.  0: out of memory. */
+/* Makes the inputs of a range of n rows; the rows `from` repeat in it. 0: out of memory. */
 static int32_t make_inputs(range_trial *t, const int64_t *from, int64_t num_from, int64_t n)
 {
     uint32_t count = t->held.node->op->op->num_inputs;
@@ -236,8 +236,8 @@ static int64_t regions_used(range_trial *t)
     return atomic_load(&t->held.num_allocs) + atomic_load(&t->held.num_reads);
 }
 
-/* Runs a second time in other memory, to see what is not written; with made-up rows alone only
- * where something seems not to be, since the same rows follow together. */
+/* Runs twice, in other memory, to see what is not written. A made-up row alone runs twice only if
+ * it seems not to be written, because all rows follow together. */
 static pfd_status run_twice(range_trial *t, pfd_kit_attempt *a, const pfd_record *records)
 {
     int32_t is_short = a->n == 1 && t->call->row_words && t->num_given > 1;
@@ -309,7 +309,7 @@ static void report_failure(range_trial *t, int64_t n, pfd_status status)
                    n, status, t->err.message);
 }
 
-/* One range, `a` is to be closed. */
+/* Computes one range; the caller closes `a`. */
 static pfd_status compute_range(range_trial *t, pfd_kit_attempt *a, int64_t n, int32_t length)
 {
     pfd_record *records = calloc((size_t)n, sizeof *records);
@@ -340,7 +340,7 @@ static int64_t row_bytes(const range_trial *t)
     return bytes;
 }
 
-/* How long the longest range was. */
+/* Returns the length of the longest range. */
 static int64_t compute_ranges(range_trial *t, int64_t most)
 {
     int64_t bytes = row_bytes(t), longest = t->n > 2 ? t->n : 2;

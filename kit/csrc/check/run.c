@@ -16,17 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One round, from open to close. */
+/* A round, from open to close. */
 typedef struct kit_round {
     pfd_kit_run_state *run;
     pfd_kit_source source;
-    pfd_record *gathered; /* records of a reader upstream; NULL: the reader itself is checked */
+    pfd_record *gathered; /* records of a reader upstream; NULL: the op under check is the reader */
     pfd_scratch *gathered_bytes;
     int64_t n;
     pfd_kit_hashes hashes;
 } kit_round;
 
-/* The caller's arrays, in which nothing is seen yet. */
+/* Takes the caller's arrays, and marks all of their records as not seen. */
 static pfd_kit_hashes hashes_of(const pfd_kit_seen *seen, pthread_mutex_t *lock)
 {
     pfd_kit_hashes hashes = {.records = seen->records,
@@ -47,12 +47,12 @@ static int32_t is_sound(const pfd_kit_seen *seen)
     return seen->capacity == 0 || (seen->capacity > 0 && seen->records && seen->rows);
 }
 
-/* Options that the mode would not look at are a mistake of the caller. */
+/* An option that the mode does not use is a mistake of the caller. */
 static pfd_status check_mode(const pfd_kit_options *o, pfd_error *err)
 {
     const pfd_kit_varied *v = &o->varied;
     const char *wrong = NULL;
-    int32_t is_other = o->mode != PFD_KIT_PASS; /* than a pass through one node */
+    int32_t is_other = o->mode != PFD_KIT_PASS; /* the mode is not a pass through one node */
     if (o->mode != PFD_KIT_TYPES && (v->input || v->dtype || v->rows))
         wrong = "varied";
     else if (o->mode != PFD_KIT_TWO_SOURCES && (o->other || o->other_seen.capacity))
@@ -190,7 +190,7 @@ static pfd_status visit_all(kit_round *round, pfd_error *err)
         pfd_kit_visit_close(&visit);
         return pfd_fail_memory(err, 0, "the kit");
     }
-    /* How an op fails is in the result; only failures that are not its fault are returned. */
+    /* The result has the op's failures; this function returns other failures only. */
     if (by_next)
         (void)pfd_kit_visit_stream(&visit, &round->n);
     else
@@ -213,7 +213,7 @@ static pfd_status open_round(kit_round *round, pfd_kit_call *call, pfd_error *er
     return status;
 }
 
-/* After open_round(), whose status or a later one it is given; returns what is not the op's fault.
+/* Closes what open_round() opened. Takes the status so far; returns it unless it is the op's fault.
  */
 static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status status)
 {
@@ -225,7 +225,7 @@ static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status s
     pfd_kit_active = NULL;
     pfd_scratch_free(round->gathered_bytes);
     free(round->gathered);
-    /* What open() of the op under check says is in the result already. */
+    /* The result has the failure of the checked op's open() already. */
     return is_fault_of_op && round->run->result->status != PFD_OK ? PFD_OK : status;
 }
 
@@ -261,8 +261,8 @@ static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
                                : pfd_kit_visit_some(visit);
 }
 
-/* A range of the one, a range of the other, as long as there are any.  How an op fails is in the
- * results. */
+/* Visits a range of one round, then a range of the other, until both end. The results have the op's
+ * failures. */
 static pfd_status visit_alternately(kit_round *one, kit_round *two, pfd_error *err)
 {
     kit_round *rounds[2] = {one, two};
@@ -315,7 +315,7 @@ static pfd_status run_two_sources(pfd_kit_run_state *run, const pfd_kit_hashes *
 /* ---- The interface --------------------------------------------------------------------------- */
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
-    /* The first rounds fill caches, also those of malloc(). */
+    /* The first rounds fill caches, and malloc() has caches too. */
     int32_t rounds = run->options->rounds, last = rounds >= 20 ? PFD_KIT_USAGES - 1 : 2;
     int32_t part = rounds >= 6 ? rounds / (last + 1) : 0;
     pfd_kit_usage usages[PFD_KIT_USAGES];
@@ -357,7 +357,7 @@ static void run_end(pfd_kit_run_state *run)
     pfd_kit_generators_end();
     pfd_kit_process_end(run);
     pfd_kit_crash_end();
-    (void)fflush(stdout); /* the op's output is looked at by the caller */
+    (void)fflush(stdout); /* the caller looks at the op's output */
     run->result->injected = atomic_load(&run->injected);
     pthread_mutex_unlock(&one_run);
 }
@@ -433,16 +433,16 @@ const char *pfd_kit_attr(const pfd_blob *blob, int64_t i)
 /* ---- Functions that the host calls where a node is made -------------------------------------- */
 
 /* Watches the functions of an op that the host calls where a node is made: infer(), companions()
- * and propose().  They are replaced in the registry's copy of the descriptor meanwhile; a node that
- * is made then may keep a copy of that, so that they are called later, too. */
+ * and propose(). Replaces them in the registry's copy of the descriptor. A node that is made
+ * meanwhile may keep this copy, so the replacements can be called later, too. */
 
 static struct watched {
     pfd_kit_run_state run;
-    pfd_node node; /* has the op, and nothing else */
-    pfd_op *op;    /* the registry's */
+    pfd_node node; /* only its op is set */
+    pfd_op *op;    /* in the registry */
     pfd_op real;   /* as it was */
     int32_t num_nodes;
-    int32_t is_open; /* 0: they only call the real ones, as `run` is over */
+    int32_t is_open; /* 0: the run is over; replacements only call the real functions */
 } watched;
 
 static pfd_kit_call *enter(pfd_kit_call *call, const char *function, pfd_error *err)
@@ -459,7 +459,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     pfd_kit_call call;
     if (!watched.is_open) return watched.real.infer(args, err);
-    /* Tables may be made once, at the first node. */
+    /* The first node may make tables once. */
     if (watched.num_nodes++ == 1) pfd_kit_globals_open(&watched.run);
     pfd_kit_call *outer = enter(&call, "infer()", err);
     pfd_infer_args given = *args;

@@ -96,7 +96,7 @@ static uint64_t largest_of(int32_t dtype)
     return dtype == PFD_BOOL ? 1 : is_signed(dtype) ? all >> 1 : all;
 }
 
-/* The lower bytes are those of the number. */
+/* The number's bytes are the lower ones. */
 static uint64_t integer_at(int32_t kind, int64_t i, int64_t n, int32_t dtype)
 {
     uint64_t largest = largest_of(dtype), smallest = is_signed(dtype) ? largest + 1 : 0;
@@ -117,18 +117,13 @@ static uint64_t integer_at(int32_t kind, int64_t i, int64_t n, int32_t dtype)
     }
 }
 
-static int32_t is_float(int32_t dtype)
-{
-    return dtype >= PFD_FLOAT16 && dtype <= PFD_BFLOAT16;
-}
-
 static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
 {
     int64_t item = pfd_dtype_size(dtype);
     for (int64_t i = 0; i < n; i++) {
         uint8_t *at = data + i * item;
         uint64_t bits = pfd_random_bits(7, (uint64_t)(kind + i));
-        if (kind != 11 && is_float(dtype)) {
+        if (kind != 11 && dtype >= PFD_FLOAT16 && dtype <= PFD_BFLOAT16) {
             store_float(dtype, float_at(kind, i, n, dtype), at);
             continue;
         }
@@ -142,7 +137,7 @@ static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
 static const int64_t sizes[PFD_KIT_MADE_ROWS] = {5,  0,  1,   2,   3,    8,   16,
                                                   17, 63, 255, 257, 1025, 4099};
 
-/* The dimensions of a ragged row with about so many elements; returns how many they are. */
+/* Chooses the dimensions of a ragged row with about `wanted` elements; returns the elements. */
 static int64_t choose_shape(const pfd_row_type *type, int64_t wanted, int64_t *shape)
 {
     int64_t product = 1, left = wanted;
@@ -151,7 +146,7 @@ static int64_t choose_shape(const pfd_row_type *type, int64_t wanted, int64_t *s
     if (wanted > 0 && left == 0) left = 1;
     for (int32_t i = 0; i < type->ndim; i++) {
         shape[i] = type->shape[i] < 0 ? left : type->shape[i];
-        if (type->shape[i] < 0 && left > 1) left = 1; /* the first one that varies has them all */
+        if (type->shape[i] < 0 && left > 1) left = 1; /* the first that varies has all */
         product *= shape[i];
     }
     return product;
@@ -191,7 +186,7 @@ static int32_t make_dense(pfd_tensor *tensor, int64_t n, int64_t most_bytes, pfd
 }
 
 /* A tensor of n rows of this type, 1 to PFD_KIT_MADE_ROWS.  Where dimensions vary, row i has
- * another size than those before: from none to a few thousand elements, or `large` ones.
+ * another size than the rows before: from none to a few thousand elements, or `large` elements.
  * NULL: out of memory, or the rows would be larger than `most_bytes`. */
 static const pfd_tensor *make_up(const pfd_row_type *type, int64_t n, int64_t large,
                                  int64_t most_bytes, pfd_scratch *scratch)
@@ -210,7 +205,7 @@ static const int64_t MOST_ROW_BYTES = 9 << 20; /* types with larger rows are not
 
 static const int64_t LARGE = 300001; /* elements of a large row whose size varies */
 
-/* Shapes of rows; the first one that is accepted is computed in ranges of many lengths too. */
+/* Shapes of rows; the first shape that is accepted is also computed in ranges of many lengths. */
 static const pfd_row_type shapes[] = {
     {.ndim = 0},
     {.ndim = 1, .shape = {7}},
@@ -228,7 +223,7 @@ static const pfd_row_type shapes[] = {
 
 enum { num_shapes = sizeof shapes / sizeof *shapes };
 
-/* The shapes of large rows: as float64 larger than a stack. */
+/* The shapes of large rows: in float64 a row is larger than a stack. */
 static const pfd_row_type large_shapes[] = {
     {.ndim = 1, .shape = {1050000}},     {.ndim = 1, .shape = {-1}},
     {.ndim = 2, .shape = {525000, 2}},   {.ndim = 2, .shape = {-1, 2}},
@@ -242,11 +237,11 @@ typedef struct trial {
     pfd_kit_call call;
     pfd_node node;        /* a copy with the outputs of the current types */
     pfd_row_type *inputs; /* one per input */
-    pfd_scratch *scratch; /* that holds the made-up tensors */
-    char words[300];      /* for the types that are offered */
+    pfd_scratch *scratch; /* holds the made-up tensors */
+    char words[300];      /* say which types are offered */
 } trial;
 
-/* ---- In words ------------------------------------------------------------------------------- */
+/* ---- In words -------------------------------------------------------------------------------- */
 __attribute__((format(printf, 2, 3))) static void add_words(trial *t, const char *format, ...)
 {
     size_t used = strlen(t->words);
@@ -320,7 +315,7 @@ static int32_t accepts(trial *t, uint32_t varied)
 }
 
 /* ---- compute() ------------------------------------------------------------------------------- */
-/* The host offers ragged inputs only to ops that say they take them. */
+/* The host offers ragged inputs only to ops that declare them. */
 static int32_t may_be_given(const pfd_op *op, const pfd_row_type *type)
 {
     for (int32_t i = 0; i < type->ndim; i++)
@@ -360,7 +355,7 @@ static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
     pfd_scratch_reset(t->scratch);
 }
 
-/* Offers a type for one input, the others as they are in the sample. */
+/* Offers a type for one input; the other inputs keep the types of the sample. */
 static int32_t offer(trial *t, uint32_t varied, const pfd_row_type *shape)
 {
     const pfd_node *node = t->run->node;
@@ -386,7 +381,7 @@ static void try_all(trial *t)
         int64_t most = rows == PFD_KIT_ONE_SHAPE ? 17 : PFD_KIT_MOST_LENGTH;
         compute(t, PFD_KIT_MADE_ROWS, 0, accepted == 1 ? most : 0);
     }
-    /* A dense one and a ragged one are enough. */
+    /* One dense and one ragged shape are enough. */
     for (int32_t i = 0, dense = 0, ragged = 0; rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes;
          i++) {
         int32_t *done = large_shapes[i].shape[0] < 0 ? &ragged : &dense;

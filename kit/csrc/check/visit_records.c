@@ -89,7 +89,7 @@ static void count_failed(pfd_kit_visit *visit)
 static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
                                const int64_t *indices, int64_t n);
 
-/* Row by row, so that one damaged record is one failure. */
+/* Computes row by row, so that one damaged record is one failure. */
 static pfd_status compute_singly(pfd_kit_visit *visit, const pfd_record *records,
                                  const int64_t *indices, int64_t n)
 {
@@ -199,7 +199,7 @@ static int32_t is_plain(const pfd_kit_run_state *run)
     return !o->fail_read && !o->fail_alloc && !o->cancelled;
 }
 
-/* Reads again at the end, past it, and at the beginning. */
+/* Reads again at the end, past the end, and at the beginning. */
 static pfd_status check_end(pfd_kit_visit *visit, int64_t end)
 {
     pfd_kit_run_state *run = visit->call.run;
@@ -235,7 +235,7 @@ static pfd_status seek_behind(pfd_kit_visit *visit, int64_t *position, int64_t *
     return status == PFD_CORRUPT_DATA ? PFD_END : status; /* nothing after it can be reached */
 }
 
-/* Leaves the source after this record. */
+/* Reads the record at `position`; the source stands after it. */
 static pfd_status read_at(pfd_kit_visit *visit, int64_t position)
 {
     int64_t n;

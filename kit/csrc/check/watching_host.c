@@ -1,4 +1,4 @@
-/* The checking host: it guards all memory that it hands out, and fails where the options say so. */
+/* The checking host: it guards the memory that it hands out, and fails where the options say so. */
 #include "check/guard.h"
 #include "check/calls.h"
 #include "core/error.h"
@@ -31,7 +31,7 @@ static uint64_t random_bits(uint64_t key, int64_t ordinal, int64_t draw)
     if (!call || !call->computing) return bits;
     const pfd_kit_options *options = call->run->options;
     pfd_kit_result *result = call->run->result;
-    if (options->num_threads > 1) return bits; /* the order would be another one each time */
+    if (options->num_threads > 1) return bits; /* the order would differ each time */
     int64_t number = result->num_draws++;
     if (number < options->draws.capacity)
         options->draws.list[number] = describe(call->computing, key, ordinal, draw);
@@ -39,7 +39,7 @@ static uint64_t random_bits(uint64_t key, int64_t ordinal, int64_t draw)
     return number + 1 == options->changed_draw ? ~bits : bits;
 }
 
-/* More than any record needs, and little enough to be handed out. */
+/* More than any record needs, and small enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
 
 /* ---- Scratch --------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ void pfd_kit_scratch_close(pfd_kit_scratch *scratch)
     *scratch = (pfd_kit_scratch){NULL, -1};
 }
 
-/* The one of the call's scratches that this is; NULL, and reported, when it is none. */
+/* Returns the scratch of the call that this is; reports and returns NULL if it is none. */
 static pfd_kit_scratch *scratch_of(pfd_kit_call *call, const pfd_scratch *scratch,
                                    const char *host_function)
 {
@@ -212,7 +212,7 @@ static pfd_kit_run_state *framed_run;
 
 static pfd_status (*framed)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
 
-/* The host calls frame() from open() and at(), on threads of its own too: a call like any other. */
+/* The host calls frame() from open() and at(), on its own threads too. Checks it like any call. */
 static pfd_status kit_frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     pfd_kit_call *outer = pfd_kit_active;
@@ -245,7 +245,7 @@ static pfd_status kit_open_frames(const pfd_open_args *args, const pfd_framing *
     const pfd_host *host = pfd_host_table();
     const size_t needed = offsetof(pfd_framing, frame) + sizeof framing->frame;
     if (!pfd_kit_active || framing->struct_size < needed || !framing->frame)
-        return host->open_frames(args, framing, out, err); /* which refuses it */
+        return host->open_frames(args, framing, out, err); /* open_frames() refuses it */
     framed_run = pfd_kit_active->run;
     framed = framing->frame;
     return host->open_frames(args, &checked, out, err);

@@ -1,10 +1,10 @@
-/* Makes threads meet where they could disturb each other: what a race does only now and then, it
- * does nearly every time.
+/* Makes threads meet where they could disturb each other, so that a rare race happens nearly every
+ * time.
  *
  * Where an op calls the host or the C library, its thread waits until another thread comes to such
  * a place, or for a short while: after a seek in a file, whose position others may move before the
- * read, and after a copy or an allocation, whose result others may change before it is used.  An op
- * that holds a lock meets nobody: a few waits in vain, and there are no more. */
+ * read, and after a copy or an allocation, whose result others may change before it is used.  If an
+ * op holds a lock, nobody comes: after a few waits in vain the waits end. */
 #include "watch/interposed.h"
 #include "watch/run_state.h"
 
@@ -17,9 +17,9 @@
 
 enum {
     most_in_vain = 64,      /* waits of a kind in which nobody came */
-    yields_of_copy = 100,   /* that one wait takes at most */
+    yields_of_copy = 100,   /* most yields of one wait */
     yields_of_seek = 2000,
-    most_files = 64,        /* whose positions are watched */
+    most_files = 64,        /* files whose positions are watched */
 };
 
 static _Atomic int32_t is_on;
@@ -80,7 +80,7 @@ static void note_shared(int fd)
                        path);
 }
 
-/* After the seek, before the read: has another thread come between? */
+/* Waits after a seek, before the read, for another thread that moves the position. */
 static void after_seek(int fd)
 {
     if (fd < 0 || !is_in_op()) return;

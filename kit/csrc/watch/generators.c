@@ -1,8 +1,8 @@
-/* Watches generators of random numbers that are not the host's random_bits(): those of the process,
- * whose state all threads share, those of the system, whose numbers nobody can repeat, and those
- * whose state is the op's, which may be seeded with a constant.
+/* Watches generators of random numbers other than the host's random_bits(): the process has
+ * generators whose state all threads share; the system has generators whose numbers nobody can
+ * repeat; and an op may own a state, which may be seeded with a constant.
  *
- * What gives other numbers than usual is found by what it changes in the outputs. */
+ * A generator that gives other numbers than usual is found by its effect on the outputs. */
 #include "core/random.h"
 #include "watch/interposed.h"
 #include "watch/run_state.h"
@@ -17,7 +17,7 @@
 static pfd_interposition redirected;
 static _Atomic int64_t counter; /* how many numbers were made up */
 
-/* The call of the op that the thread is in; NULL: none. */
+/* The op's call that the thread is in; NULL: none. */
 static const pfd_kit_call *call_of_op(void)
 {
     const pfd_kit_call *call = pfd_kit_active;
@@ -44,7 +44,7 @@ static int32_t is_fixed(const char *name, int32_t flag)
     return (call->run->options->generators & flag) != 0;
 }
 
-/* ---- Of the process: findings ---------------------------------------------------------------- */
+/* ---- Generators of the process: findings ----------------------------------------------------- */
 static void name_shared(const char *name)
 {
     const pfd_kit_call *call = call_of_op();
@@ -84,7 +84,7 @@ SHARED_SEED(unsigned, srand)
 SHARED_SEED(unsigned, srandom)
 SHARED_SEED(long, srand48)
 
-/* ---- Of the system --------------------------------------------------------------------------- */
+/* ---- Generators of the system ---------------------------------------------------------------- */
 static ssize_t system_getrandom(void *data, size_t bytes, unsigned flags)
 {
     if (!is_fixed("getrandom", PFD_KIT_FIX_SYSTEM)) return getrandom(data, bytes, flags);
@@ -99,7 +99,7 @@ static int system_getentropy(void *data, size_t bytes)
     return 0;
 }
 
-/* Not in every C library: all of these numbers are made of getrandom()'s. */
+/* Some C libraries lack these functions, so their numbers come from getrandom(). */
 static uint32_t system_number(const char *name)
 {
     uint32_t number = 0;
@@ -125,7 +125,7 @@ static unsigned system_random_device(void *self)
     return system_number("std::random_device");
 }
 
-/* ---- With a state that the op owns ----------------------------------------------------------- */
+/* ---- Generators whose state the op owns ------------------------------------------------------ */
 static int seeded_rand_r(unsigned *state)
 {
     int number = rand_r(state);

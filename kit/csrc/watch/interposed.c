@@ -64,15 +64,16 @@ static uintptr_t replacement_of(const pfd_interposition *self, const char *funct
     return 0;
 }
 
-/* The parts of a library's dynamic section that are needed. */
+/* The parts that are needed of a library's dynamic section. */
 typedef struct dynamic {
-    const ElfW(Rela) * relocations[2]; /* for data, for calls */
+    const ElfW(Rela) * relocations[2]; /* of data, and of calls */
     size_t bytes[2];
     const ElfW(Sym) * symbols;
     const char *names;
 } dynamic;
 
-/* Addresses there are relocated already, except in objects that the linker may not write to. */
+/* The linker has relocated the addresses in the section, except in objects that it may not write
+ * to. */
 static const void *address(const struct dl_phdr_info *info, ElfW(Addr) found)
 {
     return (const void *)(found < info->dlpi_addr ? info->dlpi_addr + found : found);
@@ -146,7 +147,7 @@ static int find_in(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* Only in what is still loaded. */
+/* Restores pointers only in libraries that are still loaded. */
 static int put_back_in(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;

@@ -1,4 +1,5 @@
-/* What outlives a call or a run: global memory of the plugin, memory, descriptors, threads. */
+/* Watches what outlives a call or a run: global memory of the plugin, memory, descriptors,
+ * threads. */
 #include "watch/process_watch.h"
 #include "watch/symbols.h"
 
@@ -17,12 +18,12 @@
 
 /* Watches the global memory of a plugin: an op that keeps state there depends on what came before.
  *
- * All writable memory of the library is copied after a first round, in which tables may be made
- * once, and compared after each call. */
+ * The first round may make tables once. Then all writable memory of the library is copied, and
+ * compared after each call. */
 
 enum { most_segments = 8 };
 
-static const int64_t MOST_BYTES = INT64_C(16) << 20; /* more would be slow */
+static const int64_t MOST_BYTES = INT64_C(16) << 20; /* comparing more would be slow */
 
 typedef struct segment {
     uint8_t *data;
@@ -103,7 +104,7 @@ void pfd_kit_globals_check(pfd_kit_run_state *run, const char *function)
     for (int32_t i = 0; run->watch && i < library.num_segments; i++) {
         segment *one = &library.segments[i];
         if (!one->copy || !memcmp(one->copy, one->data, (size_t)one->bytes)) continue;
-        if (!strcmp(function, "open()")) { /* on one thread: a count of sources, for example */
+        if (!strcmp(function, "open()")) { /* on one thread; may count sources, for example */
             memcpy(one->copy, one->data, (size_t)one->bytes);
             continue;
         }
@@ -190,7 +191,7 @@ static int64_t growth(const int64_t *used, int32_t n, int64_t rounds)
     return n > 3 && most > least + least / 2 ? 0 : least / rounds;
 }
 
-/* In which rounds it grew, and what to do: a call for a record failed, or anything else. */
+/* The rounds in which something grew, and the remedies: a call for a record failed, or not. */
 typedef struct circumstances {
     char rounds[256];
     const char *to_close, *to_free, *to_unmap;
@@ -258,7 +259,7 @@ pfd_kit_threads pfd_kit_threads_now(void)
     return now;
 }
 
-/* One that there was not before; 0: none. */
+/* Returns a thread that did not exist before; 0: none. */
 static int32_t added(const pfd_kit_threads *before)
 {
     pfd_kit_threads now = pfd_kit_threads_now();
@@ -285,10 +286,10 @@ static void name_of(int32_t id, char *out, int size)
 void pfd_kit_threads_check(pfd_kit_run_state *run, const pfd_kit_threads *before)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
-    static int32_t is_told; /* it takes time to be sure */
+    static int32_t is_told; /* reported; to be sure takes time */
     char name[32];
     int32_t id = is_told ? 0 : added(before);
-    /* One that has ended is listed for a moment. */
+    /* A thread that has ended is listed for a moment. */
     for (int i = 0; id && i < 200; i++) {
         (void)nanosleep(&moment, NULL);
         id = added(before);

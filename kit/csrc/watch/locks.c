@@ -1,7 +1,7 @@
-/* Locks that the plugin takes: one that a call keeps is reported, and released, since the next call
- * would wait for ever.
+/* Watches the locks that the plugin takes. A lock that a call keeps is reported and released, since
+ * the next call would wait for ever.
  *
- * The plugin's calls of the lock functions are redirected; each thread counts what it holds. */
+ * The plugin's calls of the lock functions are redirected; each thread counts its locks. */
 #include "watch/interposed.h"
 #include "watch/process_watch.h"
 #include "watch/symbols.h"
@@ -18,7 +18,7 @@ enum { MUTEX, READ_WRITE, SPIN };
 typedef struct held_lock {
     void *lock;
     int32_t kind;
-    int32_t extra; /* times that it would have waited for itself */
+    int32_t extra; /* how often the thread would have waited for itself */
     const void *caller;
 } held_lock;
 
@@ -83,7 +83,7 @@ static int lock_mutex(pthread_mutex_t *lock, const void *caller)
     held_lock *entry = find(lock);
     int status = pthread_mutex_trylock(lock);
     if (status == EBUSY && entry && entry->kind == MUTEX) {
-        status = pthread_mutex_timedlock(lock, &past); /* says what a lock with checks says */
+        status = pthread_mutex_timedlock(lock, &past); /* returns what a lock with checks returns */
         if (status != ETIMEDOUT) return status;
         entry->extra++;
         report_second(entry);
@@ -216,7 +216,7 @@ static pfd_interposition redirected;
 
 void pfd_kit_locks_begin(pfd_kit_run_state *run)
 {
-    /* A sanitizer of threads learns more of the orders in which locks are taken by itself. */
+    /* ThreadSanitizer itself learns more about the order of locks. */
     const char *library = dlsym(RTLD_DEFAULT, "__tsan_init") ? NULL : pfd_kit_library_of(run);
     (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
                                  library);

@@ -1,5 +1,5 @@
-/* Watches the state of the whole process: an op that changes it changes the user's program.  What
- * has changed is reported and put back, so that later checks run as in a program. */
+/* Watches the state of the whole process: an op that changes it changes the user's program. Reports
+ * each change and undoes it, so that later checks run as in a program. */
 #include "watch/process_watch.h"
 
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static int32_t is_full; /* what costs some microseconds a call is watched too */
+static int32_t is_full; /* also watch what costs some microseconds per call */
 
-/* ---- How the processor computes, which each thread has for itself ---------------------------- */
+/* ---- The mode in which the processor computes: each thread has its own ----------------------- */
 #if defined(__x86_64__)
-/* Without the flags of operations before, which every addition sets. */
+/* The bits of the modes, without the flags, which every addition sets. */
 static const uint32_t MXCSR_MODE = 0xffc0, X87_MODE = 0x0f3f;
 
 static uint64_t arithmetic_now(void)
@@ -37,7 +37,7 @@ static void set(uint64_t mode)
     __asm__ volatile("fnstcw %0" : "=m"(x87));
     x87 = (uint16_t)((x87 & ~X87_MODE) | (uint32_t)(mode >> 32));
     __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(x87));
-    __builtin_ia32_ldmxcsr((uint32_t)mode); /* which clears the flags: none may trap */
+    __builtin_ia32_ldmxcsr((uint32_t)mode); /* it clears the flags: none may trap */
 }
 
 static const char *part_of(uint64_t changed)
@@ -101,9 +101,9 @@ static void arithmetic_check(pfd_kit_call *call)
                    call->function, part_of(now ^ call->arithmetic));
 }
 
-/* ---- Handlers of signals, the signals that a thread blocks, and timers that send them -------- */
+/* ---- Handlers of signals, blocked signals, and timers that send signals ---------------------- */
 
-/* The signals that programs use; a full watch looks at all others too. */
+/* The signals that programs use; a full watch looks at all signals. */
 static const int usual[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
                             SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
 
@@ -113,7 +113,7 @@ static const int own[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPROF, SIGBUS, SIG
 enum {
     num_usual = sizeof usual / sizeof *usual,
     num_own = sizeof own / sizeof *own,
-    num_signals = 64, /* a bit each at the beginning of a sigset_t */
+    num_signals = 64, /* one bit per signal at the beginning of a sigset_t */
 };
 static int watched[64];
 static struct sigaction handlers_before[64];
@@ -130,7 +130,7 @@ static int32_t is_one_of(const int *list, int n, int number)
 
 static void watch(int number)
 {
-    if (sigaction(number, NULL, &handlers_before[num_watched])) return; /* the C library keeps it */
+    if (sigaction(number, NULL, &handlers_before[num_watched])) return; /* reserved by libc */
     watched[num_watched++] = number;
 }
 
@@ -203,7 +203,7 @@ static void mask_check(const pfd_kit_call *call)
 /* ---- Variables of the environment ------------------------------------------------------------ */
 extern char **environ;
 
-/* As they were: pointers into the environment, and copies of what they point to. */
+/* The variables before: pointers into the environment, and copies of what they point to. */
 static char **pointers;
 
 static char **copies;
@@ -263,7 +263,7 @@ static void check_former(const pfd_kit_call *call, const char *variable)
     free(name);
 }
 
-/* Returns 1 when it removed one, and there may be more. */
+/* Removes a variable that was added; returns 1 if it did, since there may be more. */
 static int32_t remove_added(const pfd_kit_call *call)
 {
     for (size_t i = 0; environ && environ[i]; i++) {
@@ -287,7 +287,7 @@ static void environment_check(const pfd_kit_call *call)
     for (size_t i = 0; i < num_variables; i++) check_former(call, copies[i]);
     while (remove_added(call)) continue;
     environment_end();
-    environment_begin(); /* the pointers are others */
+    environment_begin(); /* the pointers have changed */
 }
 
 /* ---- The generators that the whole process shares: rand() and drand48() ---------------------- */
@@ -354,10 +354,11 @@ static struct settings {
     char locale[512];
     mode_t mask;
     struct rlimit limits[num_resources];
-    cpu_set_t processors; /* that the thread may run on */
+    cpu_set_t processors; /* on which the thread may run */
 } before = {.directory = -1};
 
-/* Only a call that sets the umask tells it: threads of the host, which call frame(), take turns. */
+/* Only a call that sets the umask returns it; the host's threads, which call frame(), take
+ * turns. */
 static mode_t mask_now(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -396,7 +397,7 @@ static void check_limits(const pfd_kit_call *call)
         if (now.rlim_cur == before.limits[i].rlim_cur) continue;
         (void)setrlimit(resources[i].number, &before.limits[i]);
         pfd_kit_process_report(call, "limit %s", resources[i].name);
-        before.limits[i].rlim_max = now.rlim_max; /* a lower one cannot be put back */
+        before.limits[i].rlim_max = now.rlim_max; /* a lowered limit cannot be raised again */
     }
 }
 
@@ -440,7 +441,7 @@ static void settings_check(const pfd_kit_call *call)
     check_processors(call);
 }
 
-/* of the thread */
+/* Checks the locale of the thread. */
 static void locale_check(const pfd_kit_call *call)
 {
     if (uselocale((locale_t)0) == (locale_t)call->locale) return;
@@ -488,10 +489,10 @@ void pfd_kit_process_enter(pfd_kit_call *call)
     call->arithmetic = arithmetic_now();
 }
 
-/* Restores whatever has changed, so that later checks run as in a program. */
+/* Undoes every change, so that later checks run as in a program. */
 void pfd_kit_process_check(pfd_kit_call *call, pfd_status status)
 {
-    arithmetic_check(call); /* first: what follows computes too */
+    arithmetic_check(call); /* first, because the other checks compute too */
     pfd_kit_locks_check(call, status);
     mask_check(call);
     locale_check(call);

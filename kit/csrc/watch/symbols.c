@@ -21,7 +21,7 @@ static int32_t is_inside(const mapped_file *file, uint64_t offset, uint64_t size
     return offset <= file->size && size <= file->size - offset;
 }
 
-/* The variable or function of this table that an address of the file lies in; NULL: none. */
+/* Finds the variable or function of this table that has an address of the file; NULL: none. */
 static const char *search_table(const mapped_file *file, const ElfW(Shdr) * table,
                                 const ElfW(Shdr) * names, int type, uint64_t address)
 {

@@ -1,7 +1,8 @@
-/* Calls of the C library by which an op changes files or the process, or depends on variables.
+/* Watches calls of the C library by which an op changes files or the process, or depends on
+ * variables.
  *
- * They are redirected in the plugin alone, and count where the op's function is called by the kit:
- * on a thread of the op's own they do not. */
+ * The calls are redirected in the plugin alone. A call counts in a thread in which the kit has
+ * called the op, and not in the op's own threads. */
 #include "watch/interposed.h"
 #include "watch/process_watch.h"
 
@@ -22,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- The clocks of the plugin go slow, so that what depends on the time of day shows --------- */
+/* ---- The plugin's clocks run slow, to show what depends on the time of day ------------------- */
 
-/* A deadline that the plugin computes is in the past then, and no wait is longer. */
+/* So a deadline that the plugin computes is in the past, and no wait becomes longer. */
 static _Atomic int64_t num_reads;
 static int64_t seconds_slow;
 
@@ -118,7 +119,7 @@ enum { most_files = 8 };
 
 static _Thread_local struct {
     char path[256];
-    int32_t had_before; /* the file was there */
+    int32_t had_before; /* the file existed before */
 }
 
 written[most_files];
@@ -129,7 +130,7 @@ static int32_t is_in_op(void)
     return pfd_kit_active && pfd_kit_active->function;
 }
 
-/* Before a call that opens a file for writing.  Devices are no files. */
+/* Called before a file is opened for writing. Devices are no files. */
 static void note_writing(const char *path)
 {
     int error = errno;
@@ -206,7 +207,7 @@ static int watched_mkostemp(char *path, int flags)
 static void check_files(const pfd_kit_call *call)
 {
     for (int32_t i = 0; i < num_written; i++) {
-        if (access(written[i].path, F_OK)) continue; /* unlinked, as a file of one's own may be */
+        if (access(written[i].path, F_OK)) continue; /* unlinked, which is allowed */
         pfd_kit_report(call->run, "writes-files",
                        written[i].had_before
                            ? "%s opens %s for writing: data may lie on a disk that is read only, "
@@ -261,7 +262,7 @@ static int watched_fcntl(int fd, int command, ...)
 {
     va_list args;
     va_start(args, command);
-    void *given = va_arg(args, void *); /* or a number */
+    void *given = va_arg(args, void *); /* a pointer or a number */
     va_end(args);
     int status = fcntl(fd, command, given);
     if (!status && sets_lock(command))
@@ -272,7 +273,7 @@ static int watched_fcntl(int fd, int command, ...)
 static void check_file_locks(const pfd_kit_call *call)
 {
     for (int32_t i = 0; i < num_locked; i++) {
-        if (fcntl(locked[i], F_GETFD) < 0) continue; /* close() has ended it */
+        if (fcntl(locked[i], F_GETFD) < 0) continue; /* close() has ended the lock */
         pfd_kit_report(call->run, "keeps-file-lock",
                        "%s returned and kept a file locked (descriptor %d): a second loader over "
                        "the same files, as of another process, waits for ever; data is only read, "
@@ -303,7 +304,7 @@ static int watched_nice(int by)
 {
     report_setting("nice()", "priority of the program's thread");
     errno = 0;
-    return nice(0 * by); /* for a user the priority cannot be put back */
+    return nice(0 * by); /* a user cannot raise the priority again */
 }
 
 static int watched_setpriority(int which, id_t who, int priority)

@@ -1,4 +1,5 @@
-/* Descriptors of the program, which an op must not close, and what it writes to 1 and 2. */
+/* Watches descriptors of the program, which an op must not close, and what an op writes to 1 and
+ * 2. */
 #include "watch/interposed.h"
 #include "watch/process_watch.h"
 
@@ -14,7 +15,7 @@
 /* ---- What an op writes to 1 and 2: during a run both lead to files --------------------------- */
 static struct stream {
     FILE *file; /* NULL: not watched */
-    int before; /* where the descriptor led to */
+    int before; /* the real descriptor */
     struct stat about;
 } streams[2];
 
@@ -27,7 +28,7 @@ static int64_t bytes_in(const struct stream *one)
 static void make_empty(const struct stream *one)
 {
     int fd = fileno(one->file);
-    if (ftruncate(fd, 0) == 0) (void)lseek(fd, 0, SEEK_SET); /* dup2() shares the place */
+    if (ftruncate(fd, 0) == 0) (void)lseek(fd, 0, SEEK_SET); /* dup2() shares the position */
 }
 
 static void lead_to_file(struct stream *one, int number)
@@ -77,7 +78,7 @@ static void output_end(void)
     }
 }
 
-/* The first line of the output, without what a message cannot hold. */
+/* Copies the first line of the output, without characters that a message cannot hold. */
 static void first_line(const struct stream *one, char *out, size_t size)
 {
     ssize_t n = pread(fileno(one->file), out, size - 1, 0);
@@ -121,7 +122,7 @@ static void output_check(const pfd_kit_call *call)
 /* ---- Descriptors that an op closes ----------------------------------------------------------- */
 enum { most_kept = 64, first_copy = 400 };
 
-/* The descriptors that were open before the run, and copies to put back. */
+/* The descriptors that were open before the run, and copies that can replace them. */
 static struct kept {
     int number, copy;
     struct stat about;

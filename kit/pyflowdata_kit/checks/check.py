@@ -1,4 +1,4 @@
-"""What a group of checks runs with: the op, the sample, and who is told of findings."""
+"""The arguments of a group of checks: the op, the sample, and an object that takes findings."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pyflowdata.nodes.registry import HOST_OUTPUTS
 
 
 class Teller(Protocol):
-    """Takes what a group has found, in the process that runs it."""
+    """Takes the findings of a group, in the process that runs the group."""
 
-    report_fd: int  # to which the C part writes of crashes, as lines of text
+    report_fd: int  # the C part writes lines of text about crashes to it
 
     def tell(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
@@ -23,40 +23,40 @@ class Teller(Protocol):
         """A fault.
 
         Args:
-            likely: Its causes, the most likely one first, where this run tells more of them than
-                causes.py knows.
-            case: Which one shows it; None: the current one.
+            likely: Causes, the most likely first, if this run tells more than causes.py knows.
+            case: The case that shows the fault; None: the current case.
         """
 
     def warn(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
     ) -> None:
-        """Worth knowing, but no fault."""
+        """Tells what is worth knowing, but no fault."""
 
     def note(self, text: str) -> None:
-        """What could not be checked, and why."""
+        """Tells what could not be checked, and why."""
 
     def begin(self, case: str) -> None:
-        """The case that runs from now on: what is told, or a crash, belongs to it."""
+        """Sets the case that runs from now on; findings and crashes belong to it."""
 
 
 class Check:
     """One group of checks of one node.
 
     Attributes:
-        job: With what propose() found in the sample.
+        job: The job, with what propose() found in the sample.
         given: The node as the user gave it.
-        kit: Over the node of the job.
-        is_reader: The op under check is one.
-        made: What making the first node did to the process: ids and texts of findings.
+        kit: A kit over the node of the job.
+        is_reader: The op under check is a reader.
+        made: Findings, as ids and texts, about changes of the process while the first node was
+            made.
         outputs: Names of the outputs of the op, without those that the host fills in.
         whole_batches: A row may depend on the other rows of its call.
-        has_run: A case was run.
-        passed_over: The names of those that were not wanted.
+        has_run: Whether a case was run.
+        passed_over: The names of cases that were not wanted.
     """
 
     def __init__(self, job: Job, teller: Teller, every: int = 1) -> None:
-        """Args: the job; who is told; of so many cases one is wanted."""
+        """Args: the job; who takes findings; one case of so many is wanted."""
         self._teller = teller
         self.job = job
         self._every, self._cases = every, 0
@@ -67,7 +67,7 @@ class Check:
         with self.watch() as made:
             node = self.given.make()
         self.made = made
-        # What propose() found in the sample holds for copies of it that are damaged.
+        # What propose() found in the sample also holds for damaged copies of the sample.
         self.job = replace(job, spec=self.given.with_found(node))
         self.kit = Kit(node, teller.tell, teller.report_fd, job.limit)
         self.is_reader = not job.spec.inputs
@@ -77,7 +77,7 @@ class Check:
 
     @property
     def is_partial(self) -> bool:
-        """Whether only some cases are wanted: nothing can be said of all of them together."""
+        """Whether only some cases are wanted, so that nothing can be said of all cases together."""
         return self.job.case is not None or self._every > 1
 
     @property
@@ -86,9 +86,8 @@ class Check:
         return MOST_RECORDS if self.whole_batches else 16
 
     def case(self, name: str) -> bool:
-        """Whether to run the case of this name: all of them, or the only one that the user asked
-        for with --only GROUP/CASE, or one of several with --quick.  What is told after it belongs
-        to the case."""
+        """Whether to run the case of this name: the user may want one case (--only GROUP/CASE), one
+        of several (--quick), or all. Later findings belong to the case."""
         self._cases += 1
         is_wanted = (self._cases - 1) % self._every == 0
         if (not is_wanted) if self.job.case is None else (self.job.case != name):
@@ -99,7 +98,8 @@ class Check:
         return True
 
     def watch(self) -> AbstractContextManager[list[tuple[str, str]]]:
-        """Watches the functions of the op that making a node calls; see kit.watched_nodes()."""
+        """Watches the functions of the op that are called while a node is made; see
+        kit.watched_nodes()."""
         return watched_nodes(self.job.spec.op, self._teller.report_fd, self.job.limit)
 
     def make_kit(self, spec: Spec) -> Kit:
@@ -120,19 +120,19 @@ def _always(spec: Spec) -> str | None:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs in a separate process, so that a crash costs this group alone.
+    """A group of checks, which runs in a separate process, so that a crash costs this group alone.
 
     Attributes:
-        name: As docs/reference/check-findings.md lists it.
-        run: The checks; returns what was looked at, in words.
-        title: What groups that are left out for one reason are called together.
-        left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
-        is_quick: It also runs with --quick.
-        quick_every: With --quick, one case of so many; 1: all of them.
-        large_every: Over a sample with many bytes that is one case of so many; 0: the group is left
-            out, since it would take minutes.
-        is_alone: It needs all cores for its own threads, so no other group runs beside it.
-        needs_corpus: It runs only where the plugin has a corpus.
+        name: The name in docs/reference/check-findings.md.
+        run: Runs the checks; returns in words what was looked at.
+        title: The common name of groups that are left out for one reason.
+        left_out: Why the group does not suit an op, "" if that needs no word; None: the group runs.
+        is_quick: Whether it also runs with --quick.
+        quick_every: With --quick, one case of so many runs; 1: all cases.
+        large_every: Over a sample with many bytes, one case of so many runs; 0: none, since the
+            group would take minutes.
+        is_alone: Whether its threads need all cores, so that no other group runs beside it.
+        needs_corpus: Whether it runs only if the plugin has a corpus.
     """
 
     name: str
@@ -146,11 +146,11 @@ class Group:
     needs_corpus: bool = False
 
 
-# ---- What an op may answer where the data is damaged --------------------------------------------
+# ---- What an op may return for damaged data -----------------------------------------------------
 
 
 def tell_damage_status(check: Check, run: Run, doing: str) -> None:
-    """Tells of a run over damaged data that neither passed nor refused it as it must."""
+    """Tells of a run over damaged data that neither passed nor failed as it must."""
     if run.status == "PFD_OK" or run.is_refused:
         return
     check.tell(

@@ -1,4 +1,4 @@
-"""The sample with each choice of the op's attrs, one changed at a time."""
+"""Reads the sample with each choice of the op's attrs, one attr changed at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_VALUES = 12  # for one attr
 
 
 def choices(check: Check) -> str:
-    """Each choice of an attr that has some, and both values of a bool."""
+    """Runs with each choice of an attr, and with both values of a bool."""
     tried = refused = 0
     for name, value in _changes(check):
         if not check.case(f"{name}={value}"):
@@ -26,13 +26,13 @@ def choices(check: Check) -> str:
         try:
             kit = check.make_kit(with_attr(check.job.spec, name, value))
             refused += not _look(check, kit, f"{name}={value}")
-        except Error:  # the node says what does not fit
+        except Error:  # the node refuses values that do not fit
             refused += 1
     return f"{tried} values of attrs, {refused} of them refused"
 
 
 def _changes(check: Check) -> Iterator[tuple[str, str | bool]]:
-    """Name and value of what the node does not have already."""
+    """Name and value of each choice that the node does not have already."""
     node = check.job.spec.make()
     own = check.kit.own_attrs()
     for attr in node.op.attrs:
@@ -41,7 +41,7 @@ def _changes(check: Check) -> Iterator[tuple[str, str | bool]]:
         now = node.values.get(attr.name, attr.default)
         switches = any(node.op.switch(port.name) == attr for port in node.op.outputs)
         is_bool = isinstance(attr.default, bool) or isinstance(now, bool)
-        # Without the output that it turns on there would be nothing to look at.
+        # Without the output that the attr turns on, there would be nothing to look at.
         bools = (True,) if switches else (False, True)
         values: tuple[str | bool, ...] = bools if is_bool else attr.choices
         for value in values[:_MOST_VALUES]:

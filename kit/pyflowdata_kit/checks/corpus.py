@@ -1,4 +1,4 @@
-"""The inputs that a fuzzer kept, as regression tests."""
+"""Runs the inputs that a fuzzer kept as regression tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 256
 
 
 def corpus(check: Check) -> str:
-    """Each input in the place of the file that it stands for: it must be read or refused."""
+    """Puts each input in the place of its file: the op must read or refuse it."""
     assert check.job.corpus is not None
     copy = SampleCopy(check, "corpus")
     inputs = Corpus(Path(check.job.corpus)).inputs(copy.paths, _MOST)
@@ -31,6 +31,6 @@ def corpus(check: Check) -> str:
 def _look(check: Check, kit: Kit, doing: str) -> None:
     try:
         run = kit.run(order=FORWARD, range=check.range, doing=doing)
-    except Error:  # of the reader before the op
+    except Error:  # the reader before the op failed
         return
     tell_damage_status(check, run, doing)

@@ -17,23 +17,23 @@ from pyflowdata.errors import Error, InternalError
 
 # ---- One kind of damage, in many places of a file -----------------------------------------------
 
-_LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
+_LONGEST_NUMBER = 8  # bytes in whose place other bytes are tried
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 _RESIZED = "resized"
 
 
 class _DamageTrial:
-    """Runs over damaged copies, compared with one over the file as it is."""
+    """Runs over damaged copies, each compared with a run over the intact file."""
 
     def __init__(
         self, check: Check, kit: Kit, base: Run, kind: str, victim: Victim, size: int
     ) -> None:
         """
         Args:
-            check: Which is told of findings.
-            kit: A kit over the folder in which the copies are put, one after the other.
-            base: Its run over the file as it is.
-            kind: What is done to the file: a key of damaged_copies.KINDS.
+            check: Takes findings.
+            kit: A kit over the folder that gets the copies, one after the other.
+            base: The kit's run over the intact file.
+            kind: The kind of damage: a key of damaged_copies.KINDS.
             victim: The file.
             size: The bytes of the file.
         """
@@ -42,24 +42,24 @@ class _DamageTrial:
         self._last_read = -1  # the last place where a change of a byte made a difference
         self._tried = self._noticed = self._harmless = 0
         self._unnoticed: list[str] = []
-        self._shorter: list[str] = []  # all that is left of the records is as before
-        self._unread = 0  # bytes at the end that can be cut off
+        self._shorter: list[str] = []  # cuts after which the remaining records are as before
+        self._unread = 0  # bytes at the end that nothing needs
 
     def look(
         self, doing: str, data: bytes, damaged: bytes, write: Callable[[bytes], None]
     ) -> None:
-        """Runs over the damaged copy, which is in place; `write` puts another one there."""
+        """Runs over the damaged copy, which is in place; `write` replaces it."""
         self._tried += 1
         try:
             run = self._kit.run(order=FORWARD, range=self._check.range, doing=doing)
-        except Error:  # not of this op
+        except Error:  # another op failed
             self._noticed += 1
             return
         is_harmless = run.status == "PFD_OK" and run.equals(self._base)
         if not is_harmless and len(damaged) == len(data):
             self._last_read = max(self._last_read, _last_difference(data, damaged))
         if self._kind == _RESIZED and run.status == "PFD_OK":
-            self._harmless += 1  # where records may have any size, the file is whole
+            self._harmless += 1  # records may have any size: the file is whole
         elif is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
@@ -76,8 +76,8 @@ class _DamageTrial:
             tell_damage_status(self._check, run, doing)
 
     def _is_chance(self, data: bytes, damaged: bytes, write: Callable[[bytes], None]) -> bool:
-        """Whether random bytes in the same place are noticed: bytes of one value can be a record
-        whose checksum is right."""
+        """Whether random bytes in the same place are noticed: equal bytes can be a record with a
+        right checksum."""
         if self._kind not in ("zeros", "lengths") or len(damaged) != len(data):
             return False
         begin, end = _first_difference(data, damaged), _last_difference(data, damaged) + 1
@@ -141,7 +141,7 @@ class _DamageTrial:
 
     @staticmethod
     def summary(trials: Sequence[_DamageTrial], is_reader: bool) -> str:
-        """What was looked at, in words; of an op with inputs, whose reader notices damage."""
+        """Says in words what was looked at; for an op with inputs, the reader notices damage."""
         tried = sum(trial._tried for trial in trials)
         if not is_reader:
             return f"{tried} damaged samples"
@@ -166,12 +166,12 @@ def _last_difference(one: bytes, two: bytes) -> int:
 
 
 def damage(check: Check, kind: str) -> str:
-    """Damaged copies of files with bytes in them: of each kind of files the last and the first."""
+    """Tries damaged copies of the last and the first file of each kind that have bytes."""
     copy = SampleCopy(check, kind)
     base = copy.kit.run(order=FORWARD, range=check.range)
     names = copy.names()
     chosen = [one for one in victims(copy.paths, base) if one.path.name in names]
-    if not check.is_reader:  # whose records alone reach it
+    if not check.is_reader:  # only records reach the op
         chosen = [one for one in chosen if one.is_last and not one.is_companion]
     trials = [_damage(check, copy, base, kind, victim) for victim in chosen]
     if not trials:
@@ -183,7 +183,7 @@ def damage(check: Check, kind: str) -> str:
 def _damage(
     check: Check, copy: SampleCopy, base: Run, kind: str, victim: Victim
 ) -> _DamageTrial:
-    """Damages one file in place, and leaves it as it was."""
+    """Damages one file in place, and restores it."""
     data = victim.path.read_bytes()
     trial = _DamageTrial(check, copy.kit, base, kind, victim, len(data))
     with copy.changed(victim.path) as write:
@@ -206,5 +206,5 @@ def _propose(check: Check, folder: Path, doing: str) -> None:
         check.given.in_folder(str(folder)).make()
     except InternalError as failure:
         check.tell("propose-status", f"with {doing}, making the node fails: {failure}")
-    except Error:  # as it should
+    except Error:  # the op refuses the data, as it should
         pass

@@ -1,4 +1,4 @@
-"""What is left where one record fails, and the source stays open."""
+"""Looks for what is left when a record fails and the source stays open."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .check import Check
 from .leaks import confirmed_leak
 from .sample_files import SampleCopy, Victim, victims
 
-_PLACES = 16  # in a file without known records, at which it is damaged
-_INPUTS = (  # as inputs.c numbers them, from 1
+_PLACES = 16  # places to damage in a file without known records
+_INPUTS = (  # the kinds of damage of inputs.c, from number 1 on
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
 )  # fmt: skip
-_MOST_FAILURES = 4  # of different messages
-_FIRST_ROUNDS = 6  # in which a leak is suspected
+_MOST_FAILURES = 4  # failures with different messages
+_FIRST_ROUNDS = 6  # rounds that make a leak suspected
 _LIKELY = (
     "a return where the record is refused, between malloc() or open() and free() or close()",
     "a buffer that grows with each failure",
@@ -30,7 +30,8 @@ _LIKELY = (
 
 
 def failing_records(check: Check) -> str:
-    """Memory and descriptors after calls that fail for a record, in many rounds."""
+    """Looks for leaks of memory and descriptors over many rounds of calls that fail for a
+    record."""
     found = _of_inputs(check) if not check.is_reader else _of_files(check)
     messages: set[tuple[str, str]] = set()
     for doing, kit, options in found:
@@ -50,7 +51,7 @@ def failing_records(check: Check) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    """A text that is the same for all records that fail in one place of the op."""
+    """A text that is equal for all records that fail in one place of the op."""
     return re.sub(r"\d+", "", text)
 
 
@@ -61,7 +62,7 @@ def _run(
         return kit.run(
             silent=True, doing=doing, range=check.range, rounds=rounds, most_records=64, **options
         )
-    except Error:  # of the reader before the op
+    except Error:  # the reader before the op failed
         return None
 
 
@@ -81,7 +82,7 @@ def _look(check: Check, kit: Kit, doing: str, failed: Run, options: dict[str, An
         check.tell(id, text, likely=list(_LIKELY))
 
 
-Trial = tuple[str, Kit, dict[str, Any]]  # what is done, a kit in which it is, further options
+Trial = tuple[str, Kit, dict[str, Any]]  # words for the damage, a kit over it, further options
 
 
 def _of_inputs(check: Check) -> Iterator[Trial]:
@@ -90,7 +91,7 @@ def _of_inputs(check: Check) -> Iterator[Trial]:
 
 
 def _of_files(check: Check) -> Iterator[Trial]:
-    """Copies of the sample, each with a damaged place in a record of a file that has some."""
+    """Gives copies of the sample, each with one damaged place in a record."""
     copy = SampleCopy(check, "failing")
     names = copy.names()
     for victim in victims(copy.paths, check.base(silent=True)):
@@ -104,8 +105,8 @@ def _of_files(check: Check) -> Iterator[Trial]:
 
 
 def _places(victim: Victim, size: int) -> list[int]:
-    """Where it is damaged: at head, middle and tail of some records, or where none are known,
-    spread over the file."""
+    """The places to damage: head, middle and tail of some records; if no records are known, places
+    over the file."""
     chosen = {
         place
         for record in spread_over(tuple(one for one in victim.layout.records if one.size > 0), 4)

@@ -1,4 +1,4 @@
-"""The host's functions fail, one call after the other."""
+"""Lets the host's functions fail, one call after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_FAILURES = 40  # calls of which each is made to fail
 
 
 def failures(check: Check) -> str:
-    """The n-th read or allocation fails."""
+    """Lets the n-th read or allocation fail."""
     base = check.base()
     for n in spread(base.num_reads, _MOST_FAILURES):
         _fail(check, base, "read", "PFD_IO", f"read number {n}", fail_read=n)
@@ -71,7 +71,7 @@ def _cancel(check: Check, base: Run) -> None:
 
 
 def spread(count: int, most: int) -> Iterable[int]:
-    """Numbers from 1 to count: all of them, or about so many, the first ones among them."""
+    """Numbers from 1 to count: all, or about `most`, with the first numbers among them."""
     if count <= most:
         return range(1, count + 1)
     half = most // 2

@@ -1,4 +1,4 @@
-"""Files beyond 2 and 4 GB, where numbers of 32 bits end: sparse copies of the sample."""
+"""Tries files beyond 2 and 4 GB, where numbers of 32 bits end: sparse copies of the sample."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pyflowdata.errors import Error
 # ---- Sparse copies, by what the format of a file seems to be ------------------------------------
 
 _KINDS: tuple[tuple[int, ByteOrder], ...] = ((8, "little"), (8, "big"), (4, "little"), (4, "big"))
-_MOST_ADDED = 64  # what an offset may have besides: a header
-_LEAST_STRIDE = 16  # bytes of records of one size: of smaller ones 2 GB have too many
-_MOST_BYTES = 1 << 20  # of files in which numbers are looked for
-_MOST_WAYS = 16  # that are worth a try
-_LONGEST_ENTRY = 64  # bytes of a table of offsets
+_MOST_ADDED = 64  # bytes that an offset may count besides: a header
+_LEAST_STRIDE = 16  # bytes of a record: 2 GB would have too many smaller records
+_MOST_BYTES = 1 << 20  # bytes of files that are searched for numbers
+_MOST_WAYS = 16  # ways that are tried
+_LONGEST_ENTRY = 64  # bytes of an entry of a table of offsets
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class _Growth:
         name: The name of the file.
         layout: Its records.
         fields: The numbers that change.
-        step: The zeros come in multiples of so many bytes.
-        into: The records after whose bytes zeros are put.
+        step: The number of zeros is a multiple of this.
+        into: Zeros are put after the bytes of these records.
     """
 
     name: str
@@ -63,8 +63,8 @@ class _Growth:
     def grown(
         self, contents: Mapping[str, bytes], added: int
     ) -> dict[str, dict[int, bytes]] | None:
-        """The files that change, with about so many bytes more: the pieces of each by offset, and
-        zeros between.  None: the fields have no room for such numbers."""
+        """The files that change, with about so many more bytes, each as pieces by offset with zeros
+        between. None: the fields have no room for such numbers."""
         each = added // len(self.into) // self.step * self.step
         holes = {number: each for number in self.into}
         changed = {name: bytearray(contents[name]) for name in self._names()}
@@ -83,7 +83,7 @@ class _Growth:
         return pieces
 
     def shift(self, added: int) -> int:
-        """By how much the last record moves."""
+        """The bytes by which the last record moves."""
         return added // len(self.into) // self.step * self.step * len(self.into)
 
     def _names(self) -> set[str]:
@@ -100,12 +100,12 @@ class _Growth:
 
 
 def growths(contents: Mapping[str, bytes], name: str, layout: Layout) -> Iterator[_Growth]:
-    """The ways in which a file might grow, none where nothing is known of its format.
+    """The ways in which a file might grow; none if nothing is known of its format.
 
     Args:
         contents: The bytes of the file and its companions, by name.
-        name: The file, whose last record is the last one of the sample.
-        layout: All of its records.
+        name: The file; its last record is the last record of the sample.
+        layout: All records of the file.
     """
     records = layout.records
     if len(records) < 4 or sum(map(len, contents.values())) > _MOST_BYTES:
@@ -132,7 +132,7 @@ def write_sparse(path: Path, pieces: Mapping[int, bytes]) -> None:
 
 
 def _lengths(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[_Field, ...]]:
-    """A field of each record, at the same distance from it."""
+    """A field of each record, at the same distance from the record."""
     if len({record.size for record in records}) < 2:
         return
     for field in length_fields(data, records, _KINDS):
@@ -166,14 +166,14 @@ def _tables(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[_
 
 # ---- The check ----------------------------------------------------------------------------------
 
-_SMALL = 1 << 16  # bytes by which a file grows to see whether its format is understood
-_AROUND = 1 << 20  # so near to the limit, on both sides of it
+_SMALL = 1 << 16  # a file grows by so many bytes, to see whether its format is understood
+_AROUND = 1 << 20  # distance from the limit, on both sides
 _LIMITS = {31: "2 GB", 32: "4 GB"}
-_MEMORY = 1 << 30  # bytes that the op may take: an index of so many records may need more
+_MEMORY = 1 << 30  # bytes that the op may take; an index of many records may need more
 
 
 def large(check: Check) -> str:
-    """The last file with records, as if it had more than 2 and 4 GB."""
+    """Reads the last file with records as if it had more than 2 and 4 GB."""
     _limit_memory()
     base = check.base(silent=True)
     if why := why_not_grown(base):
@@ -193,7 +193,7 @@ def large(check: Check) -> str:
 
 
 def _limit_memory() -> None:
-    """Limits this process, which is a fork for these checks alone."""
+    """Limits the memory of this process, a fork for these checks alone."""
     used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = used + _MEMORY
@@ -201,7 +201,7 @@ def _limit_memory() -> None:
 
 
 class _Trial:
-    """One way to grow."""
+    """Tries one way to grow a file."""
 
     def __init__(
         self, check: Check, copy: SampleCopy, base: Run, growth: _Growth,
@@ -213,7 +213,7 @@ class _Trial:
         self._name, self._size = growth.name, len(contents[growth.name])
 
     def understood(self) -> bool:
-        """A copy that grew little is read as expected, and in a time that does not grow."""
+        """Whether a copy that grew little is read as expected, in a time that does not grow."""
         step = self._growth.step
         if self._growth.fields:
             return self._read(_SMALL) is None
@@ -283,8 +283,8 @@ class _Trial:
             return None
 
     def _read(self, added: int, doing: str = "") -> str | None:
-        """None: the first and the last record are as they should be; "": that cannot be tried;
-        else what is wrong."""
+        """What is wrong with the first or the last record; None: nothing; "": that cannot be
+        tried."""
         if not self._write(added):
             return ""
         run = self._run(2, doing)

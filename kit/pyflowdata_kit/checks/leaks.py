@@ -1,4 +1,4 @@
-"""Memory and descriptors over many rounds."""
+"""Looks for leaks of memory and descriptors over many rounds."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from ..causes import causes_of
 from .check import Check
 
 LEAK_ROUNDS = 65
-# Memory of the C library grows and shrinks by itself, so that one run can show a leak where there
-# is none, or hide one.
+# Memory of the C library grows and shrinks by itself, so one run can hide a leak, or show one that
+# does not exist.
 _TRIES, _ENOUGH = 5, 3
 
 
 def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
-    """A run over many rounds that shows a leak, where most of several runs show one; else None.
+    """Returns a run over many rounds that shows a leak, if most of several runs show a leak; else
+    None.
 
     Args:
-        run_rounds: Runs so many rounds and tells nobody of what it finds.
+        run_rounds: Runs so many rounds, and tells no findings.
     """
     shown: list[Run] = []
     for tried in range(1, _TRIES + 1):
@@ -33,16 +34,16 @@ def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
 
 
 def tell_found(check: Check, run: Run, leak: Run | None) -> None:
-    """Tells what a run found, but of leaks what confirmed_leak() found, if anything."""
+    """Tells the findings of a run, but leaks only if confirmed_leak() found them."""
     others = [one for one in run.found if one not in run.leaks]
     for id, text in others:
         check.tell(id, text)
-    for id, text in leak.leaks if leak else ():  # of calls that fail: close() is the same as before
+    for id, text in leak.leaks if leak else ():  # calls that fail: close() was checked
         check.tell(id, text, likely=causes_of(id)[::-1] if run.injected else ())
 
 
 def leaks(check: Check) -> str:
-    """Memory and descriptors over many rounds."""
+    """Looks for leaks of memory and descriptors over many rounds."""
 
     def run_rounds(rounds: int) -> Run:
         return check.base(silent=True, rounds=rounds, most_records=64)

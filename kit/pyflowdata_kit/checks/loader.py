@@ -15,16 +15,16 @@ from pyflowdata.native import ffi, lib, new_error, text
 from ..spec import Spec
 from .check import Check
 
-# Attrs of the reader that the checks set themselves; the seed is one for all loaders, so that
-# random_bits() gives each record the same in all of them.
+# Attrs of the reader that the checks set themselves; all loaders have one seed, so that
+# random_bits() gives a record the same numbers in all of them.
 _SET_HERE = "rank world_size batch_size last_batch with_mask random_shuffle shuffle seed".split()
 
 Rows = list[tuple[tuple[int, int], bytes]]  # (file, ordinal) and outputs, in order
 
 _SEED = 3
 _MOST_RESUMES = 16
-_MOST_BATCHES = 300  # in an epoch of a source that does not end by itself
-_MOST_RECORDS = 100_000  # more would take minutes
+_MOST_BATCHES = 300  # batches of an epoch: a source may have no end
+_MOST_RECORDS = 100_000  # more records would take minutes
 
 
 def _reader_of(node: Node) -> Node:
@@ -32,7 +32,7 @@ def _reader_of(node: Node) -> Node:
 
 
 def _id_of(reader: Node) -> Blob:
-    return reader.outputs[-1]  # asked for by with_id
+    return reader.outputs[-1]  # with_id=True adds this output
 
 
 def _row(outputs: Iterable[Any], index: int) -> bytes:
@@ -40,7 +40,7 @@ def _row(outputs: Iterable[Any], index: int) -> bytes:
 
 
 def loader(check: Check) -> str:
-    """Threads, batch sizes, ranks, a random order and resumed states."""
+    """Compares threads, batch sizes, ranks, a random order and resumed states."""
     warnings.simplefilter("ignore")
     return _LoaderChecks(check).all()
 
@@ -52,7 +52,7 @@ class _LoaderChecks:
         self._check, self._tell, self._records = check, check.tell, check.job.records
         spec = check.given.with_reader(**dict.fromkeys(_SET_HERE))
         self._spec: Spec = spec.with_reader(with_id=True)
-        self._unit = 1  # that batch sizes are multiples of: an epoch has not too many batches
+        self._unit = 1  # batch sizes are multiples of this, so that an epoch has few batches
         self._most: int | None = None  # records of an epoch that are compared; None: all
 
     def _open(self, threads: int = 1, **attrs: Any) -> DataLoader[tuple[Any, ...]]:
@@ -91,7 +91,7 @@ class _LoaderChecks:
         self._tell(id, f"{what}: {found}; {remedy}")
 
     def all(self) -> str:
-        """Every check; what was looked at."""
+        """Runs every check; returns what was looked at."""
         try:
             return self._all()
         except Error as failure:
@@ -110,7 +110,7 @@ class _LoaderChecks:
         with self._open() as loader:
             batches = self._take(loader)
         base = [row for batch in batches for row in batch]
-        if len(batches) == _MOST_BATCHES:  # there is more, or no end
+        if len(batches) == _MOST_BATCHES:  # the epoch has more batches, or no end
             self._most = len(base)
         elif self._records is not None and len(base) != self._records:
             self._tell(
@@ -206,7 +206,8 @@ def _has_length(loader: DataLoader[Any]) -> bool:
 
 
 def has_groups(node: Node) -> bool:
-    """Whether a reader makes batches by group, so that its order is not that of its records."""
+    """Whether a reader makes batches by group, so that its order differs from the order of its
+    records."""
     found, err = ffi.new("const pfd_op **"), new_error()
     lib.pfd_op_find(node.op.name.encode(), found, err)
     if found[0].group == ffi.NULL or found[0].group_attr == ffi.NULL:

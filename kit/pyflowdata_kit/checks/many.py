@@ -1,4 +1,4 @@
-"""More than 65,536 records, where numbers of 16 bits end: the sample's, many times."""
+"""Tries more than 65,536 records, where numbers of 16 bits end: the sample's records, repeated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sample_files import SampleCopy, companion_files, layout_of, overwrite, why
 from pyflowdata.errors import Error
 
 
-# ---- Copies with the records many times, by what the format of a file seems to be ---------------
+# ---- Copies with repeated records, by what the format of a file seems to be ---------------------
 
 _Order = Literal["little", "big"]
 _KINDS: tuple[tuple[int, _Order], ...] = ((4, "little"), (4, "big"), (8, "little"), (8, "big"))
@@ -29,8 +29,8 @@ class _Repetition:
     Attributes:
         data: The file.
         begin, end: The bytes that are repeated.
-        count: Place, width and byte order of the number of records; None: there is none.
-        num_records: In the file.
+        count: Place, width and byte order of the number of records; None: the file has none.
+        num_records: The records of the file.
     """
 
     data: bytes
@@ -48,7 +48,7 @@ class _Repetition:
         return bytes(data[: self.begin] + data[self.begin : self.end] * times + data[self.end :])
 
     def shift(self, times: int) -> int:
-        """By how much the last record moves."""
+        """The bytes by which the last record moves."""
         return (self.end - self.begin) * (times - 1)
 
 
@@ -67,7 +67,7 @@ def repetitions(data: bytes, layout: Layout) -> Iterator[_Repetition]:
 
 
 def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]]:
-    """Where the number stands, first as the most likely kind of an integer."""
+    """Where the number stands, the most likely kind of integer first."""
     for width, order in _KINDS:
         place = header.find(num_records.to_bytes(width, order))
         if place >= 0:
@@ -76,24 +76,24 @@ def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]
 
 # ---- The check ----------------------------------------------------------------------------------
 
-_MOST_BYTES = 1 << 25  # of a file with the records repeated
-_MOST_FILES = 1000  # which take a tenth of a second
-_FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
+_MOST_BYTES = 1 << 25  # bytes of a file with repeated records
+_MOST_FILES = 1000  # so many take a tenth of a second
+_FILES = 256  # numbers of 8 bits end here; tried if so many files have too few records
 _LIMITS = {15: "32,768", 16: "65,536"}
-# A limit of the machine, as descriptors and memory, or the reader's own.
+# Limits of the machine, such as descriptors and memory, or of the reader.
 _LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with the last record; the status with which the op itself said so."""
+    """What is wrong with the last record, and the status with which the op itself said so."""
 
     text: str
     status: str = "PFD_OK"
 
 
 def many(check: Check) -> str:
-    """The records of the last file repeated in it; where that cannot be, the files repeated."""
+    """Repeats the records of the last file within it; if that is impossible, repeats the files."""
     base = check.base(silent=True)
     if why := why_not_grown(base):
         return f"not tried: {why}"
@@ -109,7 +109,7 @@ def many(check: Check) -> str:
 
 
 def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
-    """What was looked at; None: it does not show how records can be repeated."""
+    """Says what was looked at; None: the file does not show how its records can be repeated."""
     last = int(base.spans["file"][base.num_records - 1])
     path, files = paths[last], SampleCopy(check, "many")
     if path.name not in files.names():
@@ -156,7 +156,7 @@ def _num_records(kit: Kit) -> int:
 
 
 def _fault(kit: Kit, base: Run, way: _Repetition, times: int, doing: str) -> _Fault | None:
-    """What is wrong with the last record of a file that has its records so many times."""
+    """What is wrong with the last record of a file whose records are repeated so often."""
     file, offset, size = _last_place(base)
     num_records = base.num_records + (times - 1) * way.num_records
     return _fault_at(kit, (file, offset + way.shift(times), size), num_records, doing)
@@ -166,7 +166,7 @@ def _fault(kit: Kit, base: Run, way: _Repetition, times: int, doing: str) -> _Fa
 
 
 def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
-    """The files of the sample under many names."""
+    """Reads the files of the sample under many names."""
     folders = {path.resolve().parent for path in paths}
     choices = [1 + (1 << bits) // base.num_records for bits in sorted(_LIMITS, reverse=True)]
     choices.append(1 + _FILES // len(paths))
@@ -199,8 +199,8 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
 def _fault_in_files(
     check: Check, base: Run, paths: list[Path], folder: Path, times: int, doing: str
 ) -> _Fault | None:
-    """What is wrong with the last record of so many times the files, which are there under the
-    names of folders.  Raises Error: they cannot be a data set."""
+    """What is wrong with the last record when the files are repeated so often, under the names of
+    folders. Raises Error: the files cannot be one data set."""
     files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
     kit = check.make_kit(check.job.spec.with_files(files))
     file, offset, size = _last_place(base)
@@ -220,8 +220,8 @@ def _last_place(base: Run) -> tuple[int, int, int]:
 def _fault_at(
     kit: Kit, expected: tuple[int, int, int], num_records: int, doing: str
 ) -> _Fault | None:
-    """What is wrong with the last of so many records, which should have this file, offset and
-    size."""
+    """What is wrong with the last of so many records, whose file, offset and size should be
+    these."""
     try:
         run = kit.run(
             order=FORWARD, range=1, most_records=2, unguarded=1, silent=not doing, doing=doing
@@ -241,7 +241,7 @@ def _fault_at(
             f"the last record is said to have {size} bytes at offset {offset} of file {file}, "
             f"where it has {expected[2]} at {expected[1]} of file {expected[0]}"
         )
-    if run.size != num_records:  # the last one is right where numbers of 16 bits begin again
+    if run.size != num_records:  # the last record is right where numbers of 16 bits begin again
         return _Fault(f"size() says {run.size} records, where there are {num_records}")
     return None
 

@@ -1,4 +1,5 @@
-"""Random numbers: of host->random_bits(), with the key given, for the record computed."""
+"""Checks that random numbers come from host->random_bits(), with the given key and the computed
+record."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _MOST_RECORDS = 32
 
 
 def _generators(check: Check, size: int) -> None:
-    """Tells where rows depend on a generator that is not seeded with args->random_key; rand() and
-    others with a state of the process are told by the C part.
+    """Tells where rows depend on a generator that is not seeded with args->random_key. The C part
+    tells of rand() and of others whose state belongs to the process.
 
     Args: the check; records of one call.
     """
@@ -51,10 +52,10 @@ def _generators(check: Check, size: int) -> None:
     )
 
 
-# ---- Those of host->random_bits() ---------------------------------------------------------------
+# ---- Numbers of host->random_bits() -------------------------------------------------------------
 
 _MOST_DRAWS = 4096
-_MOST_PAIRS = 6  # of draws with the same number, each of which is changed
+_MOST_PAIRS = 6  # pairs of draws with one number; each draw is changed
 _REPEATED = (
     "the draw of another decision was copied: number the draws in one enum",
     "a helper draws for itself and is called for each output: draw once, and hand it the number",
@@ -62,7 +63,8 @@ _REPEATED = (
 
 
 def random_numbers(check: Check) -> str:
-    """Each draw with args->random_key, for the record of the row, and one for each decision."""
+    """Checks that each draw has args->random_key and the record of its row, and serves one
+    decision."""
     draws = _draw(check, seed=1)
     if check.case("the key"):
         _keys(check, draws, _draw(check, seed=2))
@@ -76,7 +78,7 @@ def random_numbers(check: Check) -> str:
 
 
 def _range(check: Check) -> int:
-    """Records of one call: draws of one record alone, where rows do not depend on each other."""
+    """Records of one call: 1, unless rows depend on each other."""
     return 4 if check.whole_batches else 1
 
 
@@ -99,7 +101,7 @@ def _key(key: int) -> str:
 
 
 def _keys(check: Check, one: Draws, two: Draws) -> None:
-    """A key that stays as it is with another seed is not made of args->random_key."""
+    """Tells of keys that are not made of args->random_key: they stay the same with another seed."""
     constant = one[np.isin(one["key"], two["key"])]
     if not len(constant):
         return
@@ -126,13 +128,13 @@ def _keys(check: Check, one: Draws, two: Draws) -> None:
 
 
 def _ordinals(check: Check, single: Draws) -> None:
-    """Which ordinals are given to random_bits(), in calls of one row and of several."""
+    """Checks the ordinals that random_bits() gets, in calls of one row and of several rows."""
     records = len(set(single["first"]))
     rows = min(4, (int(single["first"].max()) + 1) // 2) if len(single) else 0
     if rows < 2:
         return
     several = _draw(check, seed=1, range=rows)
-    later = several[several["first"] >= rows]  # where a row is no ordinal
+    later = several[several["first"] >= rows]  # rows that cannot be ordinals
     place = [one for one in later if 0 <= one["ordinal"] < one["num_rows"]]
     if len({int(one["ordinal"]) for one in place}) > 1 and len(place) == len(later):
         draw = place[1]

@@ -1,4 +1,4 @@
-"""The first records of the sample, alone and in calls of 1 to 4,097 rows."""
+"""Computes the first records of the sample alone, and in calls of 1 to 4,097 rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LIKELY = {
 
 
 def tell_of_ranges(check: Check, run: Run) -> None:
-    """Tells what a run found, with the causes of what depends on how many rows a call has."""
+    """Tells the findings of a run, with causes for faults that depend on the rows of a call."""
     for id, text in run.found:
         check.tell(id, text, _LIKELY.get(run.patterns.get(id, 0), ()))
 
 
 def ranges(check: Check) -> str:
-    """The first records of the sample, alone and in calls of 1 to 4,097 rows."""
+    """Computes the first records of the sample alone, and in calls of 1 to 4,097 rows."""
     if not check.case("many lengths"):
         return ""
     run = check.kit.run(silent=True, mode=RANGES)

@@ -1,4 +1,4 @@
-"""The sample as it is: every order and range gives the same, and no byte of others is touched."""
+"""Reads the intact sample: every order and range gives the same, and no foreign byte is touched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Run, order_
 from .check import Check
 
 
-# ---- next() and seek(): the same records as by at(), from any place, in any epoch ---------------
+# ---- next() and seek() give the same records as at(), from any place, in any epoch --------------
 
 
 def _streams(check: Check, base: Run) -> None:
@@ -35,7 +35,8 @@ def _streams(check: Check, base: Run) -> None:
 
 
 def _later_epoch(check: Check, base: Run, seen: int) -> None:
-    """An epoch may have an order and records of its own, but none that is only missing."""
+    """Checks a later epoch: it may have an order and records of its own, but must not leave records
+    out."""
     later = check.kit.run(order=STREAM, range=16, epoch=1)
     if not later.succeeded:
         return check.tell(
@@ -64,7 +65,7 @@ def _seek(check: Check, base: Run, k: int, seen: int, **options: int) -> None:
     if np.array_equal(run.records[k:seen], base.records[k:seen]) and run.succeeded:
         return
     if run.num_records == seen and seen == MOST_RECORDS:
-        return  # at() alone: the host seeks
+        return  # with at() the host seeks
     got = next((i for i in range(seen) if base.records[i] == run.records[k]), None)
     instead = f"record {got}" if got is not None else "something else"
     check.tell(
@@ -78,7 +79,8 @@ def _seek(check: Check, base: Run, k: int, seen: int, **options: int) -> None:
 
 
 def records(check: Check) -> str:
-    """Every order and range gives the same; nothing is touched that is not the op's."""
+    """Checks that every order and range gives the same, and that the op touches only its own
+    memory."""
     check.case("as it is")
     base = check.base(twice=1, rounds=3)
     if not base.succeeded:
@@ -147,7 +149,7 @@ def _orders(check: Check, base: Run) -> None:
 
 
 def _tell_range(check: Check, base: Run, run: Run, order: int, size: int) -> None:
-    if size == check.range:  # so that only what came before can make the difference
+    if size == check.range:  # so that only earlier records can make the difference
         what = f"which records are computed before it ({order_name(order)} instead of forward)"
         likely = [
             "a static or thread_local variable that keeps something of a row before",

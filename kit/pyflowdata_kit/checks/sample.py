@@ -1,4 +1,4 @@
-"""Whether the samples have records of many kinds: what they lack, no check can look at."""
+"""Checks that the samples have records of many kinds: no check can look at kinds that they lack."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
 from .sample_files import is_large
 
-_EMPTY = 8  # bytes at most of a record that may be one without content: a header, a checksum
+_EMPTY = 8  # a record of at most so many bytes may have no content: a header, a checksum
 _PAGE, _BLOCK = 4096, 65536
-_MANY = 16  # records of one size in several files, after which the format is taken to have no other
-_WORD = 4  # bytes, of which records have multiples only where numbers fill them
+_MANY = 16  # if so many records in several files have one size, the format has no other size
+_WORD = 4  # all sizes are multiples of this only if records are filled with numbers
 
 
 def sample(check: Check) -> str:
-    """Sizes and files of the records, of the sample and the further ones."""
+    """Looks at the sizes and files of records, in the sample and in further samples."""
     if not check.case("records"):
         return "nothing"
     runs = [check.base(silent=True), *_further(check)]
@@ -41,13 +41,13 @@ def _further(check: Check) -> list[Run]:
             runs.append(
                 kit.run(order=FORWARD, range=check.range, most_records=most, silent=True)
             )
-        except Error:  # the group `sizes` tells of it
+        except Error:  # the group `sizes` tells of this failure
             continue
     return runs
 
 
 def _lacks(sizes: Sequence[int], num_files: int) -> list[str]:
-    """What a sample with records of these sizes does not have, in words."""
+    """Says in words what a sample with records of these sizes lacks."""
     lacks = []
     longest = f"the longest has {max(sizes, default=0)}"
     if len(sizes) == 1:

@@ -14,7 +14,7 @@ from ..kit import MOST_RECORDS, Run
 from .check import Check
 
 
-_LARGE = 1 << 28  # bytes of a sample of which only the first and the last record are read
+_LARGE = 1 << 28  # of a sample with more bytes, only the first and the last record are read
 
 
 def is_large(folder: str) -> bool:
@@ -24,14 +24,15 @@ def is_large(folder: str) -> bool:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Write without truncating first: some file systems then wait for the disk at each close."""
+    """Writes without truncating first, since some file systems would then wait for the disk at each
+    close."""
     with path.open("r+b") as file:
         file.write(data)
         file.truncate()
 
 
 def copy_files(paths: list[Path], folder: Path) -> None:
-    """Makes the folder, with these files alone."""
+    """Makes the folder contain these files alone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in paths:
@@ -43,8 +44,8 @@ class SampleCopy:
 
     Attributes:
         paths: The files of the sample, in the reader's order.
-        folder: Where the copies are, which have the same names.
-        kit: Over the copies.
+        folder: The folder of the copies, which have the same names.
+        kit: A kit over the copies.
     """
 
     def __init__(self, check: Check, name: str) -> None:
@@ -55,7 +56,7 @@ class SampleCopy:
         self.kit = check.make_kit(check.job.spec.in_folder(str(self.folder)))
 
     def names(self) -> set[str]:
-        """The names of the copies that the kit reads; a path in another attr still leads to the
+        """The names of the copies that the kit reads; paths in other attrs still lead to the
         sample."""
         found = [Path(path) for path in self.kit.files()]
         return {path.name for path in found if path.parent.resolve() == self.folder.resolve()}
@@ -66,16 +67,17 @@ class SampleCopy:
 
     @contextlib.contextmanager
     def changed(self, path: Path) -> Iterator[Callable[[bytes], None]]:
-        """A function that replaces what is in the copy of a file, which is as before at the end."""
+        """Gives a function that replaces the content of the copy of a file; restores the copy at
+        the end."""
         try:
             yield functools.partial(overwrite, self.folder / path.name)
         finally:
             overwrite(self.folder / path.name, path.read_bytes())
 
 
-# ---- Files that are damaged: the first and the last one of each kind ----------------------------
+# ---- Files that are damaged: the first and the last of each kind --------------------------------
 
-_SHARE = 4  # of the places in a kind's last file, one in so many is tried in its first
+_SHARE = 4  # a kind's first file gets one place for so many places of its last file
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,9 @@ class Victim:
 
     Attributes:
         path: The file.
-        layout: Where its records are.
-        is_companion: No record is in it: an index or the like.
-        is_last: The last one of its kind; else the first.
+        layout: The places of its records.
+        is_companion: Whether no record is in it, as in an index.
+        is_last: Whether it is the last of its kind; else it is the first.
     """
 
     path: Path
@@ -96,12 +98,12 @@ class Victim:
 
 
 def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
-    """For each kind of files the last one, and then the first, of those with records or companions
-    with bytes; of a sample without records, those with bytes.
+    """Gives the last and then the first file of each kind, among files with records and companions
+    with bytes; for a sample without records, among files with bytes.
 
     Args:
         paths: The files of the reader, in its order.
-        base: A run over them as they are.
+        base: A run over the intact files.
     """
     companions = set(companion_files(paths, base))
     with_records = {int(file) for file in base.spans["file"]}
@@ -119,8 +121,8 @@ def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
 
 
 def companion_files(paths: Sequence[Path], base: Run) -> list[int]:
-    """The files after the last one with records, which are of other kinds than those with some:
-    the host puts companions last."""
+    """The companions, which the host puts last: files after the last file with records, and of
+    another kind than any file with records."""
     with_records = {int(file) for file in base.spans["file"] if file >= 0}
     kinds = {kind_of(paths[i]) for i in with_records if i < len(paths)}
     first = max(with_records, default=len(paths)) + 1
@@ -128,7 +130,7 @@ def companion_files(paths: Sequence[Path], base: Run) -> list[int]:
 
 
 def why_not_grown(base: Run) -> str:
-    """Why no larger copy is made of a sample, by a run over it; "" where one can be tried."""
+    """Why no larger copy of a sample is made, by a run over the sample; "": a copy can be tried."""
     if base.size < 0:
         return "the reader is a stream"
     if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
@@ -138,7 +140,7 @@ def why_not_grown(base: Run) -> str:
 
 def layout_of(base: Run, file: int, share: int = 1) -> Layout:
     """The records of the file with this index."""
-    if base.num_records >= MOST_RECORDS:  # some are not looked at: which they are is not known
+    if base.num_records >= MOST_RECORDS:  # not all records are known
         return Layout(share=share)
     spans = [
         Span(ordinal, int(one["offset"]), int(one["size"]))

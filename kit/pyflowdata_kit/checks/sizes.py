@@ -1,4 +1,4 @@
-"""Files without records, files that are missing, and the further samples."""
+"""Tries files without records, missing files, and the further samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .sample_files import SampleCopy, companion_files, copy_files, is_large
 
 
 def sizes(check: Check) -> str:
-    """Empty files, missing companions, and the further samples."""
+    """Tries empty files, missing companions, and the further samples."""
     paths = [Path(path) for path in check.kit.files()]
     folder = Path(check.job.folder, "empty")
     if paths:
@@ -27,7 +27,7 @@ def sizes(check: Check) -> str:
 
 
 def _count(check: Check, folder: str, count: int, what: str) -> None:
-    """A sample of so many records."""
+    """Checks a sample of so many records."""
     if not check.case(what):
         return
     most = 2 if is_large(folder) else MOST_RECORDS
@@ -36,7 +36,7 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
         run = kit.run(order=FORWARD, range=check.range, most_records=most, doing=what)
     except InternalError:
         raise
-    except Error as failure:  # of the reader before the op, or of the host
+    except Error as failure:  # the reader before the op failed, or the host
         if count > 0:
             check.tell("record-count", f"{what} cannot be read: {failure}")
         return
@@ -53,7 +53,7 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
 
 
 def _missing(check: Check, paths: list[Path]) -> int:
-    """Companions taken away one after the other, and all of them; returns how many there are."""
+    """Takes companions away, one at a time and all together; returns the number of companions."""
     base = check.base(silent=True)
     companions = companion_files(paths, base)
     if not companions:
@@ -81,7 +81,7 @@ def _look_without(check: Check, base: Run, folder: str, names: str) -> None:
         run = kit.run(order=FORWARD, range=check.range, doing=f"{names} missing")
     except InternalError:
         raise
-    except Error:  # of the host, or of propose()
+    except Error:  # the host failed, or propose()
         return
     said = f"{run.status}: {run.message}" if run.message else run.status
     if run.status == "PFD_OK" and not run.equals(base):

@@ -1,4 +1,4 @@
-"""Two nodes of the op in one process: neither may get what belongs to the other."""
+"""Runs two nodes of the op in one process: neither may get what belongs to the other."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..spec import Spec, Variant, over_other_files, with_other_attrs
 from .check import Check
 
 
-# ---- A function in a fork of this process, whose memory it leaves as it is ----------------------
+# ---- Calls in a fork of this process, which leave this process's memory as it is ----------------
 
-_LAST_WORDS = 1.0  # seconds for a run of the kit to tell what it was doing
+_LAST_WORDS = 1.0  # seconds that a run of the kit has to tell what it was doing
 
 
 def _in_fork(function: Callable[[], Any], limit: float) -> Any:
-    """What the function returns, pickled on the way; None where it raised or ended the process.
+    """What the function returns, pickled on the way; None if it raised or ended the process.
 
     Raises:
         TimeoutError: It did not return within `limit` seconds, and its process was ended.
@@ -35,9 +35,9 @@ def _in_fork(function: Callable[[], Any], limit: float) -> Any:
             os.close(reading)
             with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(function(), pipe)
-                own_children.end_all()  # which have the pipe, too
+                own_children.end_all()  # they have the pipe, too
         finally:
-            os._exit(0)  # no more than this: what is at exit is the parent's
+            os._exit(0)  # without exit functions, which are the parent's
     os.close(writing)
     parts: list[bytes] = []
     try:
@@ -71,7 +71,7 @@ def _read(pipe: int, parts: list[bytes], limit: float) -> bool:
 # ---- The check ----------------------------------------------------------------------------------
 
 _MOST_RECORDS = 64
-_MOST_ATTRS = 4  # whose other value changes something
+_MOST_ATTRS = 4  # attrs whose other value changes something
 _MOST_TRIED = 10
 _OF_FILES = (
     "a thread_local or static cache that belongs to no source: keep it in the source, or compare "
@@ -85,10 +85,10 @@ _OF_ATTRS = (
 
 
 def sources(check: Check) -> str:
-    """Two nodes of the op in one process, read by turns, and one after the other."""
+    """Reads two nodes of the op in one process, by turns, and one after the other."""
     try:
         return _sources(check)
-    except TimeoutError:  # of which the run itself tells
+    except TimeoutError:  # the run itself tells of this
         return "ended: a call does not return"
 
 
@@ -111,7 +111,7 @@ def _sources(check: Check) -> str:
 
 
 def _limit(check: Check) -> float:
-    """Seconds after which a run waits for what does not come."""
+    """Seconds after which a run counts as endless."""
     return max(2 * check.job.limit, 3.0)
 
 
@@ -121,7 +121,7 @@ def _options(check: Check) -> dict[str, Any]:
 
 
 def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
-    """What the node gives in a separate process; None where it cannot be run."""
+    """What the node gives in a separate process; None if it cannot be run."""
 
     def run() -> Run:
         kit = check.make_kit(spec)
@@ -135,7 +135,7 @@ def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
 
 
 def _of_other_files(check: Check, own: Run) -> list[Variant]:
-    """The first one whose records are others; better without failures."""
+    """The first variant with other records, if possible one without failures."""
     good: list[tuple[bool, Variant]] = []
     for what, spec in over_other_files(check.job.spec, check.kit.files(), check.job.also):
         found = _alone(check, spec)
@@ -171,7 +171,7 @@ def _by_turns(check: Check, spec: Spec, output: int) -> tuple[Hashed, Hashed]:
 
 
 def _after(check: Check, spec: Spec, output: int) -> tuple[Hashed, Hashed]:
-    """The second one opened when the first one has been closed."""
+    """Opens the second node after the first is closed."""
     first = check.kit.run(silent=True, only_output=output, **_options(check))
     second = check.make_kit(spec).run(silent=True, only_output=output, **_options(check))
     return first, second
@@ -182,7 +182,8 @@ _WAYS = {"by turns": _by_turns, "one after the other": _after}
 
 @dataclass(frozen=True)
 class _Pair:
-    """The node of the check and another one, in a process that has run neither before."""
+    """Compares the node of the check with another node, in a process that has run neither
+    before."""
 
     check: Check
     other: Spec
@@ -196,7 +197,8 @@ class _Pair:
         return found
 
     def output_of(self, which: int, record: int) -> str:
-        """The output in which this record differs, in words; "" where none does by itself."""
+        """Names the one output in which this record differs; "": all outputs differ only
+        together."""
         for place, name in enumerate(self.check.outputs):
             alone = _alone(self.check, (self.check.job.spec, self.other)[which], place + 1)
             found = self.run(place + 1)

@@ -1,4 +1,5 @@
-"""The state of the whole process: no function of the op changes it, and no row depends on it."""
+"""Checks the state of the whole process: no function of the op changes it, and no row depends on
+it."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ from pyflowdata.errors import Error
 # ---- A locale with a decimal comma, on machines that have none installed ------------------------
 
 _NAME = "pyflowdata_comma"
-_MAGIC = 0x20031115  # of files that glibc reads; for LC_NUMERIC, category 1, one bit is another
+_MAGIC = 0x20031115  # glibc's magic of locale files; LC_NUMERIC, category 1, flips a bit
 
 
 @contextlib.contextmanager
 def _comma_locale(folder: Path) -> Iterator[bool]:
-    """Within, strtod() and printf() of this process have a decimal comma; False: they have not,
-    since its C library is not glibc.
+    """Gives strtod() and printf() of this process a decimal comma, until the end; False: it has
+    none, because its C library is not glibc.
 
     Args:
-        folder: For the locale's file.
+        folder: Gets the locale's file.
     """
     place = folder / "locale" / _NAME
     place.mkdir(parents=True, exist_ok=True)
@@ -51,8 +52,8 @@ def _comma_locale(folder: Path) -> Iterator[bool]:
 
 
 def _lc_numeric() -> bytes:
-    """Decimal point, thousands separator and grouping; the first two as wide characters; the
-    character set.  After a header with the offset of each."""
+    """The file: a header with the offset of each item; decimal point, thousands separator and
+    grouping; the first two as wide characters; the character set."""
     values = [b",\0", b"\0", b"\0", struct.pack("=I", ord(",")), bytes(4), b"UTF-8\0"]
     head = 8 + 4 * len(values)
     offsets, body = [], b""
@@ -63,11 +64,11 @@ def _lc_numeric() -> bytes:
     return struct.pack(f"={2 + len(values)}I", _MAGIC ^ 1, len(values), *offsets) + body
 
 
-# ---- Clock, environment, locale and folder, on which nothing may depend -------------------------
+# ---- Nothing may depend on clock, environment, locale and folder --------------------------------
 
-# Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
+# Seconds by which the plugin's clocks are slow: another second, minute, hour, day and year.
 _SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
-_REPEATS = 8  # equal runs before a difference is put down to the locale
+_REPEATS = 8  # a difference comes from the locale only after so many equal runs
 _CLOCK = (
     "the time of day goes into the output",
     "the time seeds a generator of random numbers; use host->random_bits()",
@@ -75,8 +76,8 @@ _CLOCK = (
 
 
 def _slow_clocks(check: Check, base: Run, records: int) -> None:
-    """The plugin's clocks are slow, by some amounts; `base` is a watched run over so many records
-    with clocks as they are."""
+    """Lets the plugin's clocks be slow, by some amounts; `base` is a watched run over so many
+    records with right clocks."""
     if base.clock_reads <= 0:
         return
     for seconds in _SECONDS_SLOW:
@@ -97,7 +98,7 @@ def _slow_clocks(check: Check, base: Run, records: int) -> None:
 
 
 def _other_variables(check: Check, base: Run, records: int) -> None:
-    """Variables of the environment that the plugin asks for are others."""
+    """Changes variables of the environment that the plugin asks for."""
     if not base.variable or not check.case("other variables"):
         return
 
@@ -119,7 +120,7 @@ def _other_variables(check: Check, base: Run, records: int) -> None:
 
 
 def _moved_files(check: Check, records: int) -> None:
-    """Looks whether rows depend on the folder: another one of the same name has the files."""
+    """Looks whether rows depend on the folder: the files lie in another folder of the same name."""
     paths = [Path(path).absolute() for path in check.kit.files()]
     folders = {path.parent for path in paths}
     if not check.is_reader or has_folders(check.job.spec) or len(folders) != 1:
@@ -145,7 +146,7 @@ def _moved_files(check: Check, records: int) -> None:
 
 
 def _decimal_comma(check: Check, records: int) -> None:
-    """A program may have called setlocale(LC_ALL, "") on a machine of many countries."""
+    """Tries a decimal comma: a program may have called setlocale(LC_ALL, ""), in many countries."""
     if not check.case("decimal comma"):
         return
 
@@ -165,7 +166,7 @@ def _decimal_comma(check: Check, records: int) -> None:
             different = f"the op cannot be used ({failure})"
     if different is None:
         return
-    # What differs without the comma as well does not depend on it.
+    # A row that also differs without the comma does not depend on the comma.
     if all(_difference(run(), base) is None for _ in range(_REPEATS)):
         check.tell(
             "locale-dependent",
@@ -176,7 +177,7 @@ def _decimal_comma(check: Check, records: int) -> None:
 
 
 def _difference(run: Run, base: Run) -> str | None:
-    """What a run gives otherwise than another, in words; None: nothing."""
+    """Says in words how a run differs from another; None: not at all."""
     if run.status != base.status:
         return f"{run.function} fails ({run.status}: {run.message})"
     place = run.first_difference(base)
@@ -189,11 +190,11 @@ def _difference(run: Run, base: Run) -> str | None:
 
 # ---- The check ----------------------------------------------------------------------------------
 
-_MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
-_CHANGES, _CUTS = 12, 4  # damaged copies
-_RECORDS = 48  # looked at in each run, the first and the last ones
+_MOST_FAILURES = 8  # reads, and allocations, that are made to fail
+_CHANGES, _CUTS = 12, 4  # numbers of damaged copies
+_RECORDS = 48  # records of each run: the first and the last
 
-# What this group tells; other findings of its runs belong to other groups.
+# Ids that this group tells; other findings of its runs belong to other groups.
 _IDS = frozenset(
     "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
     "leaves-thread keeps-lock keeps-file-lock locks-twice writes-files format-differs "
@@ -202,7 +203,8 @@ _IDS = frozenset(
 
 
 def state(check: Check) -> str:
-    """No function of the op changes the process, and no row depends on clock or locale."""
+    """Checks that no function of the op changes the process, and no row depends on clock or
+    locale."""
     if check.case("making nodes"):
         _tell(check, check.made)
         _make_nodes(check)
@@ -243,7 +245,7 @@ def _watched(check: Check, kit: Kit, doing: str = "", **options: int) -> Run:
 
 
 def _make_nodes(check: Check) -> None:
-    """Calls infer(), companions() and propose(): the host does so where a node is made."""
+    """Calls infer(), companions() and propose(), as the host does when it makes a node."""
     with check.watch() as found:
         for _ in range(3):
             check.given.make()
@@ -252,7 +254,7 @@ def _make_nodes(check: Check) -> None:
 
 
 def _pass(check: Check) -> None:
-    """Other ways through the records."""
+    """Takes other ways through the records."""
     if not check.whole_batches and check.case("shuffled, 3 at a time"):
         _watched(check, check.kit, order=SHUFFLED, range=3)
     if check.is_reader and check.case("next()"):
@@ -262,7 +264,7 @@ def _pass(check: Check) -> None:
 
 
 def _fail(check: Check, base: Run) -> None:
-    """Functions that fail, which leave by another way."""
+    """Lets functions fail, which then leave by another way."""
     for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
         for n in spread(count, _MOST_FAILURES):
             if check.case(f"{what} number {n}"):
@@ -271,7 +273,7 @@ def _fail(check: Check, base: Run) -> None:
 
 
 def _damage(check: Check) -> None:
-    """Records and files that are refused."""
+    """Tries records and files that are refused."""
     if not any(Path(path).is_file() for path in check.kit.files()):
         return
     copy = SampleCopy(check, "state")
@@ -284,5 +286,5 @@ def _damage(check: Check) -> None:
             write(damaged)
             try:
                 _watched(check, copy.kit, doing=doing)
-            except Error:  # of another op of the graph
+            except Error:  # another op of the graph failed
                 continue

@@ -1,4 +1,4 @@
-"""Several threads in one source at once."""
+"""Runs several threads in one source at once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ..causes import SHARED_STATE
 from ..kit import FORWARD, Run
 from .check import Check
 
-_ROUNDS = (2, 1, 2, 3)  # in each case; the threads of the first one wait for each other
+_ROUNDS = (2, 1, 2, 3)  # rounds of each case; the threads of the first case wait for each other
 
 
 def threads(check: Check) -> str:
-    """Several threads in one source at once, at first so that they meet."""
+    """Runs several threads in one source at once; in the first case the threads meet."""
     if check.whole_batches:
         return "left out: rows depend on their batch"
     base = check.base()

@@ -1,4 +1,4 @@
-"""Inputs of other types and values than those of the sample."""
+"""Tries inputs of other types and values than the sample has."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _DTYPES = {
     "uint32": lib.PFD_UINT32, "uint64": lib.PFD_UINT64, "float16": lib.PFD_FLOAT16,
     "bfloat16": lib.PFD_BFLOAT16,
 }  # fmt: skip
-# Dtypes of the first input, and of each other one: the first that infer() accepts.
+# Numbers of dtypes: of the first input, and of each other input; the first that infer() accepts.
 _MOST_LARGE = (2, 1)  # tried with rows of some MB
 _MOST_SHAPES = (4, 1)  # tried with all shapes
 
 
 def types(check: Check) -> str:
-    """Each input of each dtype and many shapes, with values at which loops go wrong."""
+    """Tries each input with each dtype and many shapes, with values at which loops go wrong."""
     offered = accepted = 0
     for index, blob in enumerate(check.given.make().inputs):
         name = blob.node.op.outputs[blob.index].name

@@ -33,7 +33,8 @@ docs/reference/bench-op.md explains the table.
 
 
 class _OpOrAttr(argparse.Action):
-    """--op, which takes the outputs of the one before, and --attr, of the --op before it."""
+    """Collects --op, which takes the outputs of the op before, and --attr, for the --op before
+    it."""
 
     def __call__(
         self,
@@ -89,7 +90,7 @@ def _threads(said: str | None) -> list[int]:
 
 
 def _defaults(op: Op, given: dict[str, str]) -> dict[str, str]:
-    """A reader's batches are large enough, and all of the dataset, where nothing else is said."""
+    """Unless the user says otherwise, batches are large enough, and of the whole dataset."""
     if not op.is_reader:
         return given
     alone = {} if set(_WORLD) & set(given) else _WORLD
@@ -113,7 +114,7 @@ def _outputs(node: Node) -> list[Blob]:
 
 
 def _input_blobs(given: Sequence[str]) -> list[Blob]:
-    """The outputs that are named; readers with equal attrs are one node."""
+    """The outputs that --input names; readers with equal attrs are one node."""
     made: list[tuple[Spec, Node]] = []
     blobs = []
     for one in given:
@@ -127,7 +128,7 @@ def _input_blobs(given: Sequence[str]) -> list[Blob]:
 
 
 def _chain(named: Sequence[tuple[str, list[str]]], given: Sequence[str]) -> Sequence[Blob]:
-    """The outputs of the last op; the first one takes those of --input."""
+    """The outputs of the last op; the first op takes the outputs of --input."""
     found = f"{len(given)} are given, as --input 'OP[.OUTPUT] K=V ...'"
     node = _make(named[0][0], pairs(named[0][1], "--attr"), _input_blobs(given), found)
     for name, attrs in named[1:]:
@@ -149,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         load_named(library)
     blobs = _chain(args.op, args.input)
     in_main = threading.current_thread() is threading.main_thread()
-    # Ctrl-C ends it at once, not when the C library has returned.
+    # Ctrl-C ends the program at once, not when the C library has returned.
     before = signal.signal(signal.SIGINT, signal.SIG_DFL) if in_main else None
     try:
         bench = measure(blobs, threads=threads, rounds=args.rounds, seconds=args.seconds)

@@ -44,7 +44,7 @@ from pyflowdata.plugins.packages import library_path
 # ---- --watch: checks again whenever a file is saved ---------------------------------------------
 
 _POLL = 0.2  # seconds between two looks at the files
-_MOST_FILES = 2000  # of the sample, that are looked at
+_MOST_FILES = 2000  # files of the sample that are looked at
 _CLEAR = "\033[H\033[2J\033[3J"
 
 _Stamps = dict[str, tuple[int, int, int]]  # by path: time of change, size and number
@@ -58,9 +58,10 @@ def watch(
     """Checks now and after each change, until Ctrl-C.
 
     Args:
-        watched: The files and folders to look at; asked again for each look, as there may be more.
-        check: Checks; is told whether quickly, and whether to build the plugin before.
-        kinds: The checks of one round, quick ones or not: each runs if the one before passes.
+        watched: Gives the files and folders to look at, again for each look.
+        check: Checks; its arguments say whether quickly, and whether to build the plugin first.
+        kinds: For each check of a round, whether it is quick; a check runs if the one before
+            passes.
 
     Returns:
         0: the last round passed; 1: it did not.
@@ -71,7 +72,7 @@ def watch(
     passed = False
     try:
         for number in itertools.count():
-            stamps = _stamps(watched())  # before: what is saved meanwhile is checked next
+            stamps = _stamps(watched())  # first: later changes are checked next
             _clear(number)
             try:
                 passed = _one_round(check, kinds)
@@ -127,7 +128,7 @@ def _clear(number: int) -> None:
 
 
 def _wait(watched: Callable[[], Sequence[Path]], before: _Stamps) -> None:
-    """Until something has changed, and then nothing more: a library is written in parts."""
+    """Waits for a change, and then until nothing more changes: a library is written in parts."""
     last = before
     while True:
         time.sleep(_POLL)
@@ -149,7 +150,7 @@ def _stamps(paths: Sequence[Path]) -> _Stamps:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files, and those in the folders and below."""
+    """The files, and all files in and below the folders."""
     for path in paths:
         if path.is_dir():
             yield from (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
@@ -243,7 +244,7 @@ def _similar(id: str) -> str:
 
 
 def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Libraries to load, and sources."""
+    """The libraries to load, and the sources."""
     libraries = [name for name in args.library if not is_source(name)]
     sources = [name for name in args.library if is_source(name)] + args.source
     if len(libraries) > 1 or (libraries and len(libraries) < len(args.library)):
@@ -262,7 +263,7 @@ def _look_for(name: str) -> None:
 def _further(
     args: argparse.Namespace, flags: Sequence[str], folder: str, build: bool
 ) -> dict[str, list[str]]:
-    """The libraries of --plugin, and the files of those that are compiled here."""
+    """The libraries of --plugin, and the sources of those that this command compiles."""
     found: dict[str, list[str]] = {}
     for given in args.plugin:
         sources = _sources_of(given)
@@ -279,7 +280,7 @@ def _further(
 
 
 def _sources_of(plugin: str) -> list[str]:
-    """The C and C++ files of a --plugin; none of a library."""
+    """The C and C++ files of a --plugin; a library has none."""
     names = plugin.split(",")
     return names if is_source(names[-1]) else []
 
@@ -314,7 +315,7 @@ def _options(
     args: argparse.Namespace, quick: bool, others: Mapping[str, Sequence[str]]
 ) -> Options:
     """Args: the arguments; whether to run the quick checks alone; the sources of each further
-    library, none of one that is not compiled."""
+    library, none if it is not compiled."""
     is_whole = args.only is None and not quick
     native = Native(
         [*filter(is_source, args.library), *args.source], shlex.split(args.cflags),
@@ -329,8 +330,8 @@ def _options(
 
 
 def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = True) -> Report:
-    """Args: the arguments; where the plugin is built; whether to run the quick checks alone; False:
-    it is built already."""
+    """Args: the arguments; where the plugin is built; whether to run the quick checks alone;
+    whether to build the plugin."""
     libraries, sources = _split(args)
     _refuse_wrong(args, sources)
     here = quick and asking.can_ask_here()
@@ -374,7 +375,7 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
 
 
 def _watched(args: argparse.Namespace) -> list[Path]:
-    """Files and folders whose change makes another check worth while."""
+    """The files and folders whose change starts another check."""
     named = [name for name in args.library if is_source(name)]
     libraries = [name for name in args.library if not is_source(name)]
     libraries += [name for name in args.plugin if not _sources_of(name)]
@@ -404,7 +405,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the command as an error does: with its processes and folders."""
+    """Lets SIGTERM and SIGHUP end the command as an error does: with its processes and folders."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,8 @@
-"""`pyflowdata new reader NAME`: a folder with a plugin that works, to be changed to one's own.
+"""`pyflowdata new reader NAME`: makes a folder with a working plugin, which the user changes.
 
 The templates are files with words such as @snake@ in them.  A line that begins with @plain@ is only
-for a plugin by itself, one with @package@ only for a project that makes a Python package of it.
+for a plugin by itself; a line with @package@ is only for a project that makes a Python package of
+the plugin.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from pyflowdata.cli.usage import UsageError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _TEMPLATES = _PACKAGE / "templates"
-_PROJECT = _PACKAGE / "project_template"  # what a package has besides
-_SUFFIX = ".in"  # of each file there
-_IN_NAME = "NAME"  # in the name of a file: the op's, in snake_case
-_DOT = "DOT."  # a name that begins so begins with a dot when it is written
+_PROJECT = _PACKAGE / "project_template"  # further files of a package
+_SUFFIX = ".in"  # suffix of the templates
+_IN_NAME = "NAME"  # in names of files: the op's name in snake_case
+_DOT = "DOT."  # begins names that get a dot instead
 _FOR_PACKAGES, _FOR_OTHERS = "@package@", "@plain@"
-_C_FOLDER, _TEST_FOLDER = "csrc", "tests"  # of a project
-_LONGEST = 40  # so that what is made of it stays below the 63 letters of an op's name
+_C_FOLDER, _TEST_FOLDER = "csrc", "tests"  # folders of a project
+_LONGEST = 40  # names made from it stay below the 63 letters of an op's name
 
 
 def _kinds() -> list[str]:
@@ -78,8 +79,8 @@ def _refuse_known(snake: str) -> None:
 
 
 def search_path(package: Path) -> str:
-    """Lines of a Makefile, so that Python finds the package where it is not installed; none where
-    it is."""
+    """Lines of a Makefile with which Python finds the package if it is not installed; "" if it
+    is."""
     source_tree = package.parent
     if not (source_tree / "pyproject.toml").is_file():
         return ""
@@ -92,7 +93,7 @@ def search_path(package: Path) -> str:
 
 
 def _refuse_module(snake: str) -> None:
-    """A package must not hide another module."""
+    """Fails if a package would hide another module."""
     found = importlib.util.find_spec(snake) if not keyword.iskeyword(snake) else None
     is_taken = keyword.iskeyword(snake) or hasattr(builtins, snake)
     if is_taken or (found is not None and found.origin is not None):
@@ -100,7 +101,7 @@ def _refuse_module(snake: str) -> None:
 
 
 def _templates(kind: str, is_package: bool) -> Iterator[tuple[Path, str]]:
-    """Each file to be filled in, and where it goes."""
+    """Each file to fill in, and its place."""
     for path in sorted((_TEMPLATES / kind).iterdir()):
         name = path.name.removesuffix(_SUFFIX)
         if is_package and name == "Makefile":
@@ -125,7 +126,7 @@ def _filled(text: str, words: Mapping[str, str], is_package: bool) -> str:
 
 
 def _write(kind: str, folder: Path, snake: str, camel: str, is_package: bool) -> list[str]:
-    """Fills the files of a template in; returns their names."""
+    """Fills in the files of a template; returns their names."""
     words = {
         "@snake@": snake, "@Camel@": camel, "@kind@": kind, "@version@": pyflowdata.__version__,
         "@search_path@": search_path(Path(pyflowdata.__file__).resolve().parent),
@@ -173,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _python() -> str:
-    """The argument of make that names this Python, where `python3` is another one."""
+    """The argument of make that names this Python, if `python3` is another one."""
     usual = shutil.which("python3")
     if usual is not None and os.path.dirname(usual) == os.path.dirname(sys.executable):
         return ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from pyflowdata.native import include_dir, library_path
 
 
-SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}  # as compilers name them
+SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}  # their names in compilers
 FUZZ = "fuzz"
 NATIVE_GROUPS = (*SANITIZERS, FUZZ)
 
@@ -33,15 +33,15 @@ _ONLY_LINKED = ("-l", "-L", "-Wl,")
 
 
 class BuildError(Exception):
-    """The compiler refuses; the text is what it said."""
+    """The compiler refuses; the text is its message."""
 
 
 class MissingToolError(Exception):
-    """What a check needs is not on this machine."""
+    """This machine lacks what a check needs."""
 
 
 def is_source(name: str) -> bool:
-    """Whether a file is of C or C++, by its name."""
+    """Whether a file has the name of a C or C++ file."""
     return name.endswith(_SUFFIXES)
 
 
@@ -83,12 +83,12 @@ class Compiler:
         return _accepts(self._c, flags)
 
     def driver(self, name: str, flags: Sequence[str], *, is_cpp: bool) -> Path:
-        """A program of drivers/; the same one for the same arguments in this process.
+        """Returns a program of drivers/; equal arguments give the same program in this process.
 
         Args:
             name: "samples", "clang_fuzz" or "own_fuzz".
-            flags: For the sanitizers.
-            is_cpp: The plugin has C++, whose library has to be there from the start.
+            flags: Flags for the sanitizers.
+            is_cpp: Whether the plugin has C++, whose library must be loaded from the start.
 
         Raises: As library().
         """
@@ -134,7 +134,7 @@ def _programs_folder(process: int) -> Path:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # else it belongs to the one that forked this one
+    if os.getpid() == process:  # else it belongs to the parent
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -148,10 +148,10 @@ def _driver(
     linker, linked = c, sources
     if cpp is not None:
         _run([*c, *common, "-c", *sources], folder)
-        # A library that a plugin alone needs comes too late for the sanitizers to wrap it.
+        # Sanitizers cannot wrap a library that only a plugin loads.
         linker = cpp
         linked = ["-Wl,--no-as-needed", *map(str, sorted(folder.glob("*.o")))]
-    from ..binding import kit_path  # which loads the kit
+    from ..binding import kit_path  # imported late, because it loads the kit
 
     libraries = [library_path(), kit_path()]
     found = [f"-Wl,-rpath,{library.parent}" for library in libraries]

@@ -1,4 +1,4 @@
-"""Fuzzing of a plugin: by libFuzzer, or by a fuzzer of the kit's own, which needs no clang."""
+"""Fuzzes a plugin by libFuzzer, or by the kit's own fuzzer, which needs no clang."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ from pyflowdata.errors import shown
 from pyflowdata.words.plain_text import counted
 
 
-# ---- An input that shows a fault gets smaller, and more like the sample -------------------------
+# ---- Inputs that show a fault are made smaller, and more like the sample ------------------------
 
 _Fails = Callable[[bytes], bool]
 
 
 def reduced(data: bytes, sample: bytes, fails: _Fails) -> bytes:
-    """An input that still fails: bytes as in the sample where they may be, none that can go.
+    """Returns an input that still fails, with as many of the sample's bytes and as few others as
+    possible.
 
     Args:
         data: An input that fails.
         sample: The file that it stands for.
-        fails: Whether an input shows the same fault.
+        fails: Says whether an input shows the same fault.
     """
-    if not fails(data):  # by chance, or with what came before
+    if not fails(data):  # it failed by chance, or because of earlier inputs
         return data
     return _like(_shorter(_like(data, sample, fails), fails), sample, fails)
 
 
 def _like(data: bytes, sample: bytes, fails: _Fails) -> bytes:
-    """With the sample's bytes in as many places as possible: in halves, quarters and so on."""
+    """The input with the sample's bytes in as many places as possible: in halves, quarters and so
+    on."""
     if len(data) != len(sample):
-        # One change of size, in the middle of what is the same.
+        # One change of size, between equal beginnings and ends.
         head = _same(data, sample)
         tail = min(_same(data[::-1], sample[::-1]), min(len(data), len(sample)) - head)
         for other in (sample, sample[: len(data)], data[:head] + sample[len(sample) - tail :]):
@@ -81,7 +83,7 @@ def _shorter(data: bytes, fails: _Fails) -> bytes:
 
 
 def _describe_change(data: bytes, sample: bytes, name: str) -> str:
-    """In which bytes an input differs from the file that it stands for."""
+    """Says in which bytes an input differs from the file that it stands for."""
     if len(data) != len(sample):
         return f"{counted(len(data), 'byte')} in place of {len(sample)}"
     places = [i for i in range(len(data)) if data[i] != sample[i]]
@@ -110,7 +112,7 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class _Failure:
-    """What ended a program: the text says it; `kind` is the same for the same fault."""
+    """What ended a program, as a text; equal faults have equal kinds."""
 
     text: str
     kind: str
@@ -122,14 +124,14 @@ class Fuzzer:
     def __init__(self, graph: Graph, folder: Path, name: str | None, limit: float) -> None:
         """
         Args:
-            graph: With the sources of its plugins.
-            folder: To work in.
+            graph: The graph, with the sources of its plugins.
+            folder: A folder to work in.
             name: One of FUZZERS; None: libFuzzer where clang has it, else the kit's own.
             limit: Seconds of processor time for one pass over the sample.
 
         Raises:
             BuildError: A plugin cannot be compiled.
-            MissingToolError: libFuzzer is asked for, and clang is missing, or there is no compiler.
+            MissingToolError: There is no compiler, or no clang though libFuzzer is asked for.
         """
         self._graph, self._folder, self._limit = graph, folder, limit
         self.remark = ""  # what this machine lacks
@@ -163,7 +165,7 @@ class Fuzzer:
             compiler.driver("own_fuzz", [_ASAN, "-fno-sanitize-recover=all"],
                             is_cpp=self._graph.is_cpp)  # fmt: skip
             sanitize = [_ASAN]
-        except BuildError:  # which has no library for it here
+        except BuildError:  # its library is missing on this machine
             sanitize = []
             self.remark = "without AddressSanitizer, which this compiler does not have here"
         return build(self._graph, self._folder, compiler, "own_fuzz", sanitize,
@@ -172,7 +174,7 @@ class Fuzzer:
     # ---- Runs -----------------------------------------------------------------------------------
 
     def fuzz(self, seconds: int, corpus: Corpus) -> tuple[list[Finding], str]:
-        """Fuzzes a file of each kind, one after the other: the findings, and what was done."""
+        """Fuzzes a file of each kind, one after the other; returns findings, and what was done."""
         victims = file_of_each_kind(self._graph.files)
         share = max(seconds // max(len(victims), 1), 1)
         findings: list[Finding] = []
@@ -197,7 +199,7 @@ class Fuzzer:
         raise UnknownCaseError(f"there is no input {shown(case)} in {corpus.folder}")
 
     def _sample(self, victim: Path) -> Path:
-        """A new copy of the sample, and the file in it that gets other bytes."""
+        """Makes a copy of the sample; returns it and its file that gets other bytes."""
         folder = self._folder / "sample"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -208,7 +210,7 @@ class Fuzzer:
     def _search(
         self, victim: Path, seconds: int, corpus: Corpus
     ) -> tuple[_Failure | None, bytes, int]:
-        """The failure, its input, and how many inputs were run."""
+        """Returns the failure, its input, and the number of inputs that were run."""
         file = self._sample(victim)
         seeds = self._folder / "seeds"
         shutil.rmtree(seeds, ignore_errors=True)
@@ -285,7 +287,7 @@ class Fuzzer:
         return _Failure(f"the process ended with status {done.returncode} {tail}".strip(), "end")
 
     def _save(self, victim: Path, data: bytes, failure: _Failure, corpus: Corpus) -> Finding:
-        """Makes the input smaller, or more like the sample, where it shows the same fault then."""
+        """Makes the input smaller, or more like the sample, as long as it shows the same fault."""
         until = time.monotonic() + _REDUCING
 
         def fails(changed: bytes) -> bool:
@@ -303,5 +305,5 @@ class Fuzzer:
 
 
 def _until(fails: Callable[[bytes], bool], end: float) -> Callable[[bytes], bool]:
-    """The function with the answer no after a time."""
+    """A function that answers no after a time, and as `fails` before."""
     return lambda data: time.monotonic() < end and fails(data)

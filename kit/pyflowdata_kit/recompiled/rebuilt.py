@@ -1,4 +1,4 @@
-"""The plugins of a graph, compiled again for a program of drivers/."""
+"""Compiles the plugins of a graph again, for a program of drivers/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from .compiling import CPP_SUFFIXES, Compiler
 
 
-# ---- Programs that threads of this process wait for, and that end with it -----------------------
+# ---- Programs that threads of this process wait for; they end with it ---------------------------
 
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
@@ -28,7 +28,7 @@ class _StoppedError(RuntimeError):
 def _run_program(
     command: Sequence[str | Path], env: Mapping[str, str], timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Its result, with its output as text.
+    """Runs a program; returns its result, with its output as text.
 
     Raises:
         subprocess.TimeoutExpired: It did not end in so many seconds, and was ended.
@@ -56,7 +56,7 @@ def _run_program(
 
 @contextlib.contextmanager
 def ended_on_failure() -> Iterator[None]:
-    """Ends all programs where what is within is interrupted, so that no thread waits for one."""
+    """Ends all programs if its block is interrupted, so that no thread waits for one."""
     try:
         yield
     except BaseException:
@@ -65,7 +65,7 @@ def ended_on_failure() -> Iterator[None]:
 
 
 def may_run_again() -> None:
-    """Once the threads have ended."""
+    """Called once the threads have ended."""
     _stop(False)
 
 
@@ -87,13 +87,14 @@ class Graph:
     """A node to check, as a program without Python makes it.
 
     Attributes:
-        job: What drivers/job.h reads, without libraries.
+        job: The text that drivers/job.h reads, without libraries.
         files: Paths of the sample.
         origin: The library of the op under check.
-        libraries: All that the ops come from.
+        libraries: All libraries that have the ops.
         sources: The C and C++ files of the plugin under check.
-        others: Those of further libraries, by their paths; one without is used as it is.
-        flags: For the compiler and linker.
+        others: The sources of further libraries, by the libraries' paths; without sources, a
+            library is used as it is.
+        flags: Arguments for the compiler and linker.
     """
 
     job: str
@@ -111,18 +112,18 @@ class Graph:
         return any(source.endswith(CPP_SUFFIXES) for source in sources)
 
     def folders(self) -> list[str]:
-        """Where the sources lie, without what they include from elsewhere."""
+        """The folders of the sources; files that they include may lie elsewhere."""
         sources = [*self.sources, *(one for other in self.others.values() for one in other)]
         return sorted({os.path.dirname(os.path.abspath(source)) for source in sources})
 
 
 @dataclass(frozen=True)
 class Program:
-    """One that runs the kit over the graph.
+    """A program that runs the kit over the graph.
 
     Attributes:
-        path: To run.
-        job: File with the job, and the libraries that were built for it.
+        path: The file to run.
+        job: The file with the job, and with the libraries that were built for it.
     """
 
     path: Path
@@ -131,7 +132,7 @@ class Program:
     def run(
         self, arguments: Sequence[str | Path], env: Mapping[str, str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Its result.  Raises subprocess.TimeoutExpired."""
+        """Runs it; returns the result. Raises subprocess.TimeoutExpired."""
         command = [*_fixed_addresses(), self.path, *arguments]
         return _run_program(command, {**os.environ, **env}, timeout)
 
@@ -140,13 +141,13 @@ def build(
     graph: Graph, folder: Path, compiler: Compiler, name: str, sanitize: Sequence[str],
     *, plugin_only: Sequence[str] = (), driver_only: Sequence[str] = (),
 ) -> Program:  # fmt: skip
-    """Compiles the plugins, each by itself since all define the same entry, and the program.
+    """Compiles the program and the plugins; each plugin by itself, since all define the same entry.
 
     Args:
-        folder: To put the libraries and the job in; it is made.
+        folder: Gets the libraries and the job; it is made.
         name: The program in drivers/, see Compiler.driver().
-        sanitize: Flags for all.
-        plugin_only, driver_only: Flags for the one, and for the other.
+        sanitize: Flags for plugins and program.
+        plugin_only, driver_only: Flags for plugins, and for the program.
 
     Raises:
         BuildError, MissingToolError.
@@ -184,7 +185,7 @@ _launcher: list[str] | None = None
 
 
 def _fixed_addresses() -> list[str]:
-    """Words in front of a command: older sanitizers trip over randomised addresses."""
+    """Words before a command, because older sanitizers fail with randomised addresses."""
     global _launcher  # noqa: PLW0603  (found out once)
     if _launcher is None:
         words = ["setarch", "-R"]

@@ -18,19 +18,19 @@ from .compiling import SANITIZERS, Compiler
 from .rebuilt import Graph, build
 
 
-# ---- What programs of drivers/ and the sanitizers in them print ---------------------------------
+# ---- The output of programs of drivers/, and of the sanitizers in them --------------------------
 
 _MOST_FRAMES = 3
-_RUNS = "runs"  # the word before their number; no id of a finding
+_RUNS = "runs"  # stands before the number of runs; no finding has this id
 _FRAME = re.compile(r"^\s*#(\d+) (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
 
-# The sanitizers name places by themselves where gcc made the program, and with this tool elsewhere.
+# In programs of gcc, sanitizers name places by themselves; else they need this tool.
 _SYMBOLIZER = shutil.which("llvm-symbolizer")
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allow_user_segv_handler=1:"
     "max_allocation_size_mb=2048:quarantine_size_mb=16",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    # The sanitizer takes what lies in front of thread-local memory for a header, as glibc 2.19 had.
+    # The sanitizer takes the bytes before thread-local memory for a header, as in glibc 2.19.
     "TSAN_OPTIONS": "halt_on_error=1:intercept_tls_get_addr=0",
     **({"ASAN_SYMBOLIZER_PATH": _SYMBOLIZER} if _SYMBOLIZER else {}),
 }
@@ -50,23 +50,23 @@ def findings_of(output: str) -> list[tuple[str, str, str]]:
 
 
 def runs_of(output: str) -> int:
-    """How many inputs a fuzzer has run; 0 if it did not come so far."""
+    """The inputs that a fuzzer has run; 0 if it ended before it told."""
     found = re.search(rf"^(?:{_RUNS}\t|stat::number_of_executed_units: )(\d+)$", output, re.M)
     return int(found[1]) if found else 0
 
 
 def _last_case(output: str) -> str:
-    """The case that a program ended in."""
+    """The case in which a program ended."""
     cases = re.findall(r"^case\t(.*)$", output, re.M)
     return cases[-1] if cases else ""
 
 
 def summary(output: str, folders: Sequence[str]) -> str:
-    """What a sanitizer found, and where in the sources; "" if nothing.
+    """Says what a sanitizer found, and where in the sources; "": nothing.
 
     Args:
-        output: Its stderr.
-        folders: Where the sources lie.
+        output: The program's stderr.
+        folders: The folders of the sources.
     """
     line = re.search(r"^(?:==\d+==)?.*(?:runtime error: .*|ERROR: \w+Sanitizer.*)$", output, re.M)
     line = line or re.search(r"^WARNING: ThreadSanitizer.*$", output, re.M)
@@ -86,12 +86,12 @@ def summary(output: str, folders: Sequence[str]) -> str:
 
 
 def leaks_alone(output: str) -> bool:
-    """Whether leaks are all that a sanitizer found: those of others than the sources count not."""
+    """Whether a sanitizer found leaks alone; then only leaks of the sources count."""
     return re.findall(r"ERROR: (\w+)Sanitizer", output)[:1] == ["Leak"]
 
 
 def _leak_summary(output: str, folders: Sequence[str]) -> str:
-    """The first leak of memory that the sources got themselves, or by what they call; or ""."""
+    """The first leak of memory that the sources, or functions that they call, allocated; or ""."""
     for leak in re.split(r"^(?=(?:Direct|Indirect) leak of )", output, flags=re.M)[1:]:
         if place := _place_in(leak, folders):
             size = re.match(r"\w+ leak of (\d+ byte\(s\) in \d+) object", leak)
@@ -107,22 +107,22 @@ def _place_in(output: str, folders: Sequence[str]) -> str:
     for frame in _FRAME.finditer(output):
         number, name, path, line = frame.groups()
         if int(number) <= inner or len(found) == _MOST_FRAMES:
-            break  # of the next stack
+            break  # the next stack begins
         inner = int(number)
         if any(os.path.abspath(path).startswith(f"{folder}{os.sep}") for folder in folders):
             found.append(f"{name.partition('(')[0]}() at {os.path.basename(path)}:{line}")
     return f"in {', from '.join(found)}" if found else ""
 
 
-# ---- Samples: folders with the files, and with damaged copies of one ----------------------------
+# ---- Samples: folders with the files; one file may be a damaged copy ----------------------------
 
-_DAMAGED = 16  # of each kind of damage, over all kinds of files
-_KEPT = 64  # inputs of a corpus
+_DAMAGED = 16  # copies of each kind of damage, over all kinds of files
+_KEPT = 64  # most inputs of a corpus
 _WHOLE = "the sample"
 
 
 def _damaged(files: Sequence[Path], corpus: Corpus) -> Iterator[tuple[str, Path, bytes]]:
-    """The case, the file that has other bytes, and these."""
+    """Gives each case, its file with other bytes, and these bytes."""
     victims = file_of_each_kind(files)
     for victim in victims:
         data = victim.read_bytes()
@@ -140,9 +140,9 @@ def write_samples(
 
     Args:
         files: The sample.
-        corpus: What a fuzzer kept.
-        folder: In which they are made.
-        only: The only case that is wanted; None: all.
+        corpus: The inputs that a fuzzer kept.
+        folder: The folder that gets them.
+        only: The only wanted case; None: all.
     """
     made: dict[str, Path] = {}
 
@@ -173,7 +173,7 @@ _ADVICE = {
     "tsan": "two threads use the same memory, one of them writing: keep no state that calls share, "
     "or make it atomic",
 }
-_LIKELY = {  # by what a sanitizer says
+_LIKELY = {  # by words of a sanitizer
     "use-after-free|double-free": (
         "close(), or a failing open(), frees it and it is used or freed again",
         "a pointer into a buffer that realloc() has moved since",
@@ -207,16 +207,16 @@ _CALLS = re.compile(r"leaks;.* (?:\w*_)?(?:compute|at|next|seek)\(\) at ")
 
 
 def sanitize(name: str, graph: Graph, samples: Mapping[str, Path], folder: Path) -> list[Finding]:
-    """What a sanitizer finds over samples.
+    """Returns what a sanitizer finds over samples.
 
     Args:
         name: A key of SANITIZERS.
         graph: With the sources of its plugins.
-        samples: Folders of the samples by their cases.
+        samples: The folders of the samples, by their cases.
         folder: To work in.
 
     Raises:
-        BuildError: A plugin cannot be compiled with it.
+        BuildError: A plugin cannot be compiled with this sanitizer.
         MissingToolError: There is no compiler.
     """
     flag = f"-fsanitize={SANITIZERS[name]}"
@@ -254,7 +254,7 @@ def _leak_advice(found: str) -> str:
 
 
 def likely_causes(found: str) -> tuple[str, ...]:
-    """The causes of what a sanitizer has found, the most likely one first; none if unknown."""
+    """The causes of what a sanitizer has found, the most likely first; none if unknown."""
     if _CALLS.search(found):
         return ("a return after a failure passes over free()",)
     return next((why for kind, why in _LIKELY.items() if re.search(kind, found)), ())

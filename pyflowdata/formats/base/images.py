@@ -182,7 +182,7 @@ class ImageWriter(Writer):
         quality: int = 90,
         **options: Any,
     ) -> None:
-        """Opens the file.
+        """Opens the file; raises as `Writer`.
 
         Args:
             path: The file.
@@ -191,11 +191,6 @@ class ImageWriter(Writer):
                 field are files already, and stay as they are.
             quality: The quality of JPEG, 1 to 100.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong.
-            FileError: The folder does not exist or is not writable, or the file exists already.
-            UnsupportedError: The compression needs a package that is not installed.
         """
         whole = self._whole("quality", quality, 1, 100)
         self._encodings = self._checked_images({} if images is None else images, whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...errors import InvalidArgumentError, shown
 from ...ragged import Ragged
 from .columns import Array, RowShape, are_bytes, as_array, each_row, is_bytes_like, slices
 from .fields import BYTES, Field
+from .writer import Writer
 
 TEXT = "str"  # the dtype of a column whose rows are text
 
@@ -212,3 +213,31 @@ def byte_view(numbers: Array) -> Array:
     width = int(np.prod(numbers.shape[1:], dtype=np.int64)) * numbers.itemsize
     found = np.ascontiguousarray(numbers).reshape(-1).view(np.uint8)
     return found.reshape(len(numbers), width)
+
+
+# ---- Writers ------------------------------------------------------------------------------------
+
+
+class ColumnsWriter(Writer):
+    """A writer of samples with the same columns: those of an argument, or of the first batch."""
+
+    def write(self, sample: Any) -> None:
+        """Writes one sample.
+
+        Raises:
+            InvalidArgumentError: The sample is not a dict, its fields differ from the columns, or
+                a column cannot hold a value.
+            FileError: The file cannot be written.
+        """
+        with self._naming():
+            if not isinstance(sample, Mapping):
+                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+        self.write_batch({name: single(value) for name, value in sample.items()})
+
+
+def refuse_other_columns(found: Collection[str], columns: Sequence[str]) -> None:
+    """Raises InvalidArgumentError unless the fields of a batch are the columns."""
+    if set(found) != set(columns):
+        raise InvalidArgumentError(
+            f"the fields are {', '.join(found)}; the columns are {', '.join(columns)}"
+        )

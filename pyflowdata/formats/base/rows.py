@@ -37,7 +37,7 @@ class RowWriter(Writer):
         shape: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
-        """Opens the file.
+        """Opens the file; raises as `Writer`.
 
         Args:
             path: The file.
@@ -45,10 +45,6 @@ class RowWriter(Writer):
                 are an error.
             shape: The shape of a row; None: that of the first row.
             **options: As for every `Writer`.
-
-        Raises:
-            InvalidArgumentError: An argument is wrong, or the format has no such dtype.
-            FileError: The folder does not exist or is not writable, or the file exists already.
         """
         self._rows = RowShape(dtype, shape)
         super().__init__(path, **options)

@@ -714,7 +714,8 @@ class Model:
         return places
 
     def rows(self, epoch: int, step: int, rank: int, world_size: int) -> list[tuple[Row, bool]]:
-        """Those of a rank, and whether each is of this epoch; else it only fills the batch."""
+        """The records of a rank, and whether each is of this epoch; else it only fills the
+        batch."""
         places = self.places(epoch, step)
         chosen = np.array_split(np.arange(len(places)), world_size)[rank]
         self._epoch[0] = epoch

@@ -1,5 +1,5 @@
-/* A target of libFuzzer: what it gives becomes the file that PYFLOWDATA_CHECK_FILE names, and the
- * job that PYFLOWDATA_CHECK_JOB names reads that folder. */
+/* A target of libFuzzer: an input becomes the file that PYFLOWDATA_CHECK_FILE names, and the job
+ * that PYFLOWDATA_CHECK_JOB names reads the folder of this file. */
 #include "job.h"
 #include "target.h"
 

@@ -1,4 +1,4 @@
-/* The graph of a check, as drivers/job.h says. */
+/* Makes the graph of a check, as drivers/job.h says. */
 #include "job.h"
 
 #include <stdio.h>
@@ -11,9 +11,9 @@ typedef struct job_node {
     char op[64];
     pfd_attr_value attrs[most_attrs];
     int64_t num_attrs;
-    int inputs[16], outputs[16]; /* node, and which output of it */
+    int inputs[16], outputs[16]; /* numbers of a node and of its output */
     int64_t num_inputs;
-    /* The job's attrs for files; a folder, and its files of these names, take their place. */
+    /* The job's attrs for files, which a folder and its files of these names replace. */
     const char *data_dir;
     const char *const *files;
 } job_node;
@@ -59,7 +59,7 @@ static char *read_string(char **rest)
     return out;
 }
 
-/* One block of memory, which the attr keeps: a leak that is found is the op's. */
+/* Makes one block of memory, which the attr keeps, so that a leak is the op's. */
 static void read_list(pfd_attr_value *value, char **rest)
 {
     value->list_size = strtoll(next_word(rest), NULL, 10);
@@ -204,7 +204,7 @@ int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result)
         result->error = err;
         return 0;
     }
-    /* Threads go through the records in orders of their own, so that whole batches differ. */
+    /* Each thread has its own order of records, so that whole batches differ. */
     if (whole_batches && options.num_threads > 1) result->num_findings = 0;
     for (int64_t i = 0; i < result->num_findings; i++)
         printf("%s\t%s\n", result->findings[i].id, result->findings[i].text);

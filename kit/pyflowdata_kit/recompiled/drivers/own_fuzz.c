@@ -2,11 +2,11 @@
  *
  *   own_fuzz JOB FILE SECONDS LIMIT_MS SEED FOLDER...
  *
- * The files of the folders are run in the place of FILE, and then, for so many seconds, changed
- * copies of them.  What makes the op behave in a new way, or run new code, is added to the first
- * folder.  A finding, a leak or a crash ends it: FILE then has the bytes that did it.  A run that
- * takes LIMIT_MS of processor time, or far longer by the clock, counts as endless.  Exit status 1:
- * there is a finding on stdout, as in job.h. */
+ * Runs the files of the folders in the place of FILE, and then, for so many seconds, changed copies
+ * of these. Adds to the first folder each copy that makes the op behave in a new way, or run new
+ * code. A finding, a leak or a crash ends the fuzzer; FILE then has the bytes that caused it.  A
+ * run that takes LIMIT_MS of processor time, or far longer by the clock, counts as endless.  Exit
+ * status 1: there is a finding on stdout, as in job.h. */
 #include "job.h"
 #include "target.h"
 
@@ -23,8 +23,8 @@
 
 /* ---- Which code of the plugin ran, and which numbers it compared ----------------------------- */
 
-/* The compiler calls the functions of -fsanitize-coverage=trace-pc,trace-cmp in the plugin; where
- * it has no such option nothing is ever recorded. */
+/* The compiler calls the functions of -fsanitize-coverage=trace-pc,trace-cmp in the plugin; without
+ * this option nothing is recorded. */
 
 typedef struct comparison {
     uint64_t left, right; /* two numbers that differed */
@@ -43,7 +43,7 @@ static void coverage_reset(void)
     num_compared = 0;
 }
 
-/* 1, 2, 3, 4 to 7, 8 to 15 times ... as a bit each. */
+/* Returns a bit for 1, 2, 3, 4 to 7, 8 to 15 times ... */
 static uint8_t bit_of(uint8_t count)
 {
     static const uint8_t limits[] = {1, 2, 3, 4, 8, 16, 32, 128};
@@ -52,7 +52,7 @@ static uint8_t bit_of(uint8_t count)
     return (uint8_t)(1 << bit);
 }
 
-/* Whether code ran since the reset that never ran before, or more often than before. */
+/* Whether code ran since the reset for the first time, or more often than ever. */
 static int coverage_is_new(void)
 {
     int is_new = 0;
@@ -127,7 +127,7 @@ void __sanitizer_cov_trace_cmpd(double left, double right)
     record(bits[0], bits[1], 8);
 }
 
-/* cases: how many there are, the bits of the number, and then they. */
+/* `table` has the number of cases, the bits of the number, and the cases. */
 void __sanitizer_cov_trace_switch(uint64_t number, void *table)
 {
     const uint64_t *cases = table;
@@ -144,7 +144,7 @@ typedef struct fuzz_input {
 enum { most_input = 1 << 20 }; /* bytes of an input, and of the room that mutate() works in */
 static uint64_t state;
 
-/* Pseudo-random, the same for the same seed. */
+/* Seeds pseudo-random numbers, which are the same for the same seed. */
 static void mutate_seed(uint64_t seed)
 {
     state = seed * 0x9E3779B97F4A7C15 + 1;
@@ -243,8 +243,8 @@ static size_t find(const fuzz_input *input, const uint8_t *word, size_t width)
     return input->size;
 }
 
-/* Puts one side of a comparison where the other one is in the input, by its bytes in either order.
- * Returns whether it was there. */
+/* Finds one side of a comparison in the input, by its bytes in either order, and puts the other
+ * side there. Returns whether it found one. */
 static int mutate_to_equal(fuzz_input *input, const comparison *differed)
 {
     for (int way = 0; way < 4; way++) {
@@ -334,7 +334,7 @@ static const char *corpus;
 static unsigned patience; /* seconds */
 static int64_t num_runs;
 
-/* AddressSanitizer's, where the program has it. */
+/* AddressSanitizer's function; NULL in a program without it. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
@@ -418,7 +418,7 @@ static int64_t bytes_in_use(void)
 static target_outcome measure(int64_t *grown)
 {
     int64_t before = bytes_in_use();
-    (void)alarm(patience); /* which ends the process: the op waits */
+    (void)alarm(patience); /* it ends a process whose op waits */
     target_outcome outcome = target_try(room.data, room.size);
     (void)alarm(0);
     num_runs++;
@@ -426,7 +426,7 @@ static target_outcome measure(int64_t *grown)
     return outcome;
 }
 
-/* Memory that is kept once is a cache; a leak grows by the same again and again. */
+/* Memory that is kept once is a cache; a leak grows each time by the same. */
 static void look_for_leak(void)
 {
     int64_t grown, again;
@@ -463,7 +463,7 @@ static target_outcome try_room(int is_of_corpus)
     return outcome;
 }
 
-/* What a checksum or a size is compared with last is what it should be. */
+/* Repairs a checksum or a size: the last number that it is compared with is the right one. */
 static void repair(void)
 {
     for (int i = 0; i < recent; i++) {

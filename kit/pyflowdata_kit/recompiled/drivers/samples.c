@@ -1,6 +1,6 @@
-/* Runs the kit over an op without Python, so that sanitizers see nothing but the op.
+/* Runs the kit over an op without Python, so that sanitizers see only the op.
  *
- *   samples JOB FOLDER...   with the files of the reader in turn in each of the folders
+ *   samples JOB FOLDER...   the reader reads its files in each of the folders in turn
  *
  * A line "case<tab>FOLDER" on stdout comes before the findings in a folder.  A folder after which
  * AddressSanitizer finds a leak is the last one. */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-extern void __tsan_acquire(void *address) __attribute__((weak)); /* it is there with its runtime */
+extern void __tsan_acquire(void *address) __attribute__((weak)); /* NULL without ThreadSanitizer */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 static const pfd_kit_options runs[] = {
@@ -20,8 +20,8 @@ static const pfd_kit_options runs[] = {
     {.order = PFD_KIT_FORWARD, .range = 2, .num_threads = 4},
 };
 
-/* Threads pass each other by chance, so that ThreadSanitizer needs many passes: over the first
- * folder, which has the sample as it is or the only one that is wanted. */
+/* Threads meet by chance, so ThreadSanitizer needs many passes: over the first folder, which has
+ * the intact sample, or the only wanted case. */
 static int threaded_passes(int is_first)
 {
     const int has_tsan = __tsan_acquire != NULL;

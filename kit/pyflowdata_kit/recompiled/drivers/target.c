@@ -36,7 +36,7 @@ static void add(uint64_t *hash, uint64_t number)
     *hash ^= *hash >> 29;
 }
 
-/* Small numbers as they are, larger ones by their bits. */
+/* Returns a small number as it is, and a larger number as its count of bits. */
 static uint64_t magnitude(int64_t number)
 {
     uint64_t bits = 0;
@@ -45,7 +45,7 @@ static uint64_t magnitude(int64_t number)
     return 16 + bits;
 }
 
-/* Numbers and what is quoted differ from input to input. */
+/* Hashes a message without numbers and quoted texts, which differ from input to input. */
 static void add_message(uint64_t *hash, const char *text)
 {
     int quoted = 0;
@@ -55,7 +55,8 @@ static void add_message(uint64_t *hash, const char *text)
     }
 }
 
-/* Damaged data may be refused, by open() also as of an unknown version. */
+/* Whether a result is allowed: damaged data may be refused, and open() may call it an unknown
+ * version. */
 static int is_allowed(const pfd_kit_result *result)
 {
     const char *function = result->function;
