@@ -225,7 +225,7 @@ RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+' tests --include='test_*.py')
 soak: all .venv/test
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 	$(IN_VENV) tests/loader/fault_runs.py $(if $(FAULTS),--runs $(FAULTS))
-	$(IN_VENV) tests/support/views/soak.py --pipelines $(or $(PIPELINES),5000)
+	$(IN_VENV) tests/support/views/soak.py --pipelines $(or $(PIPELINES),10000)
 	MUTATIONS=$(or $(MUTATIONS),15) $(PYTEST) tests/formats/test_mutations.py
 	SOAK=1 $(PYTEST) $(PARALLEL) $(RANDOM_VALUES)
 

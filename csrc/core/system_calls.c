@@ -2,14 +2,41 @@
 #include "core/system_calls.h"
 
 #include "core/error.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- Who can change a file ------------------------------------------------------------------- */
+
+/* Whether a group is that of this user alone, as many systems make one for each user. */
+static int32_t is_private(gid_t group)
+{
+    char names[4096], members[4096];
+    struct passwd user, *has_user = NULL;
+    struct group found, *has_group = NULL;
+    if (getpwuid_r(geteuid(), &user, names, sizeof names, &has_user) != 0 || !has_user) return 0;
+    if (getgrgid_r(group, &found, members, sizeof members, &has_group) != 0 || !has_group) return 0;
+    return group == user.pw_gid && !strcmp(found.gr_name, user.pw_name) && !found.gr_mem[0];
+}
+
+const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode)
+{
+    if (uid != geteuid() && uid != 0) return "it belongs to another user";
+    /* In a sticky folder nobody can replace what belongs to this user. */
+    if (S_ISDIR(mode) && (mode & S_ISVTX)) return NULL;
+    int32_t by_others = (mode & S_IWOTH) || ((mode & S_IWGRP) && !is_private(gid));
+    return by_others ? "others than this user can write into it" : NULL;
+}
 
 /* ---- What an errno means --------------------------------------------------------------------- */
 
@@ -47,12 +74,18 @@ pfd_status pfd_status_of_errno(int reason)
     return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? PFD_CORRUPT_DATA : PFD_IO;
 }
 
-pfd_status pfd_error_set_errno(pfd_error *err, int reason)
+int32_t pfd_reason_of_errno(int32_t reason)
 {
     int32_t failure = pfd_errno_class(reason, 0);
-    if (failure == PFD_FAILURE_DAMAGE) return err->status;
-    return pfd_error_set_reason(err, failure == PFD_FAILURE_TRANSIENT ? PFD_REASON_TRANSIENT
-                                                                      : PFD_REASON_ENVIRONMENT);
+    return failure == PFD_FAILURE_DAMAGE      ? PFD_REASON_NONE
+           : failure == PFD_FAILURE_TRANSIENT ? PFD_REASON_TRANSIENT
+                                              : PFD_REASON_ENVIRONMENT;
+}
+
+pfd_status pfd_error_set_errno(pfd_error *err, int reason)
+{
+    int32_t found = pfd_reason_of_errno(reason);
+    return found == PFD_REASON_NONE ? err->status : pfd_error_set_reason(err, found);
 }
 
 int32_t pfd_is_remote(int fd)

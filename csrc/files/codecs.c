@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
+#include "parse/first_bytes.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -372,7 +373,8 @@ static pfd_status check_name(const pfd_file *file, const uint8_t *data, int64_t 
                              pfd_error *err)
 {
     int32_t named = named_compression(file);
-    if (named == PFD_COMPRESSION_NONE || !is_damaged_start(named, data, size)) return PFD_OK;
+    if (named == PFD_COMPRESSION_NONE) return PFD_OK;
+    if (!is_damaged_start(named, data, size) && !pfd_is_text(data, size)) return PFD_OK;
     return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                        "the name says %s, and the file %s; is it damaged, or was it cut? "
                        "compression='none' takes it as it is",

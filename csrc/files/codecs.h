@@ -52,7 +52,7 @@ int32_t pfd_compression_of_name(const char *name);
 
 /* Finds the compression of a file, never AUTO; of an empty file NONE.  ERRORS: those of reading.
  * PFD_CORRUPT_DATA: the name has the suffix of a compression, and the file is empty, or begins with
- * zeros, is cut in the magic number, or begins with nearly the magic number. */
+ * zeros or text, is cut in the magic number, or begins with nearly the magic number. */
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err);
 

@@ -7,6 +7,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- What a file looks like ------------------------------------------------------------------ */
@@ -33,21 +34,51 @@ const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *
     return out;
 }
 
-/* ---- The beginning of a file ----------------------------------------------------------------- */
+/* ---- The bytes of a file --------------------------------------------------------------------- */
 
-static pfd_status read_head(const pfd_file *file, int32_t compression, uint8_t *data, int64_t room,
-                            int64_t *size, pfd_error *damage, pfd_error *err)
-{
+struct pfd_file_bytes {
+    pfd_input_files *files;
     pfd_inflater *from;
-    PFD_TRY(pfd_inflater_open(file, compression, &from, err));
+};
+
+static const pfd_file *only_file(const pfd_file_bytes *self)
+{
+    int64_t n;
+    return pfd_input_files_list(self->files, &n)[0];
+}
+
+pfd_status pfd_file_bytes_open(const char *path, pfd_file_bytes **out, pfd_error *err)
+{
+    char *paths[] = {(char *)(uintptr_t)path}; /* copied, never written */
+    pfd_file_bytes *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, sizeof *self, "the bytes of a file");
+    pfd_status status = pfd_input_files_open(paths, 1, PFD_FILE_ACCESS_READ, PFD_COMPRESSION_AUTO,
+                                             NULL, &self->files, err);
+    if (status == PFD_OK) {
+        const pfd_file *file = only_file(self);
+        status = pfd_inflater_open(file, pfd_file_compression(file), &self->from, err);
+    }
+    if (status == PFD_OK) *out = self;
+    else pfd_file_bytes_close(self);
+    return status;
+}
+
+pfd_status pfd_file_bytes_read(pfd_file_bytes *self, uint8_t *data, int64_t room, int64_t *size,
+                               pfd_error *err)
+{
     pfd_status status = PFD_OK;
     int64_t got = 1;
     for (*size = 0; status == PFD_OK && got > 0 && *size < room; *size += got)
-        status = pfd_inflater_read(from, NULL, data + *size, room - *size, &got, damage);
-    pfd_inflater_close(from);
-    if (status == PFD_OK || status == PFD_CORRUPT_DATA) return PFD_OK;
-    pfd_error_copy(err, damage);
+        status = pfd_inflater_read(self->from, NULL, data + *size, room - *size, &got, err);
     return status;
+}
+
+void pfd_file_bytes_close(pfd_file_bytes *self)
+{
+    if (!self) return;
+    pfd_inflater_close(self->from);
+    if (self->files) pfd_input_files_close(self->files);
+    free(self);
 }
 
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
@@ -55,20 +86,15 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          pfd_error *err)
 {
     pfd_error_clear(damage);
-    pfd_input_files *files;
-    char *paths[] = {(char *)(uintptr_t)path}; /* copied, never written */
-    PFD_TRY(pfd_input_files_open(paths, 1, PFD_FILE_ACCESS_READ, PFD_COMPRESSION_AUTO, NULL, &files,
-                                 err));
-    int64_t n, found = 0;
-    const pfd_file *file = pfd_input_files_list(files, &n)[0];
-    int32_t is = pfd_file_compression(file);
-    pfd_status status = read_head(file, is, data, room, &found, damage, err);
-    if (status == PFD_OK) {
-        *size = found;
-        *file_size = file->size;
-        *compression = pfd_compression_name(is);
-    }
-    pfd_input_files_close(files);
+    pfd_file_bytes *from;
+    PFD_TRY(pfd_file_bytes_open(path, &from, err));
+    pfd_status status = pfd_file_bytes_read(from, data, room, size, damage);
+    const pfd_file *file = only_file(from);
+    *file_size = file->size;
+    *compression = pfd_compression_name(pfd_file_compression(file));
+    pfd_file_bytes_close(from);
+    if (status == PFD_OK || status == PFD_CORRUPT_DATA) return PFD_OK;
+    pfd_error_copy(err, damage);
     return status;
 }
 

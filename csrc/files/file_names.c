@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,16 +85,18 @@ int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
     return changed + tick >= now_ns;
 }
 
-typedef enum kind { FILE_NAME, FOLDER_NAME, OTHER } kind;
+typedef enum entry_kind { FILE_NAME, FOLDER_NAME, OTHER } entry_kind;
 
-static kind kind_of(int folder, const struct dirent *entry)
+/* Returns 0 or an errno. */
+static int find_kind(int folder, const struct dirent *entry, entry_kind *out)
 {
     struct stat st;
-    if (entry->d_type == DT_REG) return FILE_NAME;
-    if (entry->d_type == DT_DIR) return FOLDER_NAME;
-    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return OTHER;
-    if (pfd_sys_stat(NULL, folder, entry->d_name, &st) != 0) return FILE_NAME;
-    return S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
+    *out = entry->d_type == DT_REG ? FILE_NAME : entry->d_type == DT_DIR ? FOLDER_NAME : OTHER;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return 0;
+    int reason = pfd_sys_stat(NULL, folder, entry->d_name, &st) == 0 ? 0 : errno;
+    if (!reason) *out = S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
+    else *out = FILE_NAME;
+    return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? 0 : reason;
 }
 
 static int add_name(pfd_path_list *list, const char *name)
@@ -112,24 +115,39 @@ static void sort(pfd_path_list *list)
     if (list->size > 1) qsort(list->paths, (size_t)list->size, sizeof *list->paths, by_bytes);
 }
 
-static int note_other(pfd_folder_names *names, const char *name)
+static const char *suffix_of(const char *path)
 {
-    names->num_others++;
-    if (names->other && strcmp(names->other, name) <= 0) return 0;
-    free(names->other);
-    names->other = strdup(name);
-    return names->other ? 0 : ENOMEM;
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot : "";
+}
+
+int pfd_note_example(pfd_path_list *examples, const char *name)
+{
+    enum { most = 8 };
+    for (int64_t i = 0; i < examples->size; i++) {
+        char **known = &examples->paths[i];
+        if (strcasecmp(suffix_of(*known), suffix_of(name)) != 0) continue;
+        if (strcmp(*known, name) <= 0) return 0;
+        char *copy = strdup(name);
+        if (!copy) return ENOMEM;
+        free(*known);
+        *known = copy;
+        return 0;
+    }
+    return examples->size < most ? add_name(examples, name) : 0;
 }
 
 static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_names *out)
 {
     int failure = errno = 0;
     for (struct dirent *entry; !failure && (entry = pfd_sys_readdir(NULL, folder));) {
+        entry_kind found;
         if (entry->d_name[0] == '.') continue;
-        kind found = kind_of(dirfd(folder), entry);
+        failure = find_kind(dirfd(folder), entry, &found);
+        if (failure) break;
         if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
         else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes))
-            failure = note_other(out, entry->d_name);
+            failure = pfd_note_example(&out->others, entry->d_name), out->num_others++;
         else if (found == FILE_NAME) failure = add_name(&out->files, entry->d_name);
     }
     return failure ? failure : errno;
@@ -159,7 +177,7 @@ void pfd_folder_names_free(pfd_folder_names *names)
 {
     pfd_path_list_free(&names->files);
     pfd_path_list_free(&names->folders);
-    free(names->other);
+    pfd_path_list_free(&names->others);
     *names = (pfd_folder_names){0};
 }
 
@@ -486,12 +504,13 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
 {
     for (int64_t i = 0; i < patterns->size; i++) {
         const char *pattern = patterns->data[i];
-        struct stat st;
+        int32_t kind;
         if (!pattern[0])
             return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                  ": an element is empty; it must be a path or a pattern");
         int32_t is_kept = keep_missing && !strpbrk(pattern, WILDCARDS) && !strstr(pattern, "://");
-        if (is_kept || stat(pattern, &st) == 0)
+        if (!is_kept) PFD_TRY(pfd_path_kind(pattern, &kind, err));
+        if (is_kept || kind != PFD_PATH_MISSING)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else
             PFD_TRY(add_matches(attr, pattern, 0, out, err));

@@ -27,7 +27,7 @@ void pfd_path_list_free(pfd_path_list *list) PFD_PRIVATE;
 typedef struct pfd_folder_names {
     pfd_path_list files, folders; /* names, each list sorted by bytes */
     int64_t num_others;           /* files without one of the suffixes */
-    char *other;                  /* the name of the first of these by bytes; NULL: none */
+    pfd_path_list others;         /* examples of these, see pfd_note_example() */
     int64_t changed_ns;           /* when a name was last added or taken away, or later */
     uint64_t device, inode;
 } pfd_folder_names;
@@ -38,6 +38,10 @@ typedef struct pfd_folder_names {
 int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *suffixes,
                           pfd_folder_names *out);
 void pfd_folder_names_free(pfd_folder_names *names);
+
+/* Adds a name to examples, of which there are a few, each with another suffix: of names with the
+ * same suffix the first by bytes.  Returns 0 or an errno. */
+int pfd_note_example(pfd_path_list *examples, const char *name);
 
 /* When the folder was last changed; a negative errno where it cannot be examined. */
 int64_t pfd_folder_changed_ns(int parent, const char *path);

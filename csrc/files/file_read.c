@@ -3,6 +3,7 @@
 #include "files/file_read.h"
 
 #include "core/system_calls.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -220,7 +221,7 @@ static pfd_status fail_path(const char *path, const char *what, int reason, pfd_
 static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_t **data,
                                   int64_t *size, int64_t *file_size, pfd_error *err)
 {
-    struct stat st;
+    struct stat st, now;
     if (pfd_sys_fstat(NULL, fd, &st) != 0) return fail_path(path, "examined", errno, err);
     if (!S_ISREG(st.st_mode)) return pfd_fail_file(err, path, "this is not a regular file");
     *file_size = (int64_t)st.st_size;
@@ -230,8 +231,9 @@ static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_
     int reason;
     *size = pfd_sys_read(NULL, fd, 0, wanted, *data, &reason);
     if (reason) return fail_path(path, "read", reason, err);
-    if (*size == wanted) return PFD_OK;
-    return pfd_fail_file(err, path, "the file became shorter while it was read");
+    if (pfd_sys_fstat(NULL, fd, &now) != 0) return fail_path(path, "examined", errno, err);
+    if (*size == wanted && pfd_is_unchanged(&st, &now)) return PFD_OK;
+    return pfd_fail_file(err, path, "the file changed while it was read");
 }
 
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
@@ -249,10 +251,22 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     return status;
 }
 
-int32_t pfd_file_is_there(const char *path)
+pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
 {
     struct stat st;
-    return pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0 && S_ISREG(st.st_mode);
+    *kind = PFD_PATH_MISSING;
+    if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0) {
+        *kind = S_ISREG(st.st_mode)   ? PFD_PATH_FILE
+                : S_ISDIR(st.st_mode) ? PFD_PATH_FOLDER
+                                      : PFD_PATH_OTHER;
+        return PFD_OK;
+    }
+    int reason = errno;
+    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return PFD_OK;
+    (void)pfd_fail_file(err, path, "the path cannot be examined: %s%s", strerror(reason),
+                        reason == EACCES ? "; is this user allowed to enter the folders above it?"
+                                         : "");
+    return pfd_error_set_errno(err, reason);
 }
 
 char *pfd_path_beside(const char *path, const char *name, int64_t name_size)

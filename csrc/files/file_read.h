@@ -96,12 +96,10 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
 
 /* For files that no reader has opened, as in companions(): a header or an index names sidecar
  * files. Reads up to `most` bytes from the file's beginning, into memory that the caller frees;
- * *file_size: of the whole file.  PFD_IO names the path. */
+ * *file_size: of the whole file.  PFD_IO names the path: it
+ * cannot be read, or changed meanwhile. */
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err);
-
-/* Whether the path is a regular file. */
-int32_t pfd_file_is_there(const char *path);
 
 /* The path of a file that lies beside another one, or below its folder, in memory that the caller
  * frees; NULL: out of memory. */

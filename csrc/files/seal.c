@@ -589,8 +589,8 @@ static pfd_status check_kind(const pfd_sealed_file *self, int32_t is_folder, pfd
 
 pfd_status pfd_sealed_file_open(const pfd_input_file *plain, pfd_sealed_file **out, pfd_error *err)
 {
-    struct stat st;
-    int32_t is_folder = stat(plain->absolute, &st) == 0 && S_ISDIR(st.st_mode);
+    int32_t kind;
+    PFD_TRY(pfd_path_kind(plain->absolute, &kind, err));
     pfd_sealed_file *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a sealed file");
     *self = (pfd_sealed_file){.file = *plain, .plain = plain};
@@ -599,7 +599,7 @@ pfd_status pfd_sealed_file_open(const pfd_input_file *plain, pfd_sealed_file **o
     pfd_status status = pfd_seal_open(plain->file.path, &self->seal, err);
     if (status == PFD_OK) {
         self->states = calloc((size_t)self->seal->blocks + 1, sizeof *self->states);
-        status = self->states ? check_kind(self, is_folder, err)
+        status = self->states ? check_kind(self, kind == PFD_PATH_FOLDER, err)
                               : pfd_fail_memory(err, self->seal->blocks, "a sealed file");
     }
     if (status == PFD_OK) *out = self;

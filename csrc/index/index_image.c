@@ -8,6 +8,7 @@
 #include "core/scratch.h"
 #include "core/system_calls.h"
 #include "files/sigbus_guard.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -386,15 +387,23 @@ static char *index_folder(const char *attr)
     return length < 0 ? NULL : folder;
 }
 
+/* Whether the user shares the cache: only then are indexes of other users accepted. */
+static int32_t is_shared(void)
+{
+    const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
+    return shared && !strcmp(shared, "1");
+}
+
 static void make_folder(char *path)
 {
+    mode_t mode = is_shared() ? 0777 : 0755; /* else nobody else writes, as risk_of() asks */
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';
-        (void)mkdir(path, 0777);
+        (void)mkdir(path, mode);
         *at = '/';
     }
-    (void)mkdir(path, 0777); /* making a file in it reports a failure */
+    (void)mkdir(path, mode); /* making a file in it reports a failure */
 }
 
 /* ---- Indexes on disk: one of them ------------------------------------------------------------ */
@@ -455,18 +464,12 @@ static int64_t bytes_of(const pfd_open_args *args)
     return bytes;
 }
 
-/* Whether the user shares the cache: only then are indexes of other users accepted. */
-static int32_t is_shared(void)
-{
-    const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
-    return shared && !strcmp(shared, "1");
-}
-
-/* Whether the folder is another user's, who could replace what is in it at any time. */
-static int32_t is_foreign(const char *folder)
+/* What lets another user replace what is in the folder at any time; NULL: nothing does. */
+static const char *risk_of(const char *folder)
 {
     struct stat st;
-    return stat(folder, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0 && !is_shared();
+    if (is_shared() || stat(folder, &st) != 0) return NULL;
+    return pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode);
 }
 
 /* Returns 0 if the index must stay in memory. */
@@ -478,10 +481,12 @@ static int open_cached(cached *self, const pfd_index_request *request)
     self->key = key_of(self->args, request, self->maker->kind);
     self->folder = index_folder(request->folder);
     if (!self->folder) return 0;
-    if (is_foreign(self->folder)) {
-        pfd_index_notice(self->args, "the index stays in memory, as the folder of the index cache, "
-                         "%.400s, belongs to another user; choose one by PYFLOWDATA_INDEX_DIR, or "
-                         "trust this one by PYFLOWDATA_SHARED_INDEXES=1", self->folder);
+    const char *risk = risk_of(self->folder);
+    if (risk) {
+        pfd_index_notice(self->args, "the index stays in memory, as another user could change the "
+                         "folder of the index cache, %.400s: %s; choose one by "
+                         "PYFLOWDATA_INDEX_DIR, or trust this one by PYFLOWDATA_SHARED_INDEXES=1",
+                         self->folder, risk);
         return 0;
     }
     if (asprintf(&self->path, "%s/%016" PRIx64 "%016" PRIx64 ".index", self->folder,

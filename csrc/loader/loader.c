@@ -147,7 +147,10 @@ static pfd_loader *create(void)
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
+    struct timespec now;
     PFD_TRY(set_options(l, options, err));
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    l->opened_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, options->has_peers,
                           &l->bounds, err));
     if (l->chooses_prefetch) l->prefetch = pfd_plan_usual_prefetch(&l->plan, l->num_threads);

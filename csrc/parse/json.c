@@ -4,6 +4,7 @@
 #include "core/bytes.h"
 #include "parse/number_text.h"
 #include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <string.h>
 
@@ -415,4 +416,15 @@ int32_t pfd_json_end(pfd_json *json)
 {
     if (peek(json) >= 0) return pfd_json_refuse(json, "expected nothing more after the value");
     return !json->problem;
+}
+
+int32_t pfd_json_values(const uint8_t *data, int64_t size, int32_t is_cut, int64_t *at,
+                        const char **problem)
+{
+    enum { longest = 12 }; /* bytes of an escape; words, numbers and characters are cut, too */
+    pfd_json json = pfd_json_begin(data, size);
+    while (peek(&json) >= 0 && pfd_json_skip(&json));
+    *at = json.at;
+    *problem = json.problem;
+    return !json.problem || json.depth == PFD_JSON_DEPTH || (is_cut && size - json.at < longest);
 }

@@ -31,6 +31,10 @@
     X(record_encoder)                                                                              \
     X(row_length)                                                                                  \
     X(slice)                                                                                       \
+    X(add_token)                                                                                   \
+    X(sliding_window)                                                                              \
+    X(to_number)                                                                                   \
+    X(truncate_pair)                                                                               \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
     X(ofrecord_reader)                                                                             \

@@ -420,7 +420,7 @@ pfd_status pfd_format_copy(const pfd_format *author, pfd_format *out, pfd_error 
 static int32_t is_suffix(const char *text)
 {
     size_t size = strlen(text);
-    return size >= 2 && text[0] == '.' &&
+    return size >= 2 && (text[0] == '.' || text[0] == '-') &&
            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == size;
 }
 

@@ -3,11 +3,14 @@
 #include "core/error.h"
 #include "core/system_calls.h"
 #include "files/codecs.h"
+#include "files/file_read.h"
+#include "files/input_files.h"
 #include "parse/first_bytes.h"
 #include "registry/attr_value.h"
 #include "registry/registry.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -47,8 +50,8 @@ static int32_t has_suffix(const pfd_format *format, const char *name, size_t len
 }
 
 /* Whether the name is that of the index of a data set, and a part of one lies beside it: other
- * programs have an index.json too. */
-static int32_t is_index_of_parts(const pfd_format *format, const char *path)
+ * programs have an index.json too.  *failure: an errno, if that cannot be told. */
+static int32_t is_index_of_parts(const pfd_format *format, const char *path, int *failure)
 {
     char folder[PATH_MAX];
     const char *name = last_part(path);
@@ -57,8 +60,16 @@ static int32_t is_index_of_parts(const pfd_format *format, const char *path)
         return 0;
     DIR *names = pfd_sys_opendir(NULL, AT_FDCWD, folder);
     int32_t found = 0;
-    for (const struct dirent *one; names && !found && (one = pfd_sys_readdir(NULL, names));)
+    int reason = names ? 0 : errno;
+    while (names && !found) {
+        const struct dirent *one = pfd_sys_readdir(NULL, names);
+        if (!one) {
+            reason = errno;
+            break;
+        }
         found = has_suffix(format, one->d_name, pfd_compression_plain_length(one->d_name));
+    }
+    if (reason != 0 && pfd_errno_class(reason, 0) != PFD_FAILURE_DAMAGE) *failure = reason;
     if (names) (void)closedir(names);
     return found;
 }
@@ -70,11 +81,14 @@ static int32_t is_index_of_parts(const pfd_format *format, const char *path)
 typedef struct candidates {
     const pfd_registered_format *best, *named;
     int32_t score;
+    int failure; /* an errno: a score is not known; else 0 */
 } candidates;
 
-static int32_t score_of(const pfd_format *format, const pfd_probe_args *args, int32_t is_named)
+static int32_t score_of(const pfd_format *format, const pfd_probe_args *args, int32_t is_named,
+                        int *failure)
 {
     int32_t score = format->probe ? format->probe(args) : PFD_PROBE_NO;
+    if (score == PFD_PROBE_FAILED) *failure = errno;
     if (score < PFD_PROBE_NO || score > PFD_PROBE_CERTAIN) return PFD_PROBE_NO;
     if (score == PFD_PROBE_NO || score == PFD_PROBE_CERTAIN) return score;
     if (is_named) score += PFD_PROBE_SUFFIX;
@@ -90,9 +104,10 @@ static candidates look(const pfd_probe_args *args)
     size_t length = pfd_compression_plain_length(name);
     for (int64_t i = 0; list && i < list->size; i++) {
         const pfd_registered_format *one = list->formats[i];
-        int32_t is_index = args->path && is_index_of_parts(&one->format, args->path);
+        int32_t is_index =
+            args->path && is_index_of_parts(&one->format, args->path, &found.failure);
         int32_t is_named = is_index || has_suffix(&one->format, name, length);
-        int32_t score = score_of(&one->format, args, is_named);
+        int32_t score = score_of(&one->format, args, is_named, &found.failure);
         if (is_index || (is_named && !found.named)) found.named = one;
         int32_t is_equal = score > PFD_PROBE_NO && score == found.score;
         if (score > found.score || (is_equal && is_named && !is_best_named)) {
@@ -119,6 +134,14 @@ const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
         return guess != PFD_COMPRESSION_NONE ? pfd_compression_name(guess) : NULL;
     }
     return own && !strcmp(found.best->format.name, own) ? NULL : found.best->words;
+}
+
+static pfd_status fail_look(int reason, pfd_error *err)
+{
+    (void)pfd_fail(err, PFD_IO,
+                   "its format cannot be detected: what lies beside it cannot be looked at: %s",
+                   strerror(reason));
+    return pfd_error_set_errno(err, reason);
 }
 
 static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err)
@@ -152,12 +175,24 @@ static pfd_status check_compression(const pfd_probe_args *args, const candidates
     if (pfd_compression_is_named(name, args->data, args->size))
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "it begins like compressed data, but the rest of the header is damaged");
-    if (named == PFD_COMPRESSION_NONE || (found->best && args->size > 0)) return PFD_OK;
+    int32_t is_known = found->best && !(found->best->format.flags & PFD_FORMAT_TEXT);
+    if (named == PFD_COMPRESSION_NONE || (is_known && args->size > 0)) return PFD_OK;
     if (pfd_foreign_file(args->data, args->size)) return PFD_OK; /* which is said of it */
     return pfd_fail(err, PFD_CORRUPT_DATA, "the name says %s, and the file %s",
                     pfd_compression_name(named),
-                    args->size > 0 ? "does not begin like that, nor like any known format"
+                    args->size > 0 ? "does not begin like that, nor like any format but text"
                                    : "is empty");
+}
+
+/* A name of an archive that no reader takes, and content that is not one. */
+static pfd_status check_archive(const pfd_probe_args *args, pfd_error *err)
+{
+    const char *name = last_part(args->path);
+    int32_t is_named = ends_with(name, pfd_compression_plain_length(name), ".npz");
+    if (!is_named || pfd_foreign_file(args->data, args->size)) return PFD_OK;
+    return pfd_fail(err, PFD_CORRUPT_DATA,
+                    "the name says NumPy .npz, which is a zip archive, and the file does not begin "
+                    "like one; no reader takes .npz files: save each array as a .npy file");
 }
 
 /* Whether the suffix counts more than content that may be any text: then the file is a damaged one
@@ -177,6 +212,7 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     int32_t may_be_text = !named || named->format.flags & PFD_FORMAT_TEXT;
     *out = found.best;
     if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
+    if (found.failure) return fail_look(found.failure, err);
     if (found.best && found.best->format.flags & PFD_FORMAT_TEXT &&
         pfd_foreign_file(args->data, args->size))
         return fail_unknown(args->data, args->size, err);
@@ -189,8 +225,47 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
                         encoding);
     int32_t is_decompressed = args->file_size < 0;
     if (!is_decompressed) PFD_TRY(check_compression(args, &found, err));
+    if (!found.best || found.best->format.flags & PFD_FORMAT_TEXT)
+        PFD_TRY(check_archive(args, err));
     if (!found.best || (args->size == 0 && named) || is_bound(&found)) *out = named;
     return *out ? PFD_OK : fail_unknown(args->data, args->size, err);
+}
+
+/* The binary format whose suffix a name has; NULL: there is none. */
+static const pfd_format *binary_of_name(const char *name)
+{
+    const pfd_format *format;
+    size_t length = pfd_compression_plain_length(name);
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++)
+        if (!(format->flags & PFD_FORMAT_TEXT) && format->probe && has_suffix(format, name, length))
+            return format;
+    return NULL;
+}
+
+static int32_t reads_text(const char *reader)
+{
+    const pfd_format *format;
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++)
+        if (format->reader && !strcmp(format->reader, reader))
+            return (format->flags & PFD_FORMAT_TEXT) != 0;
+    return 0;
+}
+
+pfd_status pfd_check_text_reader(const char *reader, const pfd_file *file, pfd_scratch *scratch,
+                                 pfd_error *err)
+{
+    enum { head = 512 };
+    const pfd_format *named = binary_of_name(last_part(file->path));
+    if (!named || !reads_text(reader)) return PFD_OK;
+    const uint8_t *data;
+    int64_t size = file->size < head ? file->size : head;
+    if (size == 0 || pfd_file_compression(file) != PFD_COMPRESSION_NONE) return PFD_OK;
+    PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
+    if (pfd_is_text(data, size)) return PFD_OK;
+    return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
+                       "the name says %s, which %s reads, and the file is no text; a text needs "
+                       "another name",
+                       named->title, named->reader);
 }
 
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
@@ -206,18 +281,24 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
     return status;
 }
 
-const pfd_format *pfd_format_of_folder(const char *path)
+pfd_status pfd_format_of_folder(const char *path, const pfd_format **out, pfd_error *err)
 {
     const pfd_probe_folder_args args = {PFD_SIZE(pfd_probe_folder_args), path};
-    const pfd_format *best = NULL, *format;
+    const pfd_format *format;
     int32_t most = PFD_PROBE_NO;
+    int failure = 0;
+    *out = NULL;
     for (int64_t i = 0; (format = pfd_format_at(i)); i++) {
         int32_t score = format->probe_folder ? format->probe_folder(&args) : PFD_PROBE_NO;
+        if (score == PFD_PROBE_FAILED) failure = errno;
         if (score <= most || score > PFD_PROBE_CERTAIN) continue;
         most = score;
-        best = format;
+        *out = format;
     }
-    return best;
+    if (*out || !failure) return PFD_OK;
+    (void)fail_look(failure, err);
+    pfd_error_set_file(err, path);
+    return err->status;
 }
 
 /* ---- The list as a user sees it -------------------------------------------------------------- */

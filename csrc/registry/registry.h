@@ -74,6 +74,11 @@ typedef struct pfd_format_list {
 /* The current list; NULL: no format was added yet. */
 const pfd_format_list *pfd_formats_list(void);
 
+/* format_detect.c: PFD_INVALID_ARGUMENT where a reader of texts is given a file that is no text,
+ * and whose suffix is that of a binary format. */
+pfd_status pfd_check_text_reader(const char *reader, const pfd_file *file, pfd_scratch *scratch,
+                                 pfd_error *err);
+
 /* format_detect.c: host->looks_like(). */
 const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own);
 #endif

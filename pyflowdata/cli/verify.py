@@ -23,6 +23,7 @@ from ..formats import (
     Source,
     damage_of,
     decoded_image,
+    end_problem,
     image_fields,
     read_all,
     read_seal,
@@ -31,6 +32,7 @@ from ..formats import (
 )
 from ..insight.sheet import has_images
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from .bars import command_bar
 from .sources import (
     about,
@@ -45,6 +47,7 @@ from .usage import is_wrong_call, say, say_json
 
 # ---- Images that cannot be decoded --------------------------------------------------------------
 
+_ROWS = 64  # images in a batch
 _FIRST = 16  # records that tell whether bytes are files of images
 
 
@@ -76,14 +79,43 @@ def _damaged_images(source: Source, name: str, known: list[Damage], scan: Scan) 
 
     decoded = Scan()
     found = read_all(source.files[0], opener, source.compression is not None, decoded)
+    places = {_place(one) for one in found}
+    ends = [one for one in _damaged_ends(source, name) if _place(one) not in places]
+    decoded.good -= len(ends)
     places = {_place(one) for one in known}
-    new = [one for one in found if _place(one) not in places]
+    new = [one for one in found + ends if _place(one) not in places]
     scan.good = max(scan.good - len(new), decoded.good)
     if scan.good > decoded.good:
         scan.notes.append(
             f"{scan.good - decoded.good} images were not decoded: readers stop at that damage"
         )
     return new
+
+
+def _damaged_ends(source: Source, name: str) -> list[Damage]:
+    """The images of which the end is missing, or that are followed by bytes of something else."""
+    attrs = {"batch_size": _ROWS, "with_id": True, "on_error": "skip", "max_skipped": -1}
+    file = source.blobs(**attrs)[name]
+    reader = file.node
+    while reader.inputs:
+        reader = reader.inputs[0].node
+    blobs = {"file": file, "id": reader.outputs[-1]}
+    found = list[Damage]()
+    with (
+        contextlib.suppress(CorruptDataError),  # which is known from decoding
+        DataLoader(blobs, memory_budget=source.memory_budget, ledger="") as loader,
+    ):
+        opened = open_loader_of(loader)
+        batch: Any
+        for batch in loader:
+            for data, (at, record) in zip(batch["file"].to_bytes_list(), batch["id"].tolist()):
+                problem = end_problem(data)
+                if problem is None:
+                    continue
+                is_stream = source.compression is not None
+                path = source.files[0] if is_stream else opened.file_of_record(at, record)
+                found.append(Damage(path, record, None, problem))
+    return found
 
 
 def _place(damage: Damage) -> tuple[str, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import fcntl
 import hashlib
 import io
@@ -22,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FileError, InvalidArgumentError
-from ..native import ffi, lib
+from ..native import ffi, lib, risk_of
+from ..native.calling_line import warn_program_once
+from ..native.lock_files import open_lock
 from .expressions import parsed
 
 
@@ -40,6 +43,40 @@ Array = npt.NDArray[Any]
 _FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
 _MAGIC = b"pfdcolmn"
 _LONGEST_WAIT = 600.0  # seconds for another process that computes the same
+
+
+def _is_shared() -> bool:
+    """Whether the program trusts the other users of the folder; see docs/concepts/indexes.md."""
+    return os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1"
+
+
+def _said_of_foreign(folder: Path) -> str:
+    """What is wrong with a folder in which another user could replace files, and what to do; "":
+    there is no such user."""
+    try:
+        found = "" if _is_shared() else risk_of(os.stat(folder))
+    except OSError:  # it is still to be made
+        return ""
+    return found and (
+        f"another user could change the folder of the index cache, {folder}: {found}; choose one "
+        "by PYFLOWDATA_INDEX_DIR, or trust this one by PYFLOWDATA_SHARED_INDEXES=1"
+    )
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(0o777 if _is_shared() else 0o755, parents=True, exist_ok=True)
+
+
+def array_folder(index_dir: str) -> Path | None:
+    """As cache_folder(); None also where another user could change the folder, which is warned of
+    once."""
+    folder = cache_folder(index_dir)
+    if folder is not None and (said := _said_of_foreign(folder)):
+        warn_program_once(
+            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
+        )
+        return None
+    return folder
 
 
 def cache_folder(index_dir: str) -> Path | None:
@@ -119,7 +156,7 @@ class CachedArray:
         """The array, mapped from its new file where that can be written; else as it is."""
         temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(self.path.parent)
             with _new_file(self.path, temporary) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
                 file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
@@ -134,8 +171,8 @@ class CachedArray:
         path = f"{self.path}.lock"
         deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _make_folder(self.path.parent)
+            number = open_lock(path)
         except OSError:
             yield
             return
@@ -168,7 +205,7 @@ class CachedArray:
 
 def _is_trusted(found: os.stat_result) -> bool:
     """Whether no other user can have written it; see docs/concepts/indexes.md."""
-    if os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1":
+    if _is_shared():
         return True
     is_own = found.st_uid in (os.geteuid(), 0)
     return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -212,7 +249,7 @@ class CachePlace:
         Raises:
             InvalidArgumentError: PYFLOWDATA_INDEX_DIR says that there is no folder.
         """
-        self.is_memory = where == "memory"
+        self.is_memory, self._is_of_indexes = where == "memory", where == "disk"
         if self.is_memory:
             self.folder = _MEMORY / f"pyflowdata-{os.geteuid()}"
         elif where == "disk":
@@ -230,15 +267,23 @@ class CachePlace:
         """Makes the folder; in memory, removes caches that no process uses.
 
         Raises:
-            FileError: It cannot be made, or belongs to another user.
+            FileError: It cannot be made, or another user could change it.
         """
         try:
-            self.folder.mkdir(0o700 if self.is_memory else 0o777, parents=True, exist_ok=True)
+            if self.is_memory:
+                self.folder.mkdir(0o700, parents=True, exist_ok=True)
+            else:
+                _make_folder(self.folder)
             found = os.lstat(self.folder)
         except OSError as failure:
             raise FileError(
                 f"the folder for caches cannot be made: {failure.strerror}", file=str(self.folder)
             ) from failure
+        if self._is_of_indexes and (said := _said_of_foreign(self.folder)):
+            raise FileError(
+                f"cache('disk') makes no files there, as {said}, or give cache() another folder",
+                file=str(self.folder),
+            )
         if not self.is_memory:
             return
         is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
@@ -337,8 +382,10 @@ class CacheFolder:
         since, is_told, path = time.monotonic(), False, self._folder / "lock"
         while True:
             self._folder.mkdir(exist_ok=True)
+            if not stat.S_ISDIR(os.lstat(self._folder).st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, "a link is in its place; remove it")
             try:
-                file = open(path, "ab")
+                file = open(open_lock(path), "r+b", buffering=0)
             except FileNotFoundError:  # another process has just removed the empty folder
                 continue
             try:

@@ -33,7 +33,7 @@ from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
-from .cache_files import CachedArray, cache_folder
+from .cache_files import CachedArray, array_folder
 from .expressions import Expression, empty_column
 from .fingerprints import of_blobs, of_function
 
@@ -166,9 +166,12 @@ def _cached(
     nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
-    folder, graph = cache_folder(named), of_blobs(wanted.blobs)
+    graph = of_blobs(wanted.blobs)
     paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
-    if folder is None or wanted.key is None or graph is None or not paths:
+    if wanted.key is None or graph is None or not paths:
+        return None, False
+    folder = array_folder(named)
+    if folder is None:
         return None, False
     reader = loader.readers[0]
     identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]

@@ -29,6 +29,7 @@ from .base.columns import (
     each_row,
     encoded,
 )
+from .base.damage import Damage, Scan
 from .base.detection import HEAD, Detected, detect
 from .base.fields import BYTES, Field, specs
 from .base.format import Format
@@ -591,6 +592,13 @@ class JSONLines(Format):
     """Fields are the values in the objects of the first records, by their paths."""
 
     writer = JSONLinesWriter
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """A document is not empty; a file of lines may be."""
+        (path,) = source.files
+        if source.is_empty and path.lower().endswith(".json") and os.path.getsize(path) == 0:
+            return [Damage(path, None, 0, "the name says JSON, and the file is empty")]
+        return super().damage(source, scan)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """All fields of the first records; the types of fields that were given without one."""

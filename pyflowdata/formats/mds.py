@@ -405,7 +405,7 @@ class MDSWriter(ColumnsWriter):
         path: str | os.PathLike[str],
         *,
         columns: Mapping[str, str] | None = None,
-        hashes: Sequence[str] = (),
+        hashes: Sequence[str] = ("sha1",),
         quality: int = 90,
         shard_records: int | None = None,
         shard_bytes: int | None = 1 << 26,
@@ -419,7 +419,8 @@ class MDSWriter(ColumnsWriter):
                 NumPy, ndarray, ndarray:DTYPE or ndarray:DTYPE:SHAPE as ndarray:float32:3,224,224.
                 Images may be arrays, which are encoded, or files. None: as the first rows are.
             hashes: Kinds of hashes of each shard for the index: sha1, xxh64, crc32 and all others
-                of hashlib.
+                of hashlib; () for none. `verify` compares the shards with the hashes, and
+                Streaming with validate_hash="sha1".
             quality: The quality of JPEG, 1 to 100.
             shard_records: Starts a new shard after this many records.
             shard_bytes: Starts a new shard before a record that would make the shard larger than

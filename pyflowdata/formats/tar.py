@@ -19,7 +19,7 @@ from ..nodes import Blob, numpy_dtype
 from ..nodes.image_files import ENDINGS, ending_of
 from ..ragged import Ragged
 from .base.damage import Damage, Scan
-from .base.detection import Detected
+from .base.detection import Detected, file_bytes
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageFields, ImageWriter
@@ -340,10 +340,10 @@ class Tar(Format):
             for field in source.fields
         )
         found = super().damage(dataclasses.replace(source, fields=tuple(fields)), scan)
-        if not found and source.compression is None and not _has_end_mark(source.files[0]):
-            size = os.path.getsize(source.files[0])
+        (path,) = source.files
+        if not found and not _has_end_mark(path, source.compression):
             said = "the mark of the archive's end, two blocks of zeros, is missing; was it cut?"
-            found.append(Damage(source.files[0], None, size, said))
+            found.append(Damage(path, None, os.path.getsize(path), said))
         return found
 
     def is_copied_to(self, target: Format) -> bool:
@@ -376,15 +376,25 @@ class Tar(Format):
         }  # fmt: skip
 
 
-def _has_end_mark(path: str) -> bool:
+def _has_end_mark(path: str, compression: str | None) -> bool:
     """Whether two blocks of zeros are in the last record, which some writers fill with other bytes.
 
-    A compressed archive that was cut is known by its compression.
+    Raises:
+        FileError: The file cannot be read.
+        CorruptDataError: The compressed data are damaged.
     """
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, (size - _END) // _BLOCK - 1) * _BLOCK)
-        tail = file.read()
+    size, tail = 0, b""
+    if compression is None:
+        size = os.path.getsize(path)
+        begin = max(0, (size - _END) // _BLOCK - 1) * _BLOCK
+        with open(path, "rb") as file:
+            file.seek(begin)
+            tail = file.read()
+    else:
+        for piece in file_bytes(path):
+            size += len(piece)
+            tail = (tail + piece)[-_END - 2 * _BLOCK :]
+    tail = tail[(len(tail) - size) % _BLOCK :]  # from the beginning of a block
     zeros = [not any(tail[at : at + _BLOCK]) for at in range(0, len(tail) - _BLOCK + 1, _BLOCK)]
     return any(one and next_one for one, next_one in zip(zeros, zeros[1:]))
 

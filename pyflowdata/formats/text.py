@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
+from ..native import ffi, lib, text
+from .base.damage import Damage, Scan
+from .base.detection import file_bytes
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.columns import as_bytes, bytes_rows, is_bytes_like, only_field
+from .base.source import Source
 from .base.writer import Sizes, Writer
 
 
@@ -68,6 +73,22 @@ class Text(Format):
         if field.dtype == BYTES:
             return None
         return f"{field.name} is {field.type}, which {self.name} cannot hold"
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """That of a document of JSON, by its name: lines alone show none."""
+        found = super().damage(source, scan)
+        (path,) = source.files
+        if found or not re.search(r"\.json(\.[a-z]+)?$", path.lower()):
+            return found
+        data = b"".join(file_bytes(path))
+        mark = 3 * data.startswith(b"\xef\xbb\xbf")
+        at, problem = ffi.new("int64_t *"), ffi.new("const char **")
+        with ffi.from_buffer("uint8_t[]", data) as all_bytes:
+            if lib.pfd_json_values(all_bytes + mark, len(data) - mark, 0, at, problem):
+                return []
+        line = data.count(b"\n", 0, mark + at[0]) + 1
+        said = f"the name says JSON, which the content is not: {text(problem[0])}"
+        return [Damage(path, None, mark + at[0], said, line)]
 
 
 FORMAT = Text

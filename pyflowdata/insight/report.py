@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
@@ -15,7 +16,20 @@ from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFa
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
 
-_VERSION = 1
+_VERSION = 2
+_FORMER_VERSION = 1  # it had no checksum
+
+
+def _with_sum(found: dict[str, Any]) -> dict[str, Any]:
+    """The dict of a report with its checksum."""
+    return {**found, "sum": _sum(found)}
+
+
+def _sum(found: Mapping[str, Any]) -> str:
+    """A checksum of all values but "sum", which tuples and a round trip through JSON leave as it
+    is."""
+    rest = json.loads(json.dumps({name: found[name] for name in found if name != "sum"}))
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Judged(ABC):
@@ -150,25 +164,28 @@ class Report(Judged):
         """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
         data = self.__dict__.get("_data")
         about = {} if data is None else {"data": data.to_dict()}
-        return {
+        return _with_sum({
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
             "counters": dataclasses.asdict(self.counters),
             **about,
-        }
+        })
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Report:
         """The report that to_dict() gave; the verdict is made again of the numbers.
 
         Raises:
-            InvalidArgumentError: It is not a dict of to_dict().
+            InvalidArgumentError: It is not a dict of to_dict(), or was changed since.
         """
-        if not isinstance(found, Mapping) or found.get("version") != _VERSION:
+        version = found.get("version") if isinstance(found, Mapping) else None
+        if version not in (_FORMER_VERSION, _VERSION):
             raise InvalidArgumentError(
                 f"{shown(found)} has no numbers of a report of version {_VERSION}"
             )
         try:
+            if (version == _VERSION or "sum" in found) and found.get("sum") != _sum(found):
+                raise ValueError("they were changed since, as their checksum says")
             report = cls(_counters(found["counters"]))
             if "data" in found:
                 report._data = _data_facts(found["data"])
@@ -274,11 +291,11 @@ class RankReport(Judged):
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict, and the numbers of each rank, as values of JSON."""
-        return {
+        return _with_sum({
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
             "ranks": [one.to_dict() for one in self.reports],
-        }
+        })
 
 
 def _data_facts(found: Mapping[str, Any]) -> DataFacts:

@@ -32,7 +32,7 @@ from .loader import Loader
 from .loader_arguments import arrange
 from .open_loader import OpenLoader
 from .opening import describe_threads, read_info
-from .reader_advice import advise_on_orders
+from .reader_advice import advise_on_orders, warn_of_next_epoch
 from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
@@ -214,6 +214,8 @@ class DataLoader(Loader[BatchT]):
             cursor.take_back()
             if cursor.started is not None:
                 return self._begin(cursor.started + 1, 0, endless=False)
+            if cursor.is_after_last:
+                warn_of_next_epoch(cursor.epoch)
             return self._begin(cursor.epoch, cursor.position, endless=False)
 
     def repeat(self) -> Iterator[BatchT]:
@@ -231,7 +233,7 @@ class DataLoader(Loader[BatchT]):
         opened.check_life()
         if epoch > 0:
             advise_on_orders(opened.repeating)
-        number = opened.cursor.begin(epoch, position)
+        number = opened.cursor.begin(epoch, position, endless=endless)
         opened.observation.watch(opened)
         return hooked(self, Batches(opened, number, endless))
 
@@ -242,12 +244,14 @@ class DataLoader(Loader[BatchT]):
         readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
 
         It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
-        later one was delivered.  After the last batch of an epoch the state means the next epoch.
+        later one was delivered.  After the last batch of an epoch the state means the next epoch,
+        also when it is taken in the loop: see `epoch`.
         """
         opened = self._opened
         opened.turns.check_not_inside()
         with opened.turns.lock:
-            return opened.state_at(*opened.cursor.consumed())
+            cursor = opened.cursor
+            return opened.state_at(*cursor.consumed(), cursor.lease is None and cursor.is_at_last)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iter() or repeat() continue exactly where the state was taken.
@@ -384,6 +388,7 @@ class DataLoader(Loader[BatchT]):
         iter(), also after load_state_dict(), it is the epoch of the next batch: a resumed run
         loops over `range(loader.epoch, epochs)`."""
         cursor = self._opened.cursor
+        cursor.is_after_last = False  # the program knows from here on
         return cursor.epoch if cursor.started is None else cursor.started
 
     def report(self, *, since: Report | None = None) -> Report:

@@ -38,6 +38,9 @@ class Cursor:
         lease: The lease of the sink that takes the batches; None: there is no sink.
         stays_in_epoch: An iterator that starts after the last batch of a stream has no batch; else
             it goes on with the next epoch.
+        is_endless: The iterator is one of repeat().
+        is_after_last: A state was loaded that was taken in a loop at the last batch of an epoch;
+            the program may not know that the next loop is the next epoch.
     """
 
     num_batches: int
@@ -49,6 +52,14 @@ class Cursor:
     must_seek: bool = False
     lease: Lease | None = None
     stays_in_epoch: bool = False
+    is_endless: bool = False
+    is_after_last: bool = False
+
+    @property
+    def is_at_last(self) -> bool:
+        """Whether a loop over one epoch has its last batch, and has not asked for more."""
+        is_whole = self.share.count == 1 and not self.is_endless
+        return is_whole and self.started is not None and 0 < self.num_batches <= self.position
 
     def next(self) -> tuple[int, int]:
         """Epoch and position of the next batch; the end of an epoch is the next one's start, unless
@@ -74,9 +85,10 @@ class Cursor:
         if self.lease is not None:
             self.go(*self.lease.place)
 
-    def begin(self, epoch: int, position: int) -> int:
+    def begin(self, epoch: int, position: int, *, endless: bool) -> int:
         """Starts an iterator at this place, and returns its number."""
         _check_epoch(epoch)
+        self.is_endless, self.is_after_last = endless, False
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, epoch
         self.must_seek = True
@@ -89,7 +101,7 @@ class Cursor:
             self.lease = None
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, None
-        self.stays_in_epoch = False
+        self.stays_in_epoch = self.is_endless = self.is_after_last = False
         self.epoch, self.position = self.next()
         self.must_seek = True
 
@@ -97,7 +109,8 @@ class Cursor:
         """Moves back to `kept`, an earlier copy; iterators that were made since are over."""
         self.iterator, self.started = kept.iterator, kept.started
         self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
-        self.stays_in_epoch = kept.stays_in_epoch
+        self.stays_in_epoch, self.is_endless = kept.stays_in_epoch, kept.is_endless
+        self.is_after_last = kept.is_after_last
         self.must_seek = True
 
 

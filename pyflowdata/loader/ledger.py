@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from ..errors import CorruptDataError, FileError, InvalidArgumentError, shown
 from ..native import CData, ffi
+from ..native.calling_line import warn_program_once
 from ..nodes import Blob
 from .batches import Batch, BatchArrays
 from .opening import read_skipped
@@ -75,12 +76,12 @@ _STEP = struct.Struct("<6q")
 _FIELDS = ffi.typeof("pfd_batch").fields
 assert tuple(name for name, _ in _FIELDS[1:]) == Step._fields
 _SIZE = _STEP.size
+_FAILED = Step._fields.index("failed")
 _ROOM = _ENTRY_HEAD.size + _SIZE
 assert ffi.sizeof("pfd_batch") == 8 + _SIZE
-_STEP_WORD = (STEP << 24 | _SIZE).to_bytes(4, "little")
-_STEP_CRC = zlib.crc32(_STEP_WORD)  # of a step's entry up to the payload
-_crc32, _take = zlib.crc32, BatchArrays.take
-_NONE_FAILED = bytes(8)
+_STEP_WORD = STEP << 24 | _SIZE
+_STEP_CRC = zlib.crc32(_STEP_WORD.to_bytes(4, "little"))  # of a step's entry up to the payload
+_crc32, _pack_head, _take = zlib.crc32, _ENTRY_HEAD.pack, BatchArrays.take
 
 
 # ---- Writing ------------------------------------------------------------------------------------
@@ -119,6 +120,20 @@ def directory_of(given: str | os.PathLike[str] | None) -> str:
     return path
 
 
+def warn_of_no_ledger(loader: str) -> None:
+    """Says once that a kind of loader writes no ledger, where the environment asks for one."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        warn_program_once(
+            ("no ledger", loader),
+            UserWarning(
+                f"{VARIABLE} = {shown(given)}, and {loader} writes no ledger: `pyflowdata audit` "
+                "will know nothing of its samples. flow.DataLoader and TorchLoader write one, over "
+                "readers and flow.from_arrays()."
+            ),
+        )
+
+
 def _json(value: object) -> bytes:
     text = json.dumps(value).encode()
     return text + b" " * (-len(text) % 8)
@@ -139,6 +154,11 @@ class Ledger:
     Attributes:
         is_paused: Steps are not noted.
     """
+
+    __slots__ = (
+        "_at", "_base", "_directory", "_end", "_header", "_is_closed", "_map", "_path", "_start_ns",
+        "_state", "is_paused",
+    )  # fmt: skip
 
     def __init__(self, directory: str, header: dict[str, Any]) -> None:
         """Args: header without what is the process's."""
@@ -169,16 +189,17 @@ class Ledger:
         """Notes the damaged records, [file, line or number], of the batch before."""
         self._add(FAILED, _json(records))
 
-    def note_step(self, batch: bytes) -> None:
-        """Notes a delivered batch: the bytes of a Step."""
+    def note_step(self, batch: Any) -> None:
+        """Notes a delivered batch: a buffer with the bytes of a Step."""
         self._state = None
-        head = _crc32(batch, _STEP_CRC).to_bytes(4, "little") + _STEP_WORD
+        head = _pack_head(_crc32(batch, _STEP_CRC), _STEP_WORD)
         if self._at + _ROOM > self._end:
             self._grow(_ROOM, self._path)
         at = self._at  # from here on there is no call: no signal handler comes in between
-        self._map[at + 8 : at + _ROOM] = batch
-        self._map[at : at + 8] = head
-        self._at = at + _ROOM
+        begin, end = at + 8, at + _ROOM
+        self._map[begin:end] = batch
+        self._map[at:begin] = head
+        self._at = end
 
     def _add(self, kind: int, payload: bytes) -> None:
         if self._is_closed:
@@ -256,7 +277,7 @@ class Ledger:
 class NotedArrays(BatchArrays):
     """Makes the arrays of a loader's batches, and notes each batch of an epoch in a ledger."""
 
-    __slots__ = ("_handle", "_ledger")
+    __slots__ = ("_handle", "_ledger", "_numbers", "_step")
 
     def __init__(
         self, blobs: Sequence[Blob], info: CData, ledger: Ledger, handle: CData
@@ -264,6 +285,8 @@ class NotedArrays(BatchArrays):
         """Args: the blobs of the loader, its `pfd_loader_info`, its ledger, and `pfd_loader *`."""
         super().__init__(blobs, info)
         self._ledger, self._handle = ledger, handle
+        self._step = ffi.buffer(ffi.addressof(self.batch, Step._fields[0]), _SIZE)
+        self._numbers = memoryview(self._step).cast("q")  # a field of cffi takes longer
 
     def take(self) -> tuple[list[Batch], int, int]:
         """As of BatchArrays.  If the batch does not reach the program, because a signal comes, the
@@ -275,9 +298,8 @@ class NotedArrays(BatchArrays):
         taken = _take(self)
         ledger = self._ledger
         if taken[2] >= 0 and not ledger.is_paused:
-            batch = self._bytes[8 : 8 + _SIZE]
-            ledger.note_step(batch)
-            if batch[-8:] != _NONE_FAILED:
+            ledger.note_step(self._step)
+            if self._numbers[_FAILED]:
                 records = [
                     [one.file, one.line if one.line is not None else one.ordinal]
                     for one in read_skipped(self._handle)[-min(self.batch.failed, MOST_LISTED) :]
@@ -399,4 +421,5 @@ def _value(kind: int, payload: bytes, path: str, at: int) -> Any:
 __all__ = [
     "END", "FAILED", "LOAD", "MOST_LISTED", "MOVE", "SEEK", "STATE", "STEP", "SUFFIX", "VARIABLE",
     "Ledger", "LedgerFile", "NotedArrays", "Step", "directory_of", "read_ledger",
+    "warn_of_no_ledger",
 ]  # fmt: skip

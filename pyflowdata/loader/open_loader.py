@@ -41,7 +41,7 @@ from .reader_advice import (
     warn_of_readers,
 )
 from .shares import find_share
-from .state import Reader, make_state, read_state
+from .state import Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, DataFacts
@@ -329,6 +329,10 @@ class OpenLoader:
         """Whether other loaders have steps of the same epoch, which may be left after its own."""
         return self.share.count > 1
 
+    def tell_epoch(self) -> None:
+        """The program has said which epoch is next."""
+        self.cursor.is_after_last = False
+
     def stay_in_epoch(self) -> None:
         """Where it was moved to the end of a stream, the next iterator has no batch; else it would
         go on with the next epoch."""
@@ -375,10 +379,12 @@ class OpenLoader:
 
     # ---- State --------------------------------------------------------------------------------
 
-    def state_at(self, epoch: int, position: int) -> dict[str, Any]:
-        """As DataLoader.state_dict(), of the place before this batch."""
+    def state_at(self, epoch: int, position: int, is_after_last: bool = False) -> dict[str, Any]:
+        """As DataLoader.state_dict(), of the place before this batch; `is_after_last` as in
+        Cursor."""
         self.note(STATE, epoch, position)
-        return make_state(epoch, position, self.readers, self._pasts(epoch, position), self._graph)
+        pasts = self._pasts(epoch, position)
+        return make_state(epoch, position, self.readers, pasts, self._graph, is_after_last)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(), in a turn of this thread."""
@@ -394,6 +400,7 @@ class OpenLoader:
             for reader, seed in zip(self.readers, place.seeds, strict=True)
         )
         self.cursor.go(place.epoch, place.position)
+        self.cursor.is_after_last = was_in_loop(state)
         self.note(LOAD, place.epoch, place.position, *place.seeds)
 
     @functools.cached_property

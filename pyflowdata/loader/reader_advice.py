@@ -69,6 +69,19 @@ def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
         )
 
 
+def warn_of_next_epoch(epoch: int) -> None:
+    """Says once that a loop after load_state_dict() is the epoch after that of the state's loop."""
+    warn_program_once(
+        "next epoch",
+        UserWarning(
+            f"the state was taken in a loop at the last batch of epoch {epoch - 1}, so this loop "
+            f"is epoch {epoch}; `for epoch in range(start, epochs)` with start = {epoch - 1} would "
+            "train an epoch more. Loop over range(loader.epoch, epochs): a program that reads "
+            "loader.epoch after load_state_dict() is not warned."
+        ),
+    )
+
+
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
     """Warns of attrs of readers that do not go together, or not with the number of ranks, and of
     what the readers found."""

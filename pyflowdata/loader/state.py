@@ -147,6 +147,7 @@ _BATCH_SIZE = (
     "begins where the records end that were delivered, position * batch_size of the state"
 )
 _LONGEST = 34  # characters that a text takes in JSON; a state must stay small
+_IN_LOOP = "in_loop"  # key of a state that make_state() got has_ended for; only a warning needs it
 _KEPT = 16  # a longer one keeps so many, and its hash
 _FORMER = ("extensions",)  # attrs in older states; the names of the files say more
 _STATE_BYTES = 999  # a state has no more, and the digests of its nodes take what is left
@@ -305,9 +306,19 @@ def _describe(readers: Sequence[Reader], pasts: Sequence[int]) -> dict[str, dict
 
 
 def make_state(
-    epoch: int, position: int, readers: Sequence[Reader], pasts: Sequence[int], graph: Graph
+    epoch: int,
+    position: int,
+    readers: Sequence[Reader],
+    pasts: Sequence[int],
+    graph: Graph,
+    has_ended: bool = False,
 ) -> dict[str, Any]:
-    """A state, made of dicts, strings and ints; `pasts` are those of the readers."""
+    """A state, made of dicts, strings and ints.
+
+    Args:
+        pasts: Those of the readers.
+        has_ended: Whether the loop over the epoch before has its last batch, and has not ended.
+    """
     described = _describe(readers, pasts)
     state = {
         "version": VERSION,
@@ -315,9 +326,15 @@ def make_state(
         "position": position,
         "readers": described,
         "check": _check_of(described),
+        **({_IN_LOOP: 1} if has_ended else {}),
     }
     rest = len(json.dumps(with_sum({**state, "nodes": ""})))
     return with_sum({**state, "nodes": graph.text(_STATE_BYTES - rest)})
+
+
+def was_in_loop(state: Mapping[str, Any]) -> bool:
+    """Whether a state was taken in a loop at the last batch of the epoch before."""
+    return bool(state.get(_IN_LOOP, 0))
 
 
 def _check_of(described: Mapping[str, Any]) -> str:

@@ -86,6 +86,11 @@ def text(pointer: CData) -> str:
     return _bytes_at(pointer).decode("utf-8", "replace")
 
 
+def risk_of(about: os.stat_result) -> str:
+    """What lets another user change a file, or what is in a folder; "": nothing does."""
+    return text(lib.pfd_stat_risk(about.st_uid, about.st_gid, about.st_mode))
+
+
 def address_of(pointer: CData) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 

@@ -184,9 +184,14 @@ def registered_formats() -> tuple[FileFormat, ...]:
 
 
 def folder_format(path: str) -> str | None:
-    """The name of the format in which a folder as a whole is a data set; None: in none."""
-    found = lib.pfd_format_of_folder(encode(path, "path"))
-    return None if found == ffi.NULL else text(found.name)
+    """The name of the format in which a folder as a whole is a data set; None: in none.
+
+    Raises:
+        FileError: A folder in it cannot be read.
+    """
+    found, err = ffi.new("const pfd_format **"), new_error()
+    check(lib.pfd_format_of_folder(encode(path, "path"), found, err), err)
+    return None if found[0] == ffi.NULL else text(found[0].name)
 
 
 def detect_format(path: str, head: bytes, file_size: int | None) -> str:

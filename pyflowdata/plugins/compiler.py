@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import grp
 import hashlib
 import os
-import pwd
 import re
 import shlex
 import shutil
@@ -20,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CompileError, FileError, InvalidArgumentError, UnsupportedError, shown
-from ..native import include_dir
+from ..native import include_dir, risk_of
 from .loading import Plugin, load
 
 
@@ -109,27 +107,6 @@ def _compiler(language: _Language) -> list[str]:
 # ---- The cache ----------------------------------------------------------------------------------
 
 
-def _is_private(group: int) -> bool:
-    """Whether a group is that of this user alone, as many systems make one for each user."""
-    try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
-    except KeyError:
-        return False
-    return group == user.pw_gid and found.gr_name == user.pw_name and not found.gr_mem
-
-
-def _risk(about: os.stat_result) -> str:
-    """What lets another user change a file, or what is in a folder; "": nothing does."""
-    if about.st_uid not in (os.geteuid(), 0):
-        return "it belongs to another user"
-    by_group = about.st_mode & stat.S_IWGRP and not _is_private(about.st_gid)
-    # In a sticky folder nobody can replace what belongs to this user.
-    is_sticky = stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX
-    if (by_group or about.st_mode & stat.S_IWOTH) and not is_sticky:
-        return "others than this user can write into it"
-    return ""
-
-
 def _open_folder(path: Path, *, make: bool = False) -> int:
     """A descriptor of a folder that no user but this one and root can change or replace, since that
     is true of each folder above, too.
@@ -153,7 +130,7 @@ def _open_folder(path: Path, *, make: bool = False) -> int:
             folder = os.open(at.name or path.anchor, flags, dir_fd=above)
         finally:
             os.close(above)
-        risk = _risk(os.fstat(folder))
+        risk = risk_of(os.fstat(folder))
         if risk:
             os.close(folder)
             raise FileError(
@@ -280,7 +257,7 @@ def _content(folder: int, name: str) -> bytes:
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     with open(os.open(name, flags, dir_fd=folder), "rb") as file:
         about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode) or _risk(about):
+        if not stat.S_ISREG(about.st_mode) or risk_of(about):
             raise OSError(errno.EPERM, "the file is not this user's alone")
         return file.read()
 

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import itertools
 import os
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -145,8 +146,8 @@ def open_tokenizer(given: Any) -> Object:
     """The value of the attr `tokenizer`: a TokenizerFile, as nodes have it.
 
     Args:
-        given: The path of a tokenizer.json or of a folder with one; a `tokenizers.Tokenizer`, or a
-            tokenizer of transformers that has one.
+        given: The path of a tokenizer.json or of a folder with one, or of a model of
+            SentencePiece; a `tokenizers.Tokenizer`, or a tokenizer of transformers that has one.
 
     Raises:
         FileError: The file cannot be read.
@@ -162,7 +163,8 @@ def open_tokenizer(given: Any) -> Object:
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgumentError(
             f"tokenizer = {shown(given)} ({type(given).__name__}); it must be the path of a "
-            "tokenizer.json, or a tokenizers.Tokenizer", attr="tokenizer",
+            "tokenizer.json or of a model of SentencePiece, or a tokenizers.Tokenizer",
+            attr="tokenizer",
         )  # fmt: skip
     name = os.fsdecode(given)
     path = os.path.join(name, _FILE) if os.path.isdir(name) else name
@@ -174,8 +176,7 @@ def open_tokenizer(given: Any) -> Object:
         if found is None:
             with open(path, "rb") as file:
                 content = file.read()
-            _refuse_other_format(path, content)
-            found = _as_value(TokenizerFile(path, content))
+            found = _as_value(TokenizerFile(path, _as_json(path, content)))
             with _lock:
                 found = _opened.setdefault(key, found)
         return found
@@ -185,15 +186,115 @@ def open_tokenizer(given: Any) -> Object:
         raise FileError(failure.strerror or str(failure), file=path) from None
 
 
-def _refuse_other_format(path: str, content: bytes) -> None:
+# ---- Models of SentencePiece ---------------------------------------------------------------------
+
+_SPACE = "\u2581"  # what SentencePiece writes for a space
+_UNIGRAM, _BPE = 1, 2  # kinds of models
+_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # kinds of pieces, besides plain ones
+
+
+def _fields(message: bytes) -> dict[int, list[Any]]:
+    """The values of each field of a protobuf message: ints, and bytes for all others.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found: dict[int, list[Any]] = {}
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = message[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while place < len(message):
+        number, wire = divmod(varint(), 8)
+        if wire == 0:
+            found.setdefault(number, []).append(varint())
+            continue
+        size = {1: 8, 2: -1, 5: 4}[wire]
+        size = varint() if size < 0 else size
+        if size > len(message) - place:
+            raise ValueError(f"byte {place} begins a field that is longer than its message")
+        found.setdefault(number, []).append(message[place : place + size])
+        place += size
+    return found
+
+
+def _merges(scores: dict[str, float]) -> list[tuple[str, str]]:
+    """The pairs of pieces that make a piece, in the order in which they are merged."""
+    found = []
+    for piece, score in scores.items():
+        halves = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
+        pairs = [pair for pair in halves if pair[0] in scores and pair[1] in scores]
+        found += [(-score, pair) for pair in pairs]
+    return [pair for _, pair in sorted(found, key=lambda one: one[0])]
+
+
+def _of_sentence_piece(content: bytes) -> str:
+    """The tokenizer.json of a model of SentencePiece."""
+    library = _library()
+    model = _fields(content)
+    (trainer,), (spec,) = ([_fields(one) for one in model[number]] for number in (2, 3))
+    pieces = [_fields(one) for one in model[1]]
+    texts = [one[1][0].decode() for one in pieces]
+    kinds = [one.get(3, [1])[0] for one in pieces]
+    scores = [struct.unpack("<f", one[2][0])[0] if 2 in one else 0.0 for one in pieces]
+    unknown, falls_back = kinds.index(_UNKNOWN), bool(trainer.get(35, [0])[0])
+    kind = trainer.get(3, [_UNIGRAM])[0]
+    if kind == _UNIGRAM:
+        vocabulary = list(zip(texts, scores, strict=True))
+        inner = library.models.Unigram(vocabulary, unknown, falls_back)
+    elif kind == _BPE:
+        plain = {t: s for t, s, k in zip(texts, scores, kinds, strict=True) if k == 1}
+        inner = library.models.BPE(
+            {text: i for i, text in enumerate(texts)}, _merges(plain),
+            unk_token=texts[unknown], fuse_unk=True, byte_fallback=falls_back,
+        )  # fmt: skip
+    else:
+        raise ValueError(f"its model_type is {kind}; 1 (unigram) and 2 (BPE) are read")
+    of, regex = library.normalizers, library.Regex
+    steps = [of.Precompiled(spec[2][0])] if spec.get(2, [b""])[0] else []
+    if spec.get(4, [1])[0]:  # remove_extra_whitespaces
+        steps += [of.Replace(regex(" {2,}"), " "), of.Strip()]
+    steps += [of.Prepend(_SPACE)] if spec.get(3, [1])[0] else []  # add_dummy_prefix
+    made = library.Tokenizer(inner)
+    made.normalizer = of.Sequence([*steps, of.Replace(" ", _SPACE)])
+    if not any(_SPACE in text[1:] for text in texts):  # words are apart, which is faster
+        made.pre_tokenizer = library.pre_tokenizers.Split(_SPACE, "merged_with_next")
+    added = library.AddedToken
+    for text, of_kind in zip(texts, kinds, strict=True):
+        if of_kind in (_UNKNOWN, _CONTROL):
+            made.add_special_tokens([added(text, special=True, normalized=False)])
+        elif of_kind == _USER_DEFINED:
+            made.add_tokens([added(text, normalized=False)])
+    result: str = made.to_str()
+    return result
+
+
+def _as_json(path: str, content: bytes) -> bytes:
+    """The content of a tokenizer.json, which that of another file becomes."""
     if content.lstrip()[:1] == b"{":
-        return
-    raise InvalidArgumentError(
-        f"{path} is no tokenizer.json: it does not begin with a brace. For a model of "
-        "SentencePiece, or a vocab.txt, transformers writes one: "
-        "AutoTokenizer.from_pretrained(folder, use_fast=True).save_pretrained(other_folder)",
-        attr="tokenizer",
-    )
+        return content
+    try:
+        return _of_sentence_piece(content).encode()
+    except Error:
+        raise
+    except Exception as failure:  # noqa: BLE001  (of the bytes, or a plain one of the package)
+        is_of_bytes = isinstance(failure, (LookupError, struct.error))
+        why = "a part is missing" if is_of_bytes else failure
+        raise InvalidArgumentError(
+            f"{path} is no tokenizer.json, which begins with a brace, and no model of "
+            f"SentencePiece, unigram or BPE, that can be read: {why}. For a vocab.txt, "
+            "transformers writes a tokenizer.json: AutoTokenizer.from_pretrained(folder, use_fast=True)"
+            ".save_pretrained(other_folder)", attr="tokenizer",
+        ) from None  # fmt: skip
 
 
 def token_number(tokenizer: TokenizerFile, token: int | str) -> int:
@@ -422,9 +523,10 @@ def Tokenize(  # noqa: N802  (ops are in CamelCase)
     Args:
         text: Rows of UTF-8, a ragged blob of uint8; or, to be answered at once, a text or a list.
         pair: A second text of each row.
-        tokenizer: The path of a tokenizer.json, or of a folder with one; a `tokenizers.Tokenizer`;
-            or a tokenizer of transformers that has one.  A padding in it does not count, since rows
-            are as long as their texts; a truncation in it is refused unless max_length is given.
+        tokenizer: The path of a tokenizer.json, of a folder with one, or of a model of
+            SentencePiece; a `tokenizers.Tokenizer`; or a tokenizer of transformers that has one.
+            A padding in it does not count, since rows are as long as their texts; a truncation in
+            it is refused unless max_length is given.
         add_special_tokens: Whether its template is applied, which adds [CLS], <s> and the like.
         max_length: The most tokens of a row, with those that are added; a pair loses tokens of the
             longer text first.  0: any number.  None: the same, if the tokenizer states no limit.

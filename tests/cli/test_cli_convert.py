@@ -219,6 +219,52 @@ def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
     assert body == (tmp_path / "whole.csv").read_text().split("\n", 1)[1]
 
 
+def test_a_killed_worker_is_one_sentence(tmp_path):
+    path = examples(tmp_path, {"x": np.tile(X, (500, 1))})
+    arguments = ["convert", path, tmp_path / "b.csv", "--shards", 30, "--jobs", 2, "--quiet"]
+    process = background(*arguments)
+    give_up = time.monotonic() + 60
+    while not (tmp_path / ".b.csv.convert/manifest.json").exists() and time.monotonic() < give_up:
+        time.sleep(0.001)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+        workers = [int(one) for one in children.read().split()]
+    os.kill(workers[-1], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert re.fullmatch(
+        rf"pyflowdata: .*process of the conversion \(pid {workers[-1]}\) was killed by SIGKILL.*\n",
+        err,
+    )
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_a_folder_or_lock_that_another_user_put_there_is_not_used(run, tmp_path):
+    path, folder = examples(tmp_path), tmp_path / ".b.csv.convert"
+    victim = tmp_path / "victim"
+    victim.write_text("of another user")
+    folder.mkdir()
+    (folder / "lock").symlink_to(victim)
+    status, _, err = run("convert", path, tmp_path / "b.csv")
+    assert status == 1 and "a link is in the place of the lock" in err
+    assert victim.read_text() == "of another user"
+    (folder / "lock").unlink()
+    folder.rmdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/kept").touch()
+    folder.symlink_to(tmp_path / "there")
+    status, _, err = run("convert", path, tmp_path / "b.csv")
+    assert status == 1 and "it is no folder; remove it" in err
+    assert os.listdir(tmp_path / "there") == ["kept"]
+    folder.unlink()
+    if os.geteuid() == 0:  # who can give a folder to another user
+        folder.mkdir()
+        os.chown(folder, 12345, -1)
+        status, _, err = run("convert", path, tmp_path / "b.csv")
+        assert status == 1 and "it belongs to another user; remove it" in err
+        folder.rmdir()
+    convert(run, path, tmp_path / "b.csv")
+
+
 def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]

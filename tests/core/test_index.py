@@ -218,17 +218,36 @@ def test_an_index_of_another_user_is_not_believed(data, cache, monkeypatch):
     assert path.stat().st_uid == os.geteuid()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-def test_a_cache_of_another_user_is_left_alone(data, cache, monkeypatch):
+FOREIGN = {"it belongs to another user": 0o755, "others than this user can write into it": 0o777}
+
+
+@pytest.mark.parametrize("risk", FOREIGN)
+def test_a_cache_that_another_user_can_change_is_left_alone(data, cache, monkeypatch, risk):
+    """By indexes and columns, which stay in memory, and by cache('disk'), which is an error."""
+    if "belongs" in risk and os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another user")
     expected = epoch(data, index_dir="none", **SHUFFLED)
-    Path(cache).mkdir(parents=True, exist_ok=True)
-    os.chown(cache, 12345, -1)
-    with pytest.warns(UserWarning, match=f"stays in memory.*{cache}, belongs to another user"):
+    folder = Path(cache)
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chown(folder, 12345 if "belongs" in risk else -1, -1)
+    folder.chmod(FOREIGN[risk])
+    with pytest.warns(UserWarning, match=f"stays in memory.*{cache}: {risk}; choose one"):
         assert index_of(data, index_dir=cache, name=str(cache), **SHUFFLED).path == ""
     np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    blob = flow.MiniDecoder(flow.MiniReader(str(data), index_dir=cache))[0]
+    dataset = flow.Dataset({"x": blob})
+    with pytest.warns(UserWarning, match=f"columns stay in memory, as .*{cache}: {risk}"):
+        column = dataset.column("x")
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", cache)
+    cached = dataset.cache("disk")
+    with pytest.raises(flow.FileError, match=f"cache.'disk'. makes no files there.*{risk}"):
+        flow.DataLoader(cached.batch(5)["x"])
     assert stored(cache, "*") == []
     monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
     assert index_of(data, index_dir=cache, **SHUFFLED).path != ""
+    np.testing.assert_array_equal(dataset.column("x"), column)
+    flow.DataLoader(cached.batch(5)["x"]).close()
+    assert {path.suffix for path in stored(cache, "*")} == {".index", ".column", ".cache"}
 
 
 def test_links_in_the_cache_are_not_followed(data, cache, tmp_path):

@@ -352,6 +352,32 @@ def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
 
 
 @pytest.mark.slow
+def test_links_in_the_place_of_locks_are_not_followed(numbers, tmp_path):
+    """A lock would make what a link points to; the cache is an error, columns need no file."""
+    where, victim = tmp_path / "where", tmp_path / "victim"
+    x, _ = flow.MiniDecoder(flow.MiniReader(str(numbers), index_dir=str(where)))
+    data = flow.Dataset({"x": x}).cache(where)
+    flow.DataLoader(data.batch(8)["x"]).close()
+    (cache,) = where.glob("*.cache")
+    for left in cache.iterdir():
+        left.unlink()
+    (cache / "lock").symlink_to(victim)
+    with pytest.raises(flow.FileError, match="a link is in the place of the lock .*; remove it"):
+        flow.DataLoader(data.batch(8)["x"])
+    (cache / "lock").unlink()
+    cache.rename(tmp_path / "there")
+    cache.symlink_to(tmp_path / "there")
+    with pytest.raises(flow.FileError, match="a link is in its place; remove it"):
+        flow.DataLoader(data.batch(8)["x"])
+    assert not [*(tmp_path / "there").iterdir()]
+    values = flow.Dataset({"x": x}).column("x")
+    (column,) = where.glob("*.column")
+    column.unlink()
+    Path(f"{column}.lock").symlink_to(victim)
+    np.testing.assert_array_equal(flow.Dataset({"x": x}).column("x"), values)
+    assert not victim.exists()
+
+
 def test_memory_ends_with_its_last_process(numbers, tmp_path):
     """Also where a process is killed: the next one cleans up."""
     memory = tmp_path / "shm"

@@ -89,25 +89,23 @@ def test_patterns_stand_for_the_files_of_glob(pattern, tmp_path, monkeypatch):
         assert numbers(flow.open(full)) == numbers(flow.open(files))
 
 
-@pytest.mark.parametrize("pattern, call", [
-    ("*/*.csv", "listdir"), ("**/1.csv", "listdir"), ("*/1.csv", "stat"), ("b", "listdir"),
-    ("b", "stat"),
-])  # fmt: skip
-def test_what_cannot_be_read_is_not_left_out(pattern, call, tmp_path, monkeypatch):
+@pytest.mark.parametrize("pattern", ["*/*.csv", "**/1.csv", "b"])
+def test_what_cannot_be_read_is_not_left_out(pattern, tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / name).mkdir()
         for file in "12":
             (tmp_path / name / f"{file}.csv").write_text("n\n1\n")
-    real, fails = getattr(os, call), str(tmp_path / "b" / ("1.csv" if call == "stat" else ""))
+    real, fails = os.listdir, str(tmp_path / "b")
 
     def failing(path=".", **options):
         if os.path.join(str(path), "") == os.path.join(fails, ""):
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
         return real(path, **options)
 
-    monkeypatch.setattr(os, call, failing)
-    with pytest.raises(flow.FileError, match="cannot be read: Stale file handle"):
+    monkeypatch.setattr(os, "listdir", failing)
+    with pytest.raises(flow.FileError, match="cannot be read: Stale file handle") as caught:
         flow.open(str(tmp_path / pattern))
+    assert caught.value.reason == "transient"
 
 
 def test_fields_are_chosen_and_typed(folder):

@@ -65,6 +65,10 @@ def _columns() -> dict[str, object]:
     return {"x": _numbers(), "label": np.arange(ROWS, dtype=np.int64)}
 
 
+def _objects() -> dict[str, object]:
+    return {"x": _numbers(), "text": [one.decode() for one in _texts()]}
+
+
 def _texts() -> list[bytes]:
     return [f"line {i} of a text, {i * 7919 % 1009}".encode() for i in range(ROWS)]
 
@@ -138,7 +142,9 @@ VARIANTS = {
     "text lines (gzip)": Variant("a.txt.gz", _packed(_LINES, "gzip")),
     "text lines (zlib)": Variant("a.txt.zlib", _packed(_LINES, "zlib")),
     "text lines (zstd)": Variant("a.txt.zst", _packed(_LINES, "zstd")),
-    "JSON lines": Variant("a.jsonl", _LINES),
+    "JSON lines": Variant("a.jsonl", _written("JSONLinesWriter", _objects)),
+    "JSON document": Variant("a.json", lambda path: (
+        path.write_text(json.dumps(["a text", {"x": [1.5, 2]}] * ROWS, indent=1)))),
     "CSV": Variant("a.csv", _TABLE),
     "CSV (gzip)": Variant("a.csv.gz", _packed(_TABLE, "gzip")),
     "CSV (zlib)": Variant("a.csv.zlib", _packed(_TABLE, "zlib")),
@@ -161,6 +167,8 @@ VARIANTS = {
     "tar": Variant("a.tar", _TAR),
     "tar (gzip)": Variant("a.tar.gz", _packed(_TAR, "gzip")),
     "tar (zstd)": Variant("a.tar.zst", _packed(_TAR, "zstd")),
+    "Mosaic MDS, written here": Variant("shard.00000.mds", lambda path: (
+        _written("MDSWriter", _columns, overwrite=True)(path.parent)), checked="index.json"),
     "Mosaic MDS, a shard": Variant("shard.00000.mds", _MDS, checked="index.json"),
     "Mosaic MDS, the index": Variant("index.json", _MDS),
     "Mosaic MDS, a shard of zstd": Variant(

@@ -69,6 +69,14 @@ BETTER = (
     ("*.mindrecord", "cut-*", "text", "mindrecord"),
     ("*.tfrecord.zlib", "gz-cut-*", "text+gzip", "tfrecord+gzip"),
     ("*.zlib", "cut-*", "*", "!damaged"),
+    ("*.idx", "cut-*", "text*", "idx*"),
+    ("*.idx", "*", "!unknown", "idx*"),
+    ("*-ubyte", "cut-*", "*", "idx*"),
+    # Names of JSON, of which the content is none.
+    ("*.json", "*", "text*", "json*"),
+    ("near: jsonl*", "cut-*", "text", "json"),
+    # The first bytes of a zip archive are missing.
+    ("*.npz", "cut-*", "text*", "!damaged"),
     # A reader of it is newer than the table.
     ("near: arrow.arrow", "*", "*", "arrow*"),
     ("near: parquet.parquet", "*", "*", "parquet*"),

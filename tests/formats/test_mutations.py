@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections import defaultdict
 
+import numpy as np
 import pytest
+from formats.detection_cases import PACKERS, detected
 from formats.mutations import DAMAGES, VARIANTS, is_whole, trials
 from support.oracle import SANITIZED
 from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata import cli, io
 
 COUNT = int(os.environ.get("MUTATIONS", "0"))  # damaged copies for each variant and damage
 ALWAYS, SOME, NEVER = "all", "some", "none"
@@ -55,11 +61,50 @@ def test_what_the_table_says_is_seen(name, tmp_path):
     ("a.txt.zst", b"\x50\x2a\x4d\x18\x03"), ("a.txt.zst", b"\x50\x2a\x4d\x18\x03\0\0\0abc\x28"),
     ("a.npy", b"\x13NUMPY and text\n"), ("a.npy", b"plain text\n" * 20),
     ("a.tfrecord", b"plain text\n" * 20), ("a.tar", b"plain text\n" * 100),
+    *((name, b"plain text\n" * 20) for name in (
+        "a.jsonl", "a.ndjson", "a.json", "a.idx", "t10k-images-idx3-ubyte", "a.npz", "a.npz.gz",
+        "a.txt.gz", "a.csv.zst", "a.zlib", "a.tfrecord.gz")),
+    ("a.json", b""), ("a.json", b'{"info": {"year": 1}, "images": [{"id"'), ("a.json", b"[1]\n[2"),
+    ("a.json", b"[" + b"1,\n" * 40000 + b"1]x"), ("a.json", b"[" + b"1,\n" * 40000),
+    ("a.json.gz", gzip.compress(b"[" + b"1,\n" * 40000 + b"1")), ("a.json", b'{"a": 1}\n{"a": 2'),
 ])  # fmt: skip
 def test_a_damaged_file_is_not_text_lines(name, data, tmp_path):
     path = tmp_path / name
     path.write_bytes(data)
     assert not is_whole(path)
+
+
+@pytest.mark.parametrize("name, data, format", [
+    ("a.json", b"", "json"), ("a.json", b'{"a": 1}\n{"a": 2}\n', "json"),
+    ("a.json", b"\xef\xbb\xbf[1, 2]\n", "text"), ("a.json", b'{"a":\n[1]}\n', "text"),
+    ("a.json", b"[" + b"\"\xc3\xa9\\u00e9 1.5e3\", true,\n" * 9000 + b"1]", "text"),
+    ("a.json", b"[" * 90 + b"]" * 90, "text"), ("a.json.zst", b"plain text", "!damaged"),
+    ("a.jsonl", b"[1]\n[2]\n", "text"), ("a.npz", b"PK\3\4" + bytes(90), "!unknown"),
+])  # fmt: skip
+def test_what_a_name_binds(name, data, format, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert detected(path).split("+")[0] == format
+    if format == "text":
+        assert is_whole(path)
+
+
+def test_a_reader_of_texts_refuses_a_damaged_binary_file(tmp_path):
+    path = tmp_path / "a.npy"
+    VARIANTS["NumPy .npy"].make(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"NUMPY", b"NUMQY"))
+    with pytest.raises(flow.InvalidArgumentError, match=r"a.npy.*NpyReader reads"):
+        flow.DataLoader(flow.TextLineReader(files=str(path)))
+    path.write_bytes(b"a text\nwith the name of an array\n")
+    with flow.DataLoader(flow.TextLineReader(files=str(path))) as loader:
+        assert len(list(loader)) == 2
+    path.with_name("a.txt.gz").write_bytes(b"a text\nthat is not compressed\n")
+    with pytest.raises(flow.CorruptDataError, match="name says gzip"):
+        flow.DataLoader(flow.TextLineReader(files=str(tmp_path / "a.txt.gz")))
+    plain = flow.TextLineReader(files=str(tmp_path / "a.txt.gz"), compression="none")
+    with flow.DataLoader(plain) as loader:
+        assert len(list(loader)) == 2
 
 
 def test_a_damaged_mds_index_is_not_text_lines(tmp_path):
@@ -83,5 +128,37 @@ def test_a_tar_without_its_end_mark_is_damaged(tmp_path):
     path = tmp_path / "a.tar"
     VARIANTS["tar"].make(path)
     data = path.read_bytes().rstrip(b"\0")
-    path.write_bytes(data + bytes(-len(data) % 512))
+    data += bytes(-len(data) % 512)
+    path.write_bytes(data)
     assert not is_whole(path)
+    for suffix, pack in PACKERS.items():
+        packed = tmp_path / f"a.tar.{suffix}"
+        for end, expected in ((0, False), (512, False), (1024, True), (10240, True)):
+            packed.write_bytes(pack(data + bytes(end)))
+            assert is_whole(packed) == expected, (suffix, end)
+
+
+# ---- The ends of images --------------------------------------------------------------------------
+
+
+def _image_files() -> list[bytes]:
+    pixels = np.arange(9 * 11 * 3, dtype=np.uint8).reshape(9, 11, 3)
+    return [bytes(flow.ImageEncoder(pixels, format=one)) for one in ("jpeg", "png")]
+
+
+@pytest.mark.parametrize("writer, name", [("TFRecordWriter", "a.tfrecord"), ("TarWriter", "a.tar")])
+def test_images_end_where_their_files_do(writer, name, tmp_path, capsys):
+    jpeg, png = _image_files()
+    damaged = [jpeg + b"x", jpeg[:-2], png + bytes(3), jpeg + bytes(2)]
+    rows = [jpeg, *damaged, jpeg, jpeg + b"another picture" + jpeg]
+    path = tmp_path / name
+    for count in (len(rows), 1):
+        with getattr(io, writer)(path, overwrite=True) as opened:
+            opened.write_batch({"jpg": rows[:count], "cls": np.arange(count)})
+        assert cli.main(["verify", str(path)]) == 0
+        capsys.readouterr()
+        assert cli.main(["verify", "--images", str(path)]) == (count > 1)
+        said = capsys.readouterr().out
+        assert said.count("the end of the image") == (3 if count > 1 else 0)
+        assert said.count("mark of the image's end is missing") == (count > 1)
+        assert f": {3 if count > 1 else 1} records whole" in said

@@ -34,7 +34,9 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))  # a checkout works without being installed
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # a checkout works without being installed
+
+from formats.megatron import token_files
 
 import pyflowdata as flow
 
@@ -108,6 +110,70 @@ def write_samples(folder: Path) -> dict[str, Callable[..., Any]]:
     for path in sorted(folder.glob("*.txt.*")):
         samples[path.stem] = lambda path=path, **attrs: flow.MiniReader(
             files=str(path), **text, **attrs)
+    return {**samples, **_records(folder / "records"), **_sets(folder / "sets")}
+
+
+def _records(folder: Path) -> dict[str, Callable[..., Any]]:
+    """Formats of one file, and a file with a seal."""
+    folder.mkdir()
+    x = np.arange(200)
+    io = flow.io
+    tar = {"txt": [f"text {i}".encode() for i in x], "cls": x}
+    for writer, batch in [
+        (io.TarWriter(folder / "a.tar"), tar),
+        (io.CSVWriter(folder / "a.csv"), {"x": x}),
+        (io.JSONLinesWriter(folder / "a.jsonl"), {"x": x}),
+        (io.OFRecordWriter(folder / "a.ofrecord"), {"x": x}),
+        (io.IDXWriter(folder / "a.idx"), x.astype(np.int32)[:, None]),
+        (io.RawWriter(folder / "a.raw", seal=True), {"x": np.arange(60_000).reshape(200, 300)}),
+    ]:
+        with writer as opened:
+            opened.write_batch(batch)
+    raw = {"dtype": "int64", "shape": [300], "check": "seal"}
+    makers: dict[str, tuple[Any, str, dict[str, Any]]] = {
+        "tar": (flow.TarReader, "a.tar", {"fields": ["txt:bytes"]}),
+        "CSV": (flow.CSVReader, "a.csv", {"columns": ["x:int64"]}),
+        "CSV, shuffled": (flow.CSVReader, "a.csv", {"columns": ["x:int64"], "shuffle": "global"}),
+        "JSON lines": (flow.JSONLinesReader, "a.jsonl", {"fields": ["x:int64"]}),
+        "OFRecord": (flow.OFRecordReader, "a.ofrecord", {}),
+        "IDX": (flow.IDXReader, "a.idx", {}),
+        "seal": (flow.RawReader, "a.raw", raw),
+        "seal, read": (flow.RawReader, "a.raw", {**raw, "file_access": "read"}),
+    }
+    return {
+        name: lambda reader=reader, file=file, own=own, **attrs: reader(
+            files=str(folder / file), batch_size=20, **own, **attrs)
+        for name, (reader, file, own) in makers.items()
+    }
+
+
+def _sets(folder: Path) -> dict[str, Callable[..., Any]]:
+    """Formats whose files are found by others: folders with an index, shards of a set, halves."""
+    x = np.arange(200)
+    for made in (folder / "mind", folder / "m"):
+        made.mkdir(parents=True)
+    for writer in (
+        flow.io.MDSWriter(folder / "mds"),
+        flow.io.MDSWriter(folder / "mds-zstd", compression="zstd"),
+        flow.io.MindRecordWriter(folder / "mind" / "a.mindrecord", shard_records=50),
+    ):
+        with writer as opened:
+            opened.write_batch({"x": x})
+    token_files.write(folder / "m" / "tokens", token_files.documents(1, 20))
+    samples = {
+        name: lambda name=name, **attrs: flow.MDSReader(str(folder / name), batch_size=20, **attrs)
+        for name in ("mds", "mds-zstd")
+    }
+    first = min((folder / "mind").glob("*"))
+    for name in ("types.arrow", "types-zstd.arrows", "types-lz4.feather"):
+        copy = folder / name
+        copy.write_bytes((ROOT / "tests" / "fixtures" / "arrow" / name).read_bytes())
+        samples[name] = lambda copy=copy, **attrs: flow.ArrowReader(
+            files=str(copy), batch_size=20, **attrs)
+    samples["MindRecord"] = lambda **attrs: flow.MindRecordReader(
+        files=str(first), batch_size=20, **attrs)
+    samples["Megatron"] = lambda **attrs: flow.MegatronReader(
+        files=str(folder / "m" / "tokens.bin"), batch_size=20, **attrs)
     return samples
 
 
@@ -143,13 +209,21 @@ def read(make: Callable[..., Any], on_error: str, fault: Fault | None = None) ->
     loader has them open."""
     if fault and fault.kind != "change":
         arm(fault)
-    blob = make(on_error=on_error, max_skipped=-1, seed=1)
+    made = make(on_error=on_error, max_skipped=-1, seed=1)
     if fault and fault.kind == "change":
         arm(fault)
-    with flow.DataLoader(blob, num_threads=2, prefetch=2) as loader:
-        found = np.concatenate([np.array(batch) for batch in loader])
+    blobs = list(made) if isinstance(made, (tuple, list)) else [made]
+    with flow.DataLoader(blobs, num_threads=2, prefetch=2) as loader:
+        found = [part for batch in loader for one in batch for part in _parts(one)]
         assert loader.stats()["skipped"] == 0, f"{loader.skipped[0]!r} is taken for damage"
         return found, loader.stats()["retries"]
+
+
+def _parts(batch: Any) -> list[bytes]:
+    """The bytes of a batch of one blob."""
+    if isinstance(batch, flow.Ragged):
+        return [np.asarray(batch.values).tobytes(), np.asarray(batch.row_splits).tobytes()]
+    return [np.asarray(batch).tobytes()]
 
 
 # ---- A run --------------------------------------------------------------------------------------
@@ -186,7 +260,7 @@ def outcome(make: Callable[..., Any], expected: Any, on_error: str, fault: Fault
             return "error"
         return f"WRONG {type(failure).__name__} ({getattr(failure, 'reason', '')}): {failure}"
     said = "rows, after a retry" if retries else "rows"
-    return said if np.array_equal(found, expected) else "WRONG rows"
+    return said if found == expected else "WRONG rows"
 
 
 def in_a_fork(run: Callable[[], str]) -> str:

@@ -35,7 +35,7 @@ static int num_libraries;
 static int add_library(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     static const char *const watched[] = {"libpyflowdata.so", "libwebp", "libpng", "libz.so",
-                                          "libzstd", "libjpeg"};
+                                          "libzstd", "libjpeg", "liblz4"};
     (void)size, (void)ctx;
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
         if (!strstr(info->dlpi_name, watched[i]) || num_libraries == MOST_LIBRARIES) continue;

@@ -62,7 +62,7 @@ def draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def rows(tmp_path: Path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"1\n22\n3\n")
-    return lambda: flow.TextLineReader(files=path, batch_size=3, seed=5)
+    return lambda seed=5, size=3: flow.TextLineReader(files=path, batch_size=size, seed=seed)
 
 
 def numbers(*blobs: flow.Blob) -> list[list[int]]:
@@ -72,8 +72,8 @@ def numbers(*blobs: flow.Blob) -> list[list[int]]:
     return [part.tolist() for part in parts if isinstance(part, np.ndarray)]
 
 
-def expected(name: str, number: int | None) -> list[int]:
-    key = random_key(5, 0, name)
+def expected(name: str, number: int | None, seed: int = 5, epoch: int = 0) -> list[int]:
+    key = random_key(seed, epoch, name)
     key = key if number is None else random_bits(key, number)
     return [random_bits(random_bits(key, ordinal), 0) for ordinal in range(3)]
 
@@ -96,3 +96,14 @@ def test_other_ops_change_nothing(draw, rows) -> None:
 def test_one_behind_the_other(draw, rows) -> None:
     first = draw(rows())
     assert numbers(draw(first), first) == [expected("KeyedDraw", 1), expected("KeyedDraw", 0)]
+
+
+def test_an_open_loader_draws_by_the_seed_and_the_epoch_that_it_goes_to(draw, rows) -> None:
+    with flow.DataLoader(draw(rows(6, 1))) as other:
+        states = {6: other.state_dict()}
+    with flow.DataLoader(draw(rows(5, 1)), prefetch=1) as loader:  # within an epoch
+        states[5] = loader.state_dict()
+        for seed, epoch in ((5, 0), (5, 1), (6, 1), (6, 0), (5, 0)):
+            loader.load_state_dict(states[seed])
+            loader.seek(0, epoch=epoch)
+            assert next(iter(loader)).tolist() == expected("KeyedDraw", 0, seed, epoch)[:1]

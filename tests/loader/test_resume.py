@@ -1,5 +1,6 @@
 """A state of a few hundred bytes continues a run exactly, anywhere, or says why it cannot."""
 
+import contextlib
 import itertools
 import json
 import time
@@ -7,6 +8,7 @@ import time
 import numpy as np
 import pyflowdata as flow
 import pytest
+from pyflowdata.native import calling_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -400,3 +402,43 @@ def test_a_state_is_a_copy(table):
         states = [loader.state_dict() for _ in loader]
     assert [state["position"] for state in states] == [1, 2, 3, 4, 5, 6, 7, 0]
     assert np.all(np.diff([state["epoch"] for state in states]) == [0] * 6 + [1])
+
+
+@pytest.mark.parametrize("kind", ["own", "torch"])
+def test_a_state_of_an_epochs_last_batch_warns_a_loop_that_counts_from_its_epoch(
+    table, kind, monkeypatch, recwarn
+):
+    """`range(start, epochs)` would train an epoch more: the state means the next epoch."""
+    if kind == "torch":
+        pytest.importorskip("torch")
+        from pyflowdata.integrations.torch import TorchLoader as wrapped
+    else:
+        wrapped = contextlib.closing
+
+    def opened():
+        return wrapped(open_loader(table, batch_size=4, **NEW_ORDERS))
+
+    states = {}
+    with opened() as loader:
+        for at, _ in enumerate(loader):
+            states["in the loop" if at == len(loader) - 1 else "before"] = loader.state_dict()
+        states["after"] = loader.state_dict()
+        for at, _ in enumerate(loader.repeat()):
+            if at == len(loader) - 1:
+                break
+        states["endless"] = loader.state_dict()
+    for name, state in states.items():
+        for reads_epoch in (False, True):
+            monkeypatch.setattr(calling_line, "_given", set())
+            with opened() as loader:
+                loader.load_state_dict(json.loads(json.dumps(state)))
+                recwarn.clear()
+                if reads_epoch:
+                    assert loader.epoch == state["epoch"]
+                epochs = [len([*loader]) for _ in range(2)]
+                if name != "before":
+                    assert epochs == [len(loader)] * 2
+                said = [str(one.message) for one in recwarn if one.filename == __file__]
+                is_warned = name == "in the loop" and not reads_epoch
+                assert len(said) == is_warned, (name, said)
+                assert not said or "Loop over range(loader.epoch, epochs)" in said[0]

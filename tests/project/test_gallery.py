@@ -19,9 +19,11 @@ BLOCKS = blocks_of("docs/gallery/index.md")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PRINTED = {block.text.split()[1]: block.prints.text for block in BLOCKS
            if block.language == "sh" and block.prints}  # fmt: skip
-NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"], "train_lm": ["torch", "tokenizers"]}
+NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"], "train_lm": ["torch", "tokenizers"],
+         "train_chat": ["torch", "tokenizers"]}  # fmt: skip
 NEEDS |= dict.fromkeys(["train_lenet", "train_lenet_sink"], ["torch", "sklearn"])
-SINK, LM = "examples/train_lenet_sink.py", "examples/train_lm.py"
+SINK = "examples/train_lenet_sink.py"
+LM, CHAT = "examples/train_lm.py", "examples/train_chat.py"
 
 
 def _with_needs(example):
@@ -43,7 +45,7 @@ def test_an_example_prints_what_the_page_says(example):
     found, shown = ([float(each) for each in NUMBER.findall(text)]
                     for text in (run.stdout, PRINTED[example]))  # fmt: skip
     # Training makes differences of rounding grow: between SSE and AVX-512, by 0.09 in SINK.
-    assert found == pytest.approx(shown, rel=0.03, abs=0.15 if example in (SINK, LM) else 0.02)
+    assert found == pytest.approx(shown, rel=0.03, abs=0.15 if example in (SINK, LM, CHAT) else 0.02)
     if example == SINK:
         _check_that_the_sink_changes_no_loss(run.stdout)
 
@@ -67,10 +69,11 @@ def test_examples_learn():
     assert last == resumed and int(re.search(r": (\d+) of 500", last)[1]) > 475
     assert digits[-1] == "the same weights: True"
     assert float(tokens[-1].split()[3]) < 2 < 3 < float(tokens[0].split()[3])
-    *losses, same = PRINTED[LM].splitlines()
-    losses = [float(line.split()[3]) for line in losses]
-    assert losses[4:] == losses[:4] == sorted(losses[:4], reverse=True) and losses[3] < 2 < 4
-    assert same == "the same weights: True" and losses[0] < np.log(400)
+    for name, least, vocabulary in ((LM, 2, 400), (CHAT, 0.3, 300)):
+        *losses, same = PRINTED[name].splitlines()
+        losses = [float(line.split()[3]) for line in losses]
+        assert losses[4:] == losses[:4] == sorted(losses[:4], reverse=True) and losses[3] < least
+        assert same == "the same weights: True" and losses[0] < np.log(vocabulary)
     for name, limit in (("images", 95), ("lenet", 97)):
         assert float(PRINTED[f"examples/train_{name}.py"].splitlines()[-1].split()[2][:-1]) > limit
     _check_that_the_sink_changes_no_loss(PRINTED[SINK])

@@ -64,9 +64,21 @@ def test_three_percent_are_noticed(what, change, is_as_recorded):
     assert ("<-" not in instructions.described("W0", found, recorded)) == is_as_recorded
 
 
-def test_all_workloads_are_recorded():
+def test_a_limit_is_of_a_compiler_and_a_workload():
+    (compiled_by, limits), *_ = instructions.LIMITS.items()
+    for name, limit in limits.items():
+        assert not instructions.is_above_limit(name, Costs(limit, 9e9), compiled_by)
+        assert instructions.is_above_limit(name, Costs(limit + 0.1, 0), compiled_by)
+        assert not instructions.is_above_limit(name, Costs(limit + 0.1, 0), "another compiler")
+    assert not instructions.is_above_limit("W5", Costs(9e9, 9e9), compiled_by)
+
+
+def test_all_workloads_are_recorded_within_their_limits():
     record = json.loads(instructions.RECORD.read_text())
     assert record
-    for costs in record.values():
+    assert instructions.LIMITS.keys() <= record.keys()
+    for compiled_by, costs in record.items():
+        for name, one in costs.items():
+            assert not instructions.is_above_limit(name, Costs(**one), compiled_by), name
         assert costs.keys() == instructions.WORKLOADS.keys()
         assert all(Costs(**one) > (0, 0) for one in costs.values())

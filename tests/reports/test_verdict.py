@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -435,7 +436,9 @@ def test_numbers_go_round():
 
 
 def test_wrong_numbers_are_refused_at_once():
-    good = flow.Report(CASES["an op"][0]).to_dict()
+    good = {**flow.Report(CASES["an op"][0]).to_dict(), "version": 1}
+    del good["sum"]  # which version 1 did not have
+    assert flow.Report.from_dict(good) == flow.Report(CASES["an op"][0])
     for wrong in (
         {**good, "counters": {**good["counters"], "stats": {}}},
         {**good, "counters": {**good["counters"], "stats": 5}},
@@ -477,6 +480,22 @@ def test_save_and_load(tmp_path):
     (tmp_path / "no.json").write_text("no")
     with pytest.raises(flow.InvalidArgumentError, match="is not what Report.save"):
         flow.Report.load(tmp_path / "no.json")
+
+
+def test_a_flipped_bit_changes_no_number(tmp_path):
+    report, file = flow.Report(CASES["an op"][0]), tmp_path / "r.json"
+    report.save(file)
+    whole, chance, refused = file.read_bytes(), random.Random(3), 0
+    for _ in range(200):
+        at = chance.randrange(len(whole))
+        damaged = whole[at] ^ 1 << chance.randrange(8)
+        file.write_bytes(whole[:at] + bytes([damaged]) + whole[at + 1 :])
+        try:
+            assert flow.Report.load(file) == report
+        except flow.InvalidArgumentError as failure:
+            assert "is not what Report.save() writes" in str(failure)
+            refused += 1
+    assert refused > 180  # the others are of a blank or such
 
 
 def test_since():

@@ -328,6 +328,13 @@ SAMPLES = {
     "RowLength": lambda: flow.RowLength(text_lines()),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+    "AddToken": lambda: flow.AddToken(text_lines(), token=7),
+    "SlidingWindow": lambda: flow.SlidingWindow(text_lines(), width=5, step=2),
+    "ToNumber": lambda: flow.ToNumber(
+        flow.TextLineReader(folder_of(part_0=b"12\n-7\n 300 \n4\n" * 5), batch_size=4),
+        dtype="int16",
+    ),
+    "TruncatePair": lambda: flow.TruncatePair(*2 * [text_lines()], max_length=9),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0, probability=0.5),
     "AutoContrast": lambda: flow.AutoContrast(images(), probability=0.5),
     "CenterCrop": lambda: flow.CenterCrop(ragged_images(), size=(9, 3)),

@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import torch.utils.data as torch_data  # noqa: E402
 
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
+from pyflowdata.native import calling_line  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
 WAYS = [{}, {"num_workers": 1}, {"num_workers": 2, "workers": "threads"}]
@@ -188,3 +189,14 @@ def test_nested_tensors_come_from_workers(context):
     ]
     with pytest.raises(RuntimeError, match="Batches of nested tensors are not"):
         next(iter(DataLoader(dataset, **way)))
+
+
+def test_a_ledger_that_it_does_not_write_is_told_once(monkeypatch, tmp_path, recwarn):
+    monkeypatch.setattr(calling_line, "_given", set())
+    for directory, said in (("", 0), (str(tmp_path), 1), (str(tmp_path), 0)):
+        monkeypatch.setenv("PYFLOWDATA_LEDGER", directory)
+        recwarn.clear()
+        assert len([*DataLoader(range(6), 2)]) == 3
+        found = [str(one.message) for one in recwarn if one.filename == __file__]
+        assert len(found) == said and all("writes no ledger" in one for one in found)
+    assert not [*tmp_path.iterdir()]

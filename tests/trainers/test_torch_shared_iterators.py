@@ -1,8 +1,11 @@
 """Threads that share an iterator of a TorchLoader or DataLoader: each batch goes to one of them.
 Threads with an iterator each: each has the batches that it has alone."""
 
+import functools
+import itertools
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -168,3 +171,76 @@ def test_a_fork_has_batches_while_a_thread_of_its_parent_takes_one():
     may_end.set()
     taker.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == RECORDS // BATCH
+
+
+# ---- Every public call beside every other --------------------------------------------------------
+
+REFUSED = re.compile(r"the (Data)?[Ll]oader is closed|this iterator is over|is used once")
+NAMES = ("__iter__", "state_dict", "load_state_dict", "__repr__", "__len__", "stats", "report",
+         "epoch", "set_epoch", "close", "repeat", "real_rows", "place")  # fmt: skip
+
+
+def torch_loader():
+    return TorchLoader(flow.DataLoader(numbered_blob(RECORDS, 5, shuffle=True, seed=1)))
+
+
+KINDS = {
+    "TorchLoader": torch_loader,
+    "drop-in": lambda: DataLoader(range(RECORDS), 5, shuffle=True, seed=1),
+    "threads": lambda: DataLoader(
+        range(RECORDS), 5, shuffle=True, seed=1, num_workers=2, workers="threads"
+    ),
+}
+
+
+def calls_of(loader):
+    """The calls of a loader by name."""
+    state = loader.state_dict()
+    own = {
+        "__iter__": lambda: [*loader],
+        "load_state_dict": lambda: loader.load_state_dict(state),
+        "set_epoch": lambda: loader.set_epoch(3),
+        "repeat": lambda: next(iter(loader.repeat())),
+    }
+
+    def get(name):
+        found = getattr(loader, name)
+        return found() if callable(found) else found
+
+    return {
+        name: own.get(name, functools.partial(get, name))
+        for name in NAMES if hasattr(loader, name)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_call_beside_every_other(kind):
+    """No crash, no waiting for ever, and no error but of what another thread closed or moved."""
+    failures = []
+
+    def make(name, call, beside):
+        for _ in range(3):
+            try:
+                call()
+            except flow.Error as failure:
+                if not REFUSED.search(str(failure)):
+                    failures.append((name, beside, failure))
+            except BaseException as failure:  # noqa: BLE001  (told below)
+                failures.append((name, beside, failure))
+
+    names = [*calls_of(KINDS[kind]())]
+    assert len(names) >= 11
+    for one, other in itertools.combinations_with_replacement(names, 2):
+        loader = KINDS[kind]()
+        calls = calls_of(loader)
+        threads = [
+            threading.Thread(target=make, args=(a, calls[a], b), daemon=True)
+            for a, b in ((one, other), (other, one))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive(), f"{one} and {other} wait for ever"
+        loader.close()
+    assert not failures

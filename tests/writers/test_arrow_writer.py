@@ -8,6 +8,7 @@ import pyflowdata as flow
 
 pa = pytest.importorskip("pyarrow", reason="the package pyarrow is not here")
 
+from pyflowdata.formats import read_seal, seal_damage  # noqa: E402
 from pyflowdata.io import ArrowWriter  # noqa: E402
 
 N = 250
@@ -112,3 +113,24 @@ def test_a_row_that_is_refused_leaves_the_file_whole(tmp_path):
     assert table_of(tmp_path / "a.arrow").to_pydict() == {"x": [1, 4]}
     with pytest.raises(flow.InvalidArgumentError, match="zstd compresses the buffers of an Arrow"):
         ArrowWriter(tmp_path / "a.arrow.zst")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_seals_see_every_changed_bit_that_arrow_does_not(stream, tmp_path):
+    with ArrowWriter(
+        tmp_path / "a.arrow", stream=stream, seal=True, batch_records=100, shard_records=200
+    ) as writer:
+        writer.write_batch({"x": np.arange(300)})
+    paths = sorted(tmp_path.glob("*.arrow"))
+    assert [read_seal(one).records for one in paths] == [200, 100]
+    for path in paths:
+        assert not seal_damage(path)
+        reader = flow.ArrowReader(files=str(path), check="seal")
+        with flow.DataLoader(reader) as loader:
+            assert sum(len(batch) for batch in loader) == read_seal(path).records
+    data = bytearray(paths[0].read_bytes())
+    data[data.index(np.arange(50, 60).tobytes())] ^= 1
+    paths[0].write_bytes(data)
+    assert seal_damage(paths[0])
+    with pytest.raises(flow.CorruptDataError, match="differ from the seal"):
+        flow.DataLoader(flow.ArrowReader(files=str(paths[0]), check="seal"))

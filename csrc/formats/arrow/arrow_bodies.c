@@ -10,9 +10,12 @@
 /* ---- Codecs ---------------------------------------------------------------------------------- */
 
 /* Both functions decode a whole frame, which must give exactly `out_size` bytes, and return NULL,
- * or what is wrong. */
+ * or what is wrong: no_memory itself, or words about damage. */
+
+static const char no_memory[] = "there is no memory to decompress it";
 
 #ifdef PFD_HAVE_LZ4
+#define LZ4F_STATIC_LINKING_ONLY /* for the codes of its errors */
 #include <lz4frame.h>
 
 static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size_t out_size)
@@ -20,7 +23,7 @@ static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size
     LZ4F_dctx *context = NULL;
     size_t used = 0, done = 0, left = 1;
     if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
-        return "there is no memory to decompress it";
+        return no_memory;
     while (used < size && left != 0) {
         size_t taken = size - used, made = out_size - done;
         left = LZ4F_decompress(context, out + done, &made, in + used, &taken, NULL);
@@ -30,6 +33,7 @@ static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size
         if (!taken && !made) break;
     }
     (void)LZ4F_freeDecompressionContext(context);
+    if (left == (size_t)-LZ4F_ERROR_allocation_failed) return no_memory;
     if (LZ4F_isError(left)) return LZ4F_getErrorName(left);
     return left == 0 && used == size && done == out_size ? NULL
                                                          : "its size is not the one that it states";
@@ -40,10 +44,12 @@ static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size
 
 #ifdef PFD_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 
 static const char *decode_zstd(const uint8_t *in, size_t size, uint8_t *out, size_t out_size)
 {
     size_t done = ZSTD_decompress(out, out_size, in, size);
+    if (ZSTD_getErrorCode(done) == ZSTD_error_memory_allocation) return no_memory;
     if (ZSTD_isError(done)) return ZSTD_getErrorName(done);
     return done == out_size ? NULL : "its size is not the one that it states";
 }
@@ -102,7 +108,8 @@ typedef struct decoding {
 
 static pfd_status fail_buffer(const decoding *d, int64_t at, const char *problem)
 {
-    return d->host->fail_file(d->err, d->file, at, PFD_CORRUPT_DATA,
+    return d->host->fail_file(d->err, d->file, at,
+                              problem == no_memory ? PFD_OUT_OF_MEMORY : PFD_CORRUPT_DATA,
                               "a buffer of the record batch, compressed by %s: %s", d->codec->name,
                               problem);
 }

@@ -13,6 +13,7 @@
 #include "formats/arrow/arrow_bodies.h"
 #include "index/record_index.h"
 #include "parse/json.h"
+#include "pyflowdata/pyflowdata.h"
 #include "sources/arrow_cache.h"
 
 #include <inttypes.h>
@@ -309,14 +310,20 @@ static pfd_status add_files_of(const pfd_companion_args *args, const char *path,
     return status;
 }
 
-/* The path of a file in a folder, if it is there. */
-static char *file_in(const char *folder, const char *name)
+/* The path of a file in a folder, which the caller frees; NULL: the file is not there. */
+static pfd_status find_in(const pfd_host *host, const char *folder, const char *name, char **path,
+                          pfd_error *err)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) return NULL;
-    if (pfd_file_is_there(path)) return path;
-    free(path);
-    return NULL;
+    int32_t kind;
+    if (asprintf(path, "%s/%s", folder, name) < 0) {
+        *path = NULL;
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of a data set's file");
+    }
+    pfd_status status = pfd_path_kind(*path, &kind, err);
+    if (status == PFD_OK && kind == PFD_PATH_FILE) return PFD_OK;
+    free(*path);
+    *path = NULL;
+    return status;
 }
 
 static pfd_status fail_splits(const pfd_host *host, const char *path, pfd_error *err)
@@ -330,12 +337,13 @@ static pfd_status fail_splits(const pfd_host *host, const char *path, pfd_error 
 static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_error *err)
 {
     const char *folder = args->paths[i];
-    pfd_status status = PFD_OK;
-    char *state = file_in(folder, STATE_NAME), *splits = file_in(folder, SPLITS_NAME);
-    if (state) {
+    char *state, *splits = NULL;
+    pfd_status status = find_in(args->host, folder, STATE_NAME, &state, err);
+    if (status == PFD_OK) status = find_in(args->host, folder, SPLITS_NAME, &splits, err);
+    if (status == PFD_OK && state) {
         status = args->replace(args->list, i, state, err);
         if (status == PFD_OK) status = add_files_of(args, state, err);
-    } else if (splits) {
+    } else if (status == PFD_OK && splits) {
         status = fail_splits(args->host, splits, err);
     }
     free(state);
@@ -347,8 +355,10 @@ static pfd_status add_files(const pfd_companion_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
         const char *path = args->paths[i];
+        int32_t kind;
         if (has_name(path, SPLITS_NAME)) return fail_splits(args->host, path, err);
-        if (!pfd_file_is_there(path)) PFD_TRY(add_folder(args, i, err));
+        PFD_TRY(pfd_path_kind(path, &kind, err));
+        if (kind != PFD_PATH_FILE) PFD_TRY(add_folder(args, i, err));
         else if (is_state(path)) PFD_TRY(add_files_of(args, path, err));
     }
     return PFD_OK;

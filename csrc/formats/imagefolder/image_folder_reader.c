@@ -62,8 +62,8 @@ typedef struct listed_folder {
 typedef struct file_list_draft {
     listed_folder *folders;
     int64_t size, capacity;
-    int64_t num_others; /* files of these folders that are left out */
-    char *other;        /* the path of one such file below its root; owned; NULL: there is none */
+    int64_t num_others;   /* files of these folders that are left out */
+    pfd_path_list others; /* paths of some of them below their root, one for each suffix; owned */
 } file_list_draft;
 
 static void free_folder(listed_folder *folder)
@@ -93,7 +93,7 @@ static void file_list_draft_free(file_list_draft *draft)
 {
     for (int64_t i = 0; i < draft->size; i++) free_folder(&draft->folders[i]);
     free(draft->folders);
-    free(draft->other);
+    pfd_path_list_free(&draft->others);
     *draft = (file_list_draft){0};
 }
 
@@ -104,12 +104,26 @@ static int64_t text_bytes(const char *text)
     return (int64_t)strlen(text) + 1;
 }
 
-/* The path of the first file that is left out, or "". */
-static const char *other_of(const file_list_draft *drafts, int64_t num_drafts)
+enum { OTHERS_BYTES = 600 };
+
+/* Writes paths of files that are left out, one for each suffix; "": there are none. */
+static void write_others(const file_list_draft *drafts, int64_t num_drafts, char *out)
 {
-    for (int64_t i = 0; i < num_drafts; i++)
-        if (drafts[i].other) return drafts[i].other;
-    return "";
+    pfd_path_list found = {0};
+    int64_t all = 0;
+    size_t used = 0;
+    *out = '\0';
+    for (int64_t i = 0; i < num_drafts; i++) {
+        all += drafts[i].num_others;
+        for (int64_t k = 0; k < drafts[i].others.size; k++)
+            (void)pfd_note_example(&found, drafts[i].others.paths[k]); /* only shown */
+    }
+    for (int64_t i = 0; i < found.size && used < OTHERS_BYTES / 2; i++)
+        used += (size_t)snprintf(out + used, OTHERS_BYTES - used, "%s%.150s", i > 0 ? ", " : "",
+                                 found.paths[i]);
+    if (found.size > 0 && all > found.size)
+        (void)snprintf(out + used, OTHERS_BYTES - used, " and others");
+    pfd_path_list_free(&found);
 }
 
 /* Folders without files do not count. */
@@ -124,10 +138,11 @@ static uint64_t hash_folder(uint64_t hash, const listed_folder *folder)
     return hash;
 }
 
-static list_head measure(const file_list_draft *drafts, int64_t num_drafts, int64_t scanned_ns)
+static list_head measure(const file_list_draft *drafts, int64_t num_drafts, int64_t scanned_ns,
+                         const char *others)
 {
     list_head head = {.scanned_ns = scanned_ns, .hash = 1, .others_and_1 = 1};
-    head.name_bytes = text_bytes(other_of(drafts, num_drafts));
+    head.name_bytes = text_bytes(others);
     for (int64_t i = 0; i < num_drafts; i++) {
         head.others_and_1 += drafts[i].num_others;
         head.num_folders += drafts[i].size;
@@ -190,7 +205,9 @@ static pfd_status file_list_build(const file_list_draft *drafts, int64_t num_dra
                                   int64_t num_roots, int64_t scanned_ns, pfd_index_image **out,
                                   pfd_error *err)
 {
-    list_head head = measure(drafts, num_drafts, scanned_ns);
+    char others[OTHERS_BYTES];
+    write_others(drafts, num_drafts, others);
+    list_head head = measure(drafts, num_drafts, scanned_ns, others);
     int64_t entries = (bytes_of(&head) + PFD_INDEX_ENTRY_BYTES - 1) / PFD_INDEX_ENTRY_BYTES;
     PFD_TRY(pfd_index_image_create(PFD_INDEX_FOLDERS, num_roots, entries, out, err));
     memcpy((*out)->entries, &head, sizeof head);
@@ -199,7 +216,7 @@ static pfd_status file_list_build(const file_list_draft *drafts, int64_t num_dra
     self.names = (void *)(self.names_at + head.num_files);
     for (int64_t i = 0; i < num_drafts; i++)
         for (int64_t j = 0; j < drafts[i].size; j++) put_folder(&self, &drafts[i].folders[j]);
-    (void)put_text(&self, other_of(drafts, num_drafts));
+    (void)put_text(&self, others);
     count_roots(&self, num_roots, (*out)->files);
     (*out)->header->num_records = head.num_files;
     return PFD_OK;
@@ -215,7 +232,7 @@ typedef struct file_list {
     const int64_t *names_at;
     const char *names;
     int64_t num_others; /* files that are left out; -1: an older list, which does not say */
-    const char *other;  /* the path of one such file below its root; "": there is none */
+    const char *others; /* paths of some of them below their root; "": there are none */
 } file_list;
 
 typedef struct listed_file {
@@ -246,11 +263,11 @@ static int32_t file_list_init(file_list *list, const pfd_index_image *image)
                         .names_at = names_at,
                         .names = names,
                         .num_others = head.others_and_1 - 1,
-                        .other = ""};
+                        .others = ""};
     int64_t last = head.name_bytes - 1; /* of the text at the end, with its zero */
     if (head.others_and_1 < 1 || last < 0 || names[last]) return 1;
     while (last > 0 && names[last - 1]) last--;
-    list->other = names + last;
+    list->others = names + last;
     return 1;
 }
 
@@ -415,9 +432,12 @@ static pfd_status note_folder(const walk *self, const char *path, pfd_folder_nam
                             .group = self->class_number};
     names->files = (pfd_path_list){0};
     self->draft->num_others += names->num_others;
-    if (names->other && !self->draft->other &&
-        asprintf(&self->draft->other, "%s/%s", path, names->other) < 0)
-        self->draft->other = NULL; /* only shown */
+    for (int64_t i = 0; i < names->others.size; i++) {
+        char *other;
+        if (asprintf(&other, "%s/%s", path, names->others.paths[i]) < 0) break; /* only shown */
+        (void)pfd_note_example(&self->draft->others, other);
+        free(other);
+    }
     if (listed.path && file_list_draft_add(self->draft, &listed)) return PFD_OK;
     if (!listed.path) pfd_path_list_free(&listed.files);
     return fail_listing(self, path, ENOMEM, err);
@@ -850,10 +870,10 @@ static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd
     if (!file_list_init(&self->list, self->image)) return fail_lost(self, -1, err);
     if (self->list.num_others > 0)
         pfd_index_notice(args, "%" PRId64 " file%s left out, as 'extensions' does not have %s: "
-                         "%.300s%s", self->list.num_others,
+                         "%.600s", self->list.num_others,
                          self->list.num_others == 1 ? " is" : "s are",
                          self->list.num_others == 1 ? "its ending" : "their endings",
-                         self->list.other, self->list.num_others == 1 ? "" : " and others");
+                         self->list.others);
     self->mean_bytes = pfd_whole_files_mean(self->list.num_files, size_of, self);
     return PFD_OK;
 }

@@ -1,13 +1,16 @@
 /* The format of image folders: a folder for each class, with image files. */
+#include "core/system_calls.h"
 #include "files/file_names.h"
 #include "pyflowdata/op.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 
 enum { most_folders = 16 }; /* whose files are looked at */
 
-static int32_t has_images(const char *path, const char *name)
+/* *failure: an errno, of a folder that cannot be read. */
+static int32_t has_images(const char *path, const char *name, int *failure)
 {
     static const char *const endings[] = {".jpg", ".jpeg", ".png", ".bmp", ".webp",
                                           ".ppm", ".pgm",  ".pbm", ".tif", ".tiff"};
@@ -15,9 +18,10 @@ static int32_t has_images(const char *path, const char *name)
     char below[4096];
     pfd_folder_names names = {0};
     int length = snprintf(below, sizeof below, "%s/%s", path, name);
-    int32_t found = length < (int)sizeof below &&
-                    pfd_folder_names_read(AT_FDCWD, below, &images, &names) == 0 &&
-                    names.files.size > 0;
+    if (length >= (int)sizeof below) return 0;
+    int reason = pfd_folder_names_read(AT_FDCWD, below, &images, &names);
+    int32_t found = reason == 0 && names.files.size > 0;
+    if (pfd_errno_class(reason, 0) != PFD_FAILURE_DAMAGE && reason != 0) *failure = reason;
     pfd_folder_names_free(&names);
     return found;
 }
@@ -26,12 +30,16 @@ static int32_t probe_folder(const pfd_probe_folder_args *args)
 {
     static const pfd_list_string all = {0};
     pfd_folder_names names = {0};
-    int32_t score = PFD_PROBE_NO;
-    if (pfd_folder_names_read(AT_FDCWD, args->path, &all, &names) == 0)
-        for (int64_t i = 0; i < names.folders.size && i < most_folders && !score; i++)
-            if (has_images(args->path, names.folders.paths[i])) score = PFD_PROBE_LIKELY;
+    int32_t found = 0;
+    int failure = pfd_folder_names_read(AT_FDCWD, args->path, &all, &names);
+    if (pfd_errno_class(failure, 0) == PFD_FAILURE_DAMAGE) failure = 0; /* it is no folder */
+    for (int64_t i = 0; i < names.folders.size && i < most_folders && !found; i++)
+        found = has_images(args->path, names.folders.paths[i], &failure);
+    /* A folder of files may have a folder that is not for everyone, such as lost+found. */
+    if (failure == EACCES && names.files.size > 0) failure = 0;
     pfd_folder_names_free(&names);
-    return score;
+    errno = failure;
+    return found ? PFD_PROBE_LIKELY : failure ? PFD_PROBE_FAILED : PFD_PROBE_NO;
 }
 
 const pfd_format pfd_format_imagefolder = {

@@ -5,6 +5,7 @@
 #include "files/codecs.h"
 #include "files/file_names.h"
 #include "files/file_read.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -429,19 +430,32 @@ static int32_t is_named(const pfd_companion_args *args, const char *path, int64_
     return 0;
 }
 
+/* The path of a shard by the one of its names by which it is there, or else by the last, in memory
+ * that the caller frees; NULL: it failed. */
+static char *find_shard_path(const pfd_companion_args *args, const char *index,
+                             const pfd_mds_shard *named, int32_t *kind, pfd_error *err)
+{
+    char *path = named_path(args->host, index, &named->raw_name, err);
+    if (path && pfd_path_kind(path, kind, err) == PFD_OK) {
+        if (*kind == PFD_PATH_FILE || named->zip_name.size == 0) return path;
+        free(path);
+        path = named_path(args->host, index, &named->zip_name, err);
+        if (path && pfd_path_kind(path, kind, err) == PFD_OK) return path;
+    }
+    free(path);
+    return NULL;
+}
+
 /* Adds a shard of an index, unless the user gave its path too; `all` gets its path. */
 static pfd_status add_companion(const pfd_companion_args *args, const char *index,
                                 pfd_path_list *all, const pfd_mds_shard *named, int64_t *hint,
                                 pfd_error *err)
 {
-    char *path = named_path(args->host, index, &named->raw_name, err);
-    if (path && !pfd_file_is_there(path) && named->zip_name.size > 0) {
-        free(path);
-        path = named_path(args->host, index, &named->zip_name, err);
-    }
+    int32_t kind;
+    char *path = find_shard_path(args, index, named, &kind, err);
     if (!path) return err->status;
     PFD_TRY(pfd_path_list_take(all, path, err));
-    if (!pfd_file_is_there(path))
+    if (kind != PFD_PATH_FILE)
         return args->host->fail(err, PFD_IO, "%s lists a shard that does not exist: %s", index,
                                 path);
     return is_named(args, path, hint) ? PFD_OK : args->add(args->list, path, err);
@@ -503,8 +517,9 @@ static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_erro
     char *path = NULL;
     if (asprintf(&path, "%s/index.json", args->paths[i]) < 0)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of an index");
-    pfd_status status = PFD_OK;
-    if (pfd_file_is_there(path)) {
+    int32_t kind;
+    pfd_status status = pfd_path_kind(path, &kind, err);
+    if (status == PFD_OK && kind == PFD_PATH_FILE) {
         status = args->replace(args->list, i, path, err);
         if (status == PFD_OK) status = add_shards_of(args, path, err);
     }
@@ -516,7 +531,9 @@ pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
         const char *path = args->paths[i];
-        if (!pfd_file_is_there(path)) PFD_TRY(add_folder(args, i, err));
+        int32_t kind;
+        PFD_TRY(pfd_path_kind(path, &kind, err));
+        if (kind != PFD_PATH_FILE) PFD_TRY(add_folder(args, i, err));
         else if (pfd_mds_is_index(path)) PFD_TRY(add_shards_of(args, path, err));
     }
     return PFD_OK;

@@ -528,9 +528,12 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
                               end - at, what);
 }
 
+/* Every page lies in the file, which ends with the last page, or with the room for it where a
+ * program has filled the room up. */
 static pfd_status check_file(const pfd_host *host, const pfd_file *file,
                              const mindrecord_header *header, pfd_error *err)
 {
+    int64_t last = header->header_size;
     for (int64_t i = 0; i < header->num_pages; i++) {
         const mindrecord_page *page = &header->pages[i];
         int64_t begin = header->header_size + page->number * header->page_size;
@@ -539,13 +542,14 @@ static pfd_status check_file(const pfd_host *host, const pfd_file *file,
                                    "the file ends here, but page %" PRId64
                                    " is from byte %" PRId64 " to %" PRId64 "; is it truncated?",
                                    page->number, begin, begin + page->used);
+        if (page->number == header->num_pages - 1) last = begin + page->used;
     }
-    int64_t most = header->header_size + header->num_pages * header->page_size;
-    if (file->size <= most) return PFD_OK;
-    return host->fail_file(err, file, most, PFD_CORRUPT_DATA,
+    int64_t filled = header->header_size + header->num_pages * header->page_size;
+    if (file->size <= last || file->size == filled) return PFD_OK;
+    return host->fail_file(err, file, last, PFD_CORRUPT_DATA,
                            "the last page ends here, but %" PRId64 " bytes follow; does the header "
                            "belong to this file?",
-                           file->size - most);
+                           file->size - last);
 }
 
 /* Finds the raw rows of each blob page. */
@@ -1290,6 +1294,7 @@ static pfd_status add_set(const pfd_companion_args *args, const mindrecord_heade
         int32_t is_below = text && pfd_path_is_below(text, size);
         if (is_below) path = pfd_path_beside(args->paths[0], text, size);
         free(text);
+        int32_t kind = PFD_PATH_MISSING;
         pfd_status status;
         if (text && !is_below)
             status = args->host->fail(err, PFD_CORRUPT_DATA,
@@ -1297,13 +1302,15 @@ static pfd_status add_set(const pfd_companion_args *args, const mindrecord_heade
                                       args->paths[0]);
         else if (!path)
             status = fail_memory(args->host, err);
-        else if (!pfd_file_is_there(path))
+        else
+            status = pfd_path_kind(path, &kind, err);
+        if (status == PFD_OK && kind != PFD_PATH_FILE)
             status = args->host->fail(err, PFD_IO,
                                       "%s is one of %" PRId64 " shards, but %s does not exist; "
                                       "give the shards to be read, or set whole_set=False to read "
                                       "only this one",
                                       args->paths[0], header->num_shards, path);
-        else
+        else if (status == PFD_OK)
             status = args->add(args->list, path, err);
         free(path);
         if (status != PFD_OK) return status;
@@ -1318,8 +1325,10 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     uint8_t *data;
     uint64_t length = UINT64_MAX;
     int64_t size, file_size;
-    if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
-        return PFD_OK;
+    int32_t kind;
+    if (args->num_paths != 1 || !attrs->whole_set) return PFD_OK;
+    PFD_TRY(pfd_path_kind(args->paths[0], &kind, err));
+    if (kind != PFD_PATH_FILE) return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
     if (size == LENGTH) length = pfd_load_le64(data);
     free(data);

@@ -7,6 +7,7 @@
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c, pfd_xxh64            checksums that formats use, for writers
  *   pfd_seal_*    seals: checksums of all bytes of files, in a file beside them
+ *   pfd_stat_risk                    what lets another user change a file
  *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
  *
@@ -107,12 +108,14 @@ const char *pfd_format_origin(int64_t i);
  * `data`, PFD_PROBE_BYTES where the file has them. `file_size`: bytes of the file if it is not
  * compressed, else -1. `path` is looked at for its suffix and what lies beside the file.
  * PFD_INVALID_ARGUMENT: the file is of no format, or text in UTF-16. PFD_CORRUPT_DATA: its name and
- * first bytes are those of a compressed file, and the rest of its header is damaged. */
+ * first bytes are those of a compressed file, and the rest of its header is damaged. PFD_IO: what
+ * lies beside the file cannot be looked at, and no first bytes are those of a format. */
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none. */
-const pfd_format *pfd_format_of_folder(const char *path);
+/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none.
+ * PFD_IO: a folder in it cannot be read. */
+pfd_status pfd_format_of_folder(const char *path, const pfd_format **out, pfd_error *err);
 
 /* Where reading can go on in damaged bytes of the format with this name: what its resync() returns
  * (op.h), for 0 <= from <= size.  -1: there is no such format, or it has no resync(). */
@@ -708,6 +711,11 @@ typedef struct pfd_object_source {
  * as a whole. */
 void pfd_object_source_set(const pfd_object_source *source);
 
+/* ---- Trust ------------------------------------------------------------------------------------
+ * What lets a user other than this one and root change a file, or what lies in a folder, with these
+ * values of stat(): "it belongs to another user" or the like, a static text; NULL: nothing does. */
+const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode);
+
 /* ---- Checksums --------------------------------------------------------------------------------
  * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  `data` may be
  * NULL where size is 0. */
@@ -853,6 +861,25 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
+/* The bytes of a whole file in sequence, decompressed where it is compressed.  For one thread. */
+typedef struct pfd_file_bytes pfd_file_bytes;
+
+/* ERRORS as those of pfd_file_head(). */
+pfd_status pfd_file_bytes_open(const char *path, pfd_file_bytes **out, pfd_error *err);
+void pfd_file_bytes_close(pfd_file_bytes *self); /* accepts NULL */
+
+/* The next bytes: *size of them, fewer than `room` only at the end.  PFD_CORRUPT_DATA: the
+ * compressed data are damaged; *size bytes before the damage are in `data`. */
+pfd_status pfd_file_bytes_read(pfd_file_bytes *self, uint8_t *data, int64_t room, int64_t *size,
+                               pfd_error *err);
+
+/* Whether bytes are JSON values, one after the other, or blanks.  Where they are not, *at is the
+ * byte of *problem, which is "expected ...".  is_cut: the text goes on after the bytes, so that the
+ * last value may be incomplete.  What nests deeper than 64 levels, and all that follows it, counts
+ * as JSON. */
+int32_t pfd_json_values(const uint8_t *data, int64_t size, int32_t is_cut, int64_t *at,
+                        const char **problem);
+
 /* A compression of files, and the suffixes of file names that show it. */
 typedef struct pfd_compression {
     const char *name;     /* "zstd", as the attr `compression` has it */
@@ -867,6 +894,17 @@ const pfd_compression *pfd_compression_at(int64_t i);
 /* The name of another program's file format, by a file's first bytes, and how to convert its data,
  * as "Parquet (convert it ...)"; NULL: the format is not known. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
+
+/* What a path leads to. PFD_IO: it cannot be told, for a reason in `err` (PFD_REASON_*): rights, or
+ * a network that fails after several tries. */
+#define PFD_PATH_MISSING 0 /* the path leads to nothing */
+#define PFD_PATH_FILE 1    /* a regular file */
+#define PFD_PATH_FOLDER 2
+#define PFD_PATH_OTHER 3
+pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err);
+
+/* The PFD_REASON_* of a failed call with this errno; PFD_REASON_NONE: the path leads to nothing. */
+int32_t pfd_reason_of_errno(int32_t reason);
 
 /* Writes why a path, or a pattern of glob(3), stands for no file, and what is there instead: at
  * most `room` bytes with the NUL. */

@@ -398,7 +398,10 @@ static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_err
     }
     pfd_error_clear(err);
     pfd_scratch_set_bounds(args.scratch, reader->bounds);
-    pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < args.num_files && status == PFD_OK; i++)
+        status = pfd_check_text_reader(op->name, args.files[i], args.scratch, err);
+    if (status == PFD_OK) status = pfd_check_returned(op->open(&args, source, err), "open", err);
     status = pfd_scratch_explain(args.scratch, status, err);
     pfd_scratch_free(args.scratch);
     note_index(reader, &request);

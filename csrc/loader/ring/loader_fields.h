@@ -79,6 +79,7 @@ struct pfd_loader {
     pfd_lease lease;
     pfd_bounds bounds; /* cancelled: row loops end early */
     _Atomic int64_t retries; /* bounds.retries */
+    int64_t opened_ns;       /* by the clock that files are dated by; set at open */
 
     pthread_mutex_t consumer; /* one next(), seek() or close() at a time; guards: */
     int64_t epoch, step;      /* place of the next batch to deliver */

@@ -4,11 +4,13 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/system_calls.h"
 #include "dataset/dataset.h"
 #include "loader/ring/slots.h"
 #include "loader/rows/ragged_rows.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -126,7 +128,8 @@ static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 
 static void put_arenas(pfd_slot *slot)
 {
-    if (slot->batch.arenas) pfd_arenas_reset(slot->batch.arenas);
+    if (!slot->batch.arenas) return;
+    pfd_arenas_reset(slot->batch.arenas);
     pthread_mutex_lock(&slot->loader->lock);
     pfd_slot_pool_put_arenas(slot->loader, slot);
     pthread_mutex_unlock(&slot->loader->lock);
@@ -637,6 +640,7 @@ static void say_limit(const pfd_loader *l, int32_t r, int64_t step, pfd_error *e
 /* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
 static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
+    if (!slot->batch.num_skipped_rows) return PFD_OK;
     const pfd_skipped_row *skipped = one_too_many(l, slot);
     if (skipped) {
         if (skipped->error)
@@ -650,6 +654,29 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
     return PFD_OK;
 }
 
+/* A file that a record names is opened for each record, such as an image.  One that was written
+ * after the loader was opened is not damaged: it changed. */
+static pfd_status check_named_file(const pfd_loader *l, const pfd_error *damage, pfd_error *err)
+{
+    struct stat st;
+    if (!damage || !damage->file[0]) return PFD_OK;
+    if (pfd_sys_stat(&l->bounds, AT_FDCWD, damage->file, &st) != 0) return PFD_OK;
+    int64_t written_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    if (!S_ISREG(st.st_mode) || written_ns <= l->opened_ns) return PFD_OK;
+    const pfd_error found = *damage; /* it may be *err */
+    return pfd_fail_file(err, found.file,
+                         "the file changed while open: it was written after the loader was opened, "
+                         "and now: %.400s", found.message);
+}
+
+static pfd_status check_named_files(const pfd_loader *l, const pfd_slot *slot, pfd_error *err)
+{
+    if (slot->loop.status == PFD_CORRUPT_DATA) PFD_TRY(check_named_file(l, slot->loop.error, err));
+    for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++)
+        PFD_TRY(check_named_file(l, slot->batch.skipped_rows[i].error, err));
+    return PFD_OK;
+}
+
 /* Data may look corrupt because another process has changed the file: the change is the better
  * message. */
 static pfd_status check_files(pfd_loader *l, pfd_slot *slot, pfd_status status, pfd_error *err)
@@ -658,6 +685,7 @@ static pfd_status check_files(pfd_loader *l, pfd_slot *slot, pfd_status status, 
     if (status == PFD_CORRUPT_DATA || slot->batch.num_skipped_rows || slot->batch.step == 0 ||
         now_ns >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
+    PFD_TRY(check_named_files(l, slot, err));
     if (status == PFD_OK) PFD_TRY(check_read_files(l, slot, now_ns, err));
     return check_guard(l, err);
 }

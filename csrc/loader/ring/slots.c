@@ -172,7 +172,6 @@ int32_t pfd_slot_pool_take_arenas(pfd_loader *l, pfd_slot *slot)
 void pfd_slot_pool_put_arenas(pfd_loader *l, pfd_slot *slot)
 {
     pfd_arenas *arenas = slot->batch.arenas;
-    if (!arenas) return;
     slot->batch.arenas = NULL;
     int64_t bytes = pfd_arenas_bytes(arenas);
     l->ragged_bytes += bytes - arenas->bytes;

@@ -39,6 +39,7 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
     free(worker->positions);
     free(worker->tensors);
     free(worker->ports);
+    free(worker->keys);
     pfd_scratch_free(worker->at_scratch);
     pfd_scratch_free(worker->scratch);
     pfd_work_close(&worker->work);
@@ -69,11 +70,13 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     worker->positions = malloc(rows * sizeof *worker->positions);
     worker->tensors = calloc(tensors, sizeof *worker->tensors);
     worker->ports = calloc(plan->most_inputs + tensors, sizeof *worker->ports);
+    worker->keys = calloc((size_t)plan->num_ops, sizeof *worker->keys);
     worker->at_scratch = pfd_scratch_create();
     worker->scratch = pfd_scratch_create();
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
-        !worker->ports || !worker->at_scratch || !worker->scratch)
+        !worker->ports || !worker->keys || !worker->at_scratch || !worker->scratch)
         return 0;
+    for (int32_t i = 0; i < plan->num_ops; i++) worker->keys[i].epoch = -1;
     for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
     pfd_scratch_set_bounds(worker->at_scratch, plan->bounds);
     pfd_scratch_set_bounds(worker->scratch, plan->bounds);
@@ -294,6 +297,15 @@ static const void *source_of(const range *at, const pfd_plan_op *op, pfd_join_ar
     return pfd_source_self(reader->source);
 }
 
+static uint64_t random_key_of(const range *at, const pfd_plan_op *op)
+{
+    int64_t seed = at->plan->readers[op->reader].seed, epoch = at->batch->epoch;
+    pfd_op_key *made = &at->worker->keys[op - at->plan->ops];
+    if (made->epoch != epoch || made->seed != seed)
+        *made = (pfd_op_key){seed, epoch, pfd_node_random_key(op->node, seed, epoch, op->number)};
+    return made->key;
+}
+
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
@@ -303,7 +315,6 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     if (rows.n == 0 || !node->op->op->compute) return PFD_OK;
     for (int32_t i = 0; i < op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
-    const pfd_data_reader *reader = &at->plan->readers[op->reader];
     pfd_kernel_call call = {
         .node = node,
         .source = source_of(at, op, &join),
@@ -313,7 +324,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
-        .random_key = pfd_node_random_key(node, reader->seed, at->batch->epoch, op->number),
+        .random_key = random_key_of(at, op),
         .producer = op->producer,
         .fused = op->fused,
     };

@@ -12,6 +12,13 @@
 #include "loader/rows/row_batch.h"
 #include "loader/watch/work.h"
 
+/* The key of an op's random numbers, and of what it was made: hashes of names take as long as a
+ * small range. */
+typedef struct pfd_op_key {
+    int64_t seed, epoch; /* epoch -1: there is none yet */
+    uint64_t key;
+} pfd_op_key;
+
 /* What one thread needs for a range; allocated at open. */
 typedef struct pfd_worker {
     uint8_t *memory;      /* tensors that are not wanted, for chunk_rows rows */
@@ -21,6 +28,7 @@ typedef struct pfd_worker {
     pfd_tensor *tensors;  /* tensors of the range, one per plan tensor */
     pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
+    pfd_op_key *keys;     /* one per op of the plan */
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* whose record failed */
     pfd_work work;

@@ -15,6 +15,7 @@ import json
 import os
 import pickle
 import shutil
+import stat
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ from ...formats import (
 )
 from ...io import TextLineWriter, Writer
 from ...loader import DataLoader
+from ...native.lock_files import open_lock
 from ...plugins import load_library
 from ...workers.inside import Send
 from ...workers.pool import Pool, Worker, WorkerEnded, answered
@@ -273,7 +275,8 @@ class Conversion:
         """Holds the folder against other processes, and reads what is finished there."""
         try:
             self.folder.mkdir(exist_ok=True)
-            lock = open(self.folder / _LOCK, "w")  # noqa: SIM115  (closed below)
+            self._refuse_foreign()
+            lock = open(open_lock(self.folder / _LOCK), "rb")  # noqa: SIM115  (closed below)
         except OSError as failure:
             raise FileError(failure.strerror or str(failure), file=str(self.folder)) from None
         with lock:
@@ -289,6 +292,17 @@ class Conversion:
             finally:
                 if not self.done:  # nothing that a further try could go on from
                     shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _refuse_foreign(self) -> None:
+        about = os.lstat(self.folder)
+        said = "it is no folder" if not stat.S_ISDIR(about.st_mode) else ""
+        if about.st_uid != os.geteuid():
+            said = "it belongs to another user"
+        if said:
+            raise FileError(
+                f"shards are made in this folder, and {said}; remove it, or convert to another "
+                "name", file=str(self.folder),
+            )  # fmt: skip
 
     def _resume(self) -> None:
         found = _manifest(self.folder)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import fnmatch
 import glob
 import os
-import stat
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
@@ -33,36 +32,51 @@ def _is_data(name: str) -> bool:
     return not name.startswith((".", "_")) and not _is_seal(name)
 
 
-_T = TypeVar("_T")
-_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+_PAUSES = (0.001, 0.004, 0.016, 0.064, 0.256)  # between tries, in seconds, as in C
 
 
-def _read(path: str, call: Callable[[str], _T], what: str) -> _T | None:
-    """What a call says of a path; None: there is no such file or folder.
+def _kind(path: str) -> int:
+    """What a path leads to, as PFD_PATH_*.
 
     Raises:
         FileError: It is not known: the call failed.  Else a part of the data would be left out.
     """
-    try:
-        return call(path or ".")
-    except OSError as failure:
-        if failure.errno in _NOT_THERE:
-            return None
-        said = failure.strerror or str(failure)
-        raise FileError(f"{what} cannot be read: {said}", file=path) from None
+    kind, err = ffi.new("int32_t *"), new_error()
+    check(lib.pfd_path_kind(encode(path or ".", "path"), kind, err), err)
+    return int(kind[0])
 
 
 def _is_there(path: str) -> bool:
-    return _read(path, os.stat, "the file") is not None
+    return bool(_kind(path) != lib.PFD_PATH_MISSING)
 
 
 def _is_file(path: str) -> bool:
-    found = _read(path, os.stat, "the file")
-    return found is not None and stat.S_ISREG(found.st_mode)
+    return bool(_kind(path) == lib.PFD_PATH_FILE)
+
+
+def _is_folder(path: str) -> bool:
+    return bool(_kind(path) == lib.PFD_PATH_FOLDER)
 
 
 def _names(folder: str) -> list[str]:
-    return _read(folder, os.listdir, "the folder") or []
+    """The names in a folder; none where there is no folder.
+
+    Raises:
+        FileError: The folder cannot be read.
+    """
+    for pause in (*_PAUSES, None):
+        try:
+            return os.listdir(folder or ".")
+        except OSError as failure:
+            reason = lib.pfd_reason_of_errno(failure.errno or 0)
+            if reason == lib.PFD_REASON_NONE:
+                return []
+            said = f"the folder cannot be read: {failure.strerror or failure}"
+        if reason != lib.PFD_REASON_TRANSIENT:
+            raise FileError(said, file=folder, reason="environment")
+        if pause is not None:
+            time.sleep(pause)
+    raise FileError(said, file=folder, reason="transient")
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -97,13 +111,13 @@ def expanded(path: str, format: str | None = None) -> list[str]:
     Raises:
         FileError: There are none; the message names what was found instead.
     """
-    if not os.path.exists(path):
+    if not path or not _is_there(path):
         found = sorted(filter(_is_there, set(_matches(path))))
         found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
         if not found:
             raise FileError(_why_missing(path), file=path)
         return found
-    if not os.path.isdir(path) or is_data_set(path, format):
+    if not _is_folder(path) or is_data_set(path, format):
         return [path]
     names = sorted(_names(path))
     inside = (os.path.join(path, name) for name in names if _is_data(name))
@@ -121,7 +135,7 @@ def _why_missing(path: str) -> str:
 
 
 def _why_empty(path: str, names: list[str]) -> str:
-    folders = [name for name in names if os.path.isdir(os.path.join(path, name))]
+    folders = [name for name in names if _is_folder(os.path.join(path, name))]
     if not names:
         return "the folder is empty"
     if folders:
@@ -197,22 +211,52 @@ def head_of(path: str | os.PathLike[str]) -> Head:
     return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
 
 
+_PIECE = 1 << 20
+
+
+def file_bytes(path: str) -> Iterator[bytes]:
+    """The bytes of a file in pieces of 1 MiB, decompressed where it is compressed.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: This build has no library for the compression.
+        CorruptDataError: The compressed data are damaged.
+    """
+    opened, size, err = ffi.new("pfd_file_bytes **"), ffi.new("int64_t *"), new_error()
+    room = ffi.new("uint8_t[]", _PIECE)
+    check(lib.pfd_file_bytes_open(encode(path, "path"), opened, err), err)
+    try:
+        while True:
+            check(lib.pfd_file_bytes_read(opened[0], room, _PIECE, size, err), err)
+            if not size[0]:
+                return
+            yield ffi.buffer(room, size[0])[:]
+    finally:
+        lib.pfd_file_bytes_close(opened[0])
+
+
 def _is_of_another(path: Path) -> bool:
     """Whether a file with the name of that of a data set is of no format with such a file: other
     programs have a state.json beside their files, too."""
     try:
         head = head_of(path)
         name = detect_format(str(path), head.data, None if head.compression else head.size)
+    except FileError:
+        raise
     except Error:
         return False  # the reader says what is wrong with it
     return name not in {one.name for one in registered_formats() if one.folder_file == path.name}
 
 
 def data_file(path: str | os.PathLike[str]) -> str | None:
-    """The file, such as an index, that makes a folder a data set; None: there is no such file."""
+    """The file, such as an index, that makes a folder a data set; None: there is no such file.
+
+    Raises:
+        FileError: It cannot be told.
+    """
     folder = Path(path)
     names = {one.folder_file for one in registered_formats()} - {""}
-    found = [folder / name for name in sorted(names) if (folder / name).is_file()]
+    found = [folder / name for name in sorted(names) if _is_file(str(folder / name))]
     return next((str(one) for one in found if not _is_of_another(one)), None)
 
 
@@ -229,7 +273,7 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
     """A folder that is read as a whole; None: this folder is not."""
-    if not os.path.isdir(path):
+    if not _is_folder(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
     name = folder_format(path) if format is None else format

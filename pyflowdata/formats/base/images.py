@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Error, InvalidArgumentError, shown
-from ...nodes.image_files import IMAGE_NAMES, LABEL_NAMES
+from ...nodes.image_files import IMAGE_NAMES, LABEL_NAMES, ending_of
 from ...nodes import Blob, find_op, numpy_dtype
 from ...nodes.eager import call
 from .columns import column, each_row, is_bytes_like, refuse_masked
@@ -123,6 +123,27 @@ def image_size(blob: Blob) -> Blob:
 def decoded_image(blob: Blob) -> Blob:
     """The pixels of files; a row that cannot be decoded is damaged."""
     return make_node("ImageDecoder", [blob]).outputs[0]
+
+
+_END_MARKS = {"jpg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
+
+
+def end_problem(data: bytes) -> str | None:
+    """What is wrong with the end of a file of JPEG, PNG or WebP; None: nothing, or another kind.
+
+    Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end
+    mark after the last.
+    """
+    kind = ending_of(data)
+    size = len(data)
+    if kind in _END_MARKS:
+        mark = _END_MARKS[kind]
+        size = data.rfind(mark) + len(mark)
+        if size < len(mark):
+            return "the mark of the image's end is missing; was the file cut?"
+    elif kind == "webp":
+        size = int.from_bytes(data[4:8], "little") + 8
+    return f"{len(data) - size} bytes follow the end of the image" if len(data) > size else None
 
 
 # ---- Images that are written --------------------------------------------------------------------

@@ -57,7 +57,8 @@ class EpochPlace:
         """As TorchLoader.state_dict()."""
         if self.ahead is None:
             return self._loader.state_dict()
-        return self._open_loader.state_at(*self.next())
+        is_last = self.ahead.at_end and not self.ahead.has_ended
+        return self._open_loader.state_at(*self.next(), is_last and not self._open_loader.is_shared)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As TorchLoader.load_state_dict(). After the last batch of a stream, the next iterator has
@@ -71,6 +72,7 @@ class EpochPlace:
     def set_epoch(self, epoch: int) -> None:
         """As TorchLoader.set_epoch()."""
         epoch = as_epoch(epoch)
+        self._open_loader.tell_epoch()
         here, step = self.next()
         started = self._open_loader.started
         self._chosen = None
@@ -93,6 +95,7 @@ class EpochPlace:
 
     def begin(self, epoch: int) -> None:
         """Goes to the first batch of an epoch."""
+        self._open_loader.tell_epoch()
         if self.next() != (epoch, 0) or self._open_loader.started is not None:
             self._go(epoch, 0)
 
@@ -202,7 +205,7 @@ class Ahead(_Iterator):
     takes the next batch only to know the last batch of a stream."""
 
     _lookahead: Lookahead[_LoaderPlace] | None = None
-    _has_ended = False
+    has_ended = False
 
     def __next__(self) -> Any:
         with self._turns:
@@ -212,13 +215,13 @@ class Ahead(_Iterator):
         if self._lookahead is None:
             self._lookahead = self._start()
         elif self._place.ahead is not self:
-            if self._lookahead.at_end and not self._has_ended:
+            if self._lookahead.at_end and not self.has_ended:
                 raise CancelledError(OVER)
             return next(self._batches)  # which raises why this iterator is over
         try:
             leaves, copied = next(self._lookahead)
         except StopIteration:
-            self._has_ended = True
+            self.has_ended = True
             raise
         return self._hand_over.receive(leaves, copied)
 

@@ -399,7 +399,7 @@ def test_commands(tmp_path, capsys):
     attr = f"image_dir={tmp_path / 'images'}"
     for other in ({"images": ["a.png"], "annotations": []}, {"image_id": 1, "category_id": 2}):
         (tmp_path / "other.json").write_text(json.dumps(other))
-        assert detect(tmp_path / "other.json").format == "text"
+        assert detect(tmp_path / "other.json").format == "json"
     assert detect(path).format == "coco"
     assert [field.name for field in open_source([path]).fields] == OUTPUTS
     assert cli.main(["head", "--attr", attr, str(path)]) == 0

@@ -7,7 +7,9 @@ import os
 import pickle
 import resource
 import shutil
+import tempfile
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from formats.imagefolder.image_trees import by_torchvision, picture, pictures, w
 
 import pyflowdata as flow
 from pyflowdata import cli
-from pyflowdata.formats import detect, open_source
+from pyflowdata.formats import detect, expanded, open_source
 from pyflowdata.loader.state import _check_of
 
 NAMES = (
@@ -93,7 +95,8 @@ def test_what_is_left_out_is_counted_and_named(tmp_path):
     whole = {"index_dir": str(tmp_path / "cache"), "batch_size": 3, "name": tmp_path.name}
     with flow.DataLoader(list(flow.ImageFolderReader(root, **whole))) as loader:
         assert loader.readers[0].notices == ()
-    write_tree(root, {"a/z.gif": b"GIF89a", "b/c/x.tif": picture(1, "TIFF"), "b/.hidden": b"x"})
+    write_tree(root, {"a/z.gif": b"GIF89a", "b/c/x.tif": picture(1, "TIFF"), "b/.hidden": b"x",
+                      "a/readme.txt": b"x", "b/a.GIF": b"x"})
     for is_new in (True, False):
         settle()
         with warnings.catch_warnings(record=True) as given:
@@ -102,10 +105,11 @@ def test_what_is_left_out_is_counted_and_named(tmp_path):
                 (notice,) = loader.readers[0].notices
                 assert loader.readers[0].index.is_new == is_new
                 assert loader.readers[0].records == 3 and notice in repr(loader)
-        assert notice.startswith("2 files are left out") and "a/z.gif" in notice
+        assert notice.startswith("4 files are left out")
+        assert notice.endswith(": a/readme.txt, a/z.gif, b/c/x.tif and others")  # of each suffix
         assert [notice in str(one.message) for one in given] == [True] * is_new  # once
     found = read(root, extensions=[".png", ".tif", ".gif"])[0]
-    assert len(found) == 5
+    assert len(found) == 6
 
 
 def test_several_folders_are_one_data_set(tmp_path):
@@ -262,6 +266,7 @@ def test_a_file_that_cannot_be_read_is_a_damaged_record(damaged, shuffle):
     order = ids_of(loader("raise"))
     one, two, three = (loader(on_error) for on_error in ("raise", "skip", "pad"))
     damage()
+    os.utime(root / "c0/4.png", (1, 1))  # as it was at open: a file written later has changed
     with one:
         said, batches = {}, iter(one)
         for _ in range(20):
@@ -295,9 +300,42 @@ def test_a_file_that_cannot_be_read_is_a_damaged_record(damaged, shuffle):
                 assert (image.tobytes(), label) == (expected[number] if whole else (b"", 0))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_permissions(tmp_path):
-    root = pictures(tmp_path / "train", "c/1.png", "c/2.png")
+NOBODY = 65534
+
+
+def as_nobody(run, folder):
+    """Calls run(folder) as a user without root's rights, in a fork where this user is root."""
+    if os.geteuid() != 0:
+        return run(folder)
+    os.chown(folder, NOBODY, NOBODY)
+    read_end, write_end = os.pipe()
+    if (child := os.fork()) == 0:
+        said = b""
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            run(folder)
+        except BaseException:
+            said = traceback.format_exc().encode()
+        os.write(write_end, said[-4000:])
+        os._exit(0)
+    os.close(write_end)
+    with open(read_end) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    if "os.set" in said and "PermissionError" in said:
+        pytest.skip("root may not become another user here")
+    assert not said, said
+
+
+def test_permissions():
+    with tempfile.TemporaryDirectory() as folder:  # the folders above tmp_path are only for root
+        as_nobody(check_permissions, Path(folder))
+
+
+def check_permissions(folder):
+    root = pictures(folder / "train", "c/1.png", "c/2.png")
     (root / "c/2.png").chmod(0)
     with flow.DataLoader(list(flow.ImageFolderReader(root, on_error="skip", batch_size=2))) as one:
         with pytest.raises(flow.FileError, match="Permission denied") as caught:
@@ -306,9 +344,32 @@ def test_permissions(tmp_path):
     (root / "c").chmod(0)
     try:
         refused("the folder cannot be read: Permission", root, error=flow.FileError)
+        with pytest.raises(flow.FileError, match="Permission denied") as caught:
+            flow.open(root)  # nor is it a folder of other files
+        assert caught.value.reason == "environment"
+        (root / "notes.txt").write_text("1 2\n")
+        assert [one.format for one in map(detect, expanded(str(root)))] == ["text"]
     finally:
         (root / "c").chmod(0o755)
 
+
+def test_a_file_that_is_cut_after_open_has_changed(tmp_path):
+    root = pictures(tmp_path / "train", *(f"c/{i}.png" for i in range(4)))
+    whole = (root / "c/1.png").read_bytes()
+    image = flow.ImageFolderReader(root, on_error="skip", max_skipped=-1, batch_size=2)[0]
+
+    def loader():
+        return flow.DataLoader(flow.ImageDecoder(image), num_threads=1, prefetch=1)
+
+    with loader() as one:
+        time.sleep(0.02)  # files are dated by a clock with ticks
+        (root / "c/1.png").write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(flow.FileError, match="the file changed while open") as caught:
+            list(one)
+        assert caught.value.file == str(root / "c/1.png") and one.skipped == []
+    time.sleep(0.02)
+    with loader() as two:
+        assert [len(batch) for batch in two] == [1, 2] and len(two.skipped) == 1
 
 def test_a_folder_that_goes_away(tmp_path):
     root = pictures(tmp_path / "train", *(f"c/{i}.png" for i in range(10)))

@@ -42,7 +42,7 @@ def test_shards_are_those_that_streaming_makes_of_the_same_values(tmp_path):
     expected = json.loads((STREAMING / "expected.json").read_text())["arrays"]
     (theirs,) = index_of(STREAMING / "arrays")
     columns = dict(zip(theirs["column_names"], theirs["column_encodings"]))
-    with MDSWriter(tmp_path / "a", columns=columns) as writer:
+    with MDSWriter(tmp_path / "a", columns=columns, hashes=()) as writer:
         for row in expected:
             writer.write({
                 name: np.array(values, dtype).reshape(shape)
@@ -64,6 +64,8 @@ def test_encodings_of_the_first_rows(tmp_path):
         writer.write_batch(batch)
         writer.write(row_of(batch, 1))
     (shard,) = index_of(tmp_path / "a")
+    data = (tmp_path / "a" / "shard.00000.mds").read_bytes()
+    assert shard["raw_data"]["hashes"] == {"sha1": hashlib.sha1(data).hexdigest()}
     assert dict(zip(shard["column_names"], shard["column_encodings"])) == {
         "b": "bytes", "f": "float16", "i": "int64", "m": "ndarray:int8:2,2", "n": "int64",
         "ok": "uint8", "raw": "bytes", "t": "str", "v": "ndarray:float32",

@@ -26,6 +26,7 @@ from ....errors import shown
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
+from ....loader.ledger import warn_of_no_ledger
 from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..fit_loops import FitLoopLoader, TrainerEpochs
@@ -380,6 +381,7 @@ class DataLoader(
             InvalidArgumentError: One of the own arguments is invalid.
         """
         _check_own(workers, num_workers, dataset, seed, rank, world_size)
+        warn_of_no_ledger("the DataLoader with torch's arguments")
         self.rank, self.world_size = _find_ranks(rank, world_size)
         has_order = sampler is None and batch_sampler is None and is_map_style(dataset)
         if global_batch_size is not None:

@@ -594,6 +594,7 @@ typedef struct pfd_op {
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
+#define PFD_PROBE_FAILED -1000 /* what lies beside cannot be looked at: errno says why */
 #define PFD_PROBE_BYTES 65536 /* the most bytes that a probe is given */
 
 typedef struct pfd_probe_args {
@@ -628,16 +629,17 @@ typedef struct pfd_format {
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
-    /* The score of a file, 0 to 100; any other number counts as PFD_PROBE_NO. A pure function of
-     * the bytes and of what lies beside the file; called by any thread, in the process of the host,
-     * which a crash ends. NULL: the name alone tells. */
+    /* The score of a file, 0 to 100, or PFD_PROBE_FAILED: then detection fails, unless another
+     * format is certain; any other number counts as PFD_PROBE_NO. A pure function of the bytes and
+     * of what lies beside the file; called by any thread, in the process of the host, which a crash
+     * ends. NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
     /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data`
      * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
      * called by any thread, 0 <= from <= size.  NULL: records cannot be told by their bytes. */
     int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
     /* Since 1.1, needed where the reader has PFD_READS_FOLDERS: the score of a folder as a data set
-     * of this format, 0 to 100; then `probe` and `suffixes` may be left out. */
+     * of this format, as that of a file; then `probe` and `suffixes` may be left out. */
     int32_t (*probe_folder)(const pfd_probe_folder_args *args);
 } pfd_format;
 

@@ -1,0 +1,34 @@
+"""Lock files, which never follow a link."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+
+def open_lock(path: str | os.PathLike[str]) -> int:
+    """Opens a lock file, which is made if it is not there; its content is left as it is.
+
+    Returns:
+        A descriptor, which the caller closes.
+
+    Raises:
+        OSError: It cannot be made, or something else than a file is in its place, such as a link,
+            which would make or lock a file wherever another user wants it.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
+    try:
+        number = os.open(path, flags, 0o666)
+    except OSError as failure:
+        if failure.errno != errno.ELOOP:
+            raise
+        raise _no_lock(path, "a link") from None
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise _no_lock(path, "no file")
+    return number
+
+
+def _no_lock(path: str | os.PathLike[str], what: str) -> OSError:
+    return OSError(errno.ELOOP, f"{what} is in the place of the lock {os.fspath(path)}; remove it")
