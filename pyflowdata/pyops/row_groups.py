@@ -140,9 +140,11 @@ class _File:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
-            first = self._metadata.row_group(0) if self._all_groups() else None
-            columns = range(first.num_columns if first else 0)
-            self._leaves = {first.column(i).path_in_schema: i for i in columns}
+            self._leaves = {
+                group.column(i).path_in_schema: i
+                for group in map(self._metadata.row_group, self._all_groups()[:1])
+                for i in range(group.num_columns)
+            }
             condition = _Where(where) if where else None
             self._groups = [
                 i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))
