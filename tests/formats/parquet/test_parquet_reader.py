@@ -93,7 +93,18 @@ def test_all_types_have_the_values_of_arrow_reader(tmp_path):
             np.testing.assert_array_equal(ours[i][name], theirs[i][name], err_msg=name)
 
 
-def test_nested_columns_and_nulls(tmp_path):
+@pytest.mark.parametrize("skipped", [0, 3, 8])
+def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
+    """Also where arrays do not begin at their first item, as slices do not."""
+    decode = row_groups._File._decode
+
+    def sliced(self, number, leaves):
+        batch = decode(self, number, leaves)
+        before = pa.concat_tables([pa.table(batch)] * 4).slice(0, skipped)
+        both = pa.concat_tables([before, pa.table(batch)]).combine_chunks()
+        return both.to_batches()[0].slice(skipped)
+
+    monkeypatch.setattr(row_groups._File, "_decode", sliced)
     table = pa.table({
         "s": pa.array([{"a": i, "deep": {"x": [float(i)] * (i % 3)}} if i % 5 else None
                        for i in range(20)]),
