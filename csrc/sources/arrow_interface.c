@@ -2,6 +2,7 @@
 #include "sources/arrow_interface.h"
 
 #include "core/bytes.h"
+#include "core/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,13 +128,14 @@ pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_sche
     int64_t n = count_fields(from, 0);
     if (!from->format || strcmp(from->format, "+s") != 0 || n > MOST_FIELDS)
         return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "the schema is not that of a table of at most 65536 fields");
+                          "this is no table, a struct of columns, of at most 65536 fields");
     out->fields = calloc((size_t)n, sizeof *out->fields);
     if (!out->fields) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a schema");
     for (int64_t i = 0; i < from->n_children; i++)
         if (!add_field(out, from->children[i]))
-            return host->fail(err, PFD_UNSUPPORTED, "column '%.100s' is encoded by a dictionary",
-                              from->children[i]->name);
+            return host->fail(err, PFD_UNSUPPORTED,
+                              "column '%.100s' is encoded by a dictionary; cast it to the type of "
+                              "its values", from->children[i]->name);
     for (int32_t i = 0; i < out->num_fields; i++)
         if (!has_form(&out->fields[i]))
             return host->fail(err, PFD_INVALID_ARGUMENT,
@@ -183,6 +185,19 @@ static void set_bits(importer *im, int64_t number, const uint8_t *bits, int64_t 
     for (int64_t i = 0; i < n; i++)
         made[i / 8] |= (uint8_t)((bits[(begin + i) / 8] >> ((begin + i) % 8) & 1) << (i % 8));
     set_buffer(im, number, made, (n + 7) / 8);
+}
+
+/* How many of the items [begin, begin + n) are null; a producer need not have counted, and counts
+ * the whole array. */
+static int64_t count_nulls(const pfd_exported_array *array, int64_t begin, int64_t n)
+{
+    const uint8_t *bits = array->buffers[0];
+    int64_t nulls = 0, i = begin, end = begin + n;
+    if (!bits || array->null_count == 0) return 0;
+    for (; i < end && i % 8 != 0; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
+    for (; i + 8 <= end; i += 8) nulls += 8 - __builtin_popcount(bits[i / 8]);
+    for (; i < end; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
+    return nulls;
 }
 
 static const uint8_t *at(const pfd_exported_array *array, int32_t k, int64_t offset)
@@ -265,7 +280,7 @@ static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *arra
     }
     if (array->n_buffers < buffers || !array->buffers) return 0;
     begin += array->offset;
-    put_pair(im->out->nodes, field->node, n, array->buffers[0] ? array->null_count : 0);
+    put_pair(im->out->nodes, field->node, n, count_nulls(array, begin, n));
     set_bits(im, first, array->buffers[0], begin, n);
     if (!is_fixed && !is_struct && !set_values(im, field, first, array, begin, n)) return 0;
     if (is_fixed)
@@ -366,6 +381,52 @@ pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *
                                    .codec = PFD_ARROW_PLAIN};
     settle(out);
     return PFD_OK;
+}
+
+/* ---- Digests --------------------------------------------------------------------------------- */
+
+uint64_t pfd_arrow_schema_digest(const pfd_arrow_schema *schema)
+{
+    uint64_t digest = 0;
+    for (int32_t i = 0; i < schema->num_fields; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        digest = pfd_hash_bytes(digest, field->name, field->name_size);
+        digest = pfd_hash_word(digest, (uint64_t)field->type << 32 | (uint32_t)field->dtype);
+        digest = pfd_hash_word(digest, (uint64_t)field->size << 16 ^ (uint64_t)field->end);
+    }
+    return digest;
+}
+
+/* The bits after the last item may be any. */
+static uint64_t digest_bits(const uint8_t *bits, int64_t n)
+{
+    uint64_t digest = pfd_xxh64(bits, n / 8);
+    return n % 8 ? pfd_hash_word(digest, bits[n / 8] & ((1u << (n % 8)) - 1)) : digest;
+}
+
+uint64_t pfd_arrow_imported_digest(const pfd_arrow_schema *schema,
+                                   const pfd_arrow_imported *imported)
+{
+    uint64_t digest = (uint64_t)imported->batch.rows;
+    int64_t number = 0;
+    for (int32_t i = 0; i < schema->num_fields; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        int32_t is_last = i + 1 == schema->num_fields;
+        int64_t buffers = (is_last ? schema->num_buffers : field[1].buffer) - field->buffer;
+        int64_t n = (int64_t)pfd_load_le64(imported->nodes + 16 * (int64_t)field->node);
+        if (is_view(field)) buffers += (int64_t)pfd_load_le64(imported->views + 8 * field->views);
+        digest = pfd_hash_word(digest, (uint64_t)n);
+        for (int64_t k = 0; k < buffers; k++, number++) {
+            pfd_arrow_extent extent = imported->extents[number];
+            const uint8_t *data = imported->base + extent.offset;
+            int32_t is_bits = k == 0 || field->type == PFD_ARROW_BOOL;
+            digest = pfd_hash_word(digest, (uint64_t)extent.size);
+            if (extent.size > 0)
+                digest = pfd_hash_word(digest, is_bits ? digest_bits(data, n)
+                                                       : pfd_xxh64(data, extent.size));
+        }
+    }
+    return digest;
 }
 
 void pfd_arrow_imported_free(pfd_arrow_imported *imported)

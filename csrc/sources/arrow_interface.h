@@ -34,5 +34,11 @@ typedef struct pfd_arrow_imported {
 pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *schema,
                                   const pfd_exported_array *array, pfd_arrow_imported *out,
                                   pfd_error *err);
+
+/* A digest of the names and types of a schema, and one of the buffers of its columns. */
+uint64_t pfd_arrow_schema_digest(const pfd_arrow_schema *schema);
+uint64_t pfd_arrow_imported_digest(const pfd_arrow_schema *schema,
+                                   const pfd_arrow_imported *imported);
+
 void pfd_arrow_imported_free(pfd_arrow_imported *imported);
 #endif

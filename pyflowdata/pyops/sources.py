@@ -23,6 +23,7 @@ from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from .function_digest import Digest, place_of
 from ..nodes.row_types import read_row_type
+from ..words.remedies import FROM_ARROW, is_arrow
 from .samples import Damaged, Raised, Samples, samples_of, values_by_field
 
 _END = lib.PFD_END
@@ -52,6 +53,8 @@ def _check(source: Any) -> None:
         raise InvalidArgumentError(
             f"source = {shown(source)}; a {type(source).__name__} is not a sequence of samples"
         )
+    if is_arrow(source) and not hasattr(type(source), "__getitems__"):
+        raise InvalidArgumentError(f"source is a {type(source).__name__}, a table; {FROM_ARROW}")
     if isinstance(source, Iterator):
         raise InvalidArgumentError(
             f"source = {shown(source)}, an iterator, which can be read only once; give the "
