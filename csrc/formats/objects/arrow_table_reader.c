@@ -111,6 +111,8 @@ typedef struct chunk {
     int64_t *words;
     pfd_arrow_extras extras;
     pfd_arrow_space space;
+    pfd_arrow_dictionary *values; /* for each output, of which those with a dictionary are set */
+    pfd_arrow_dictionary **dictionaries;
 } chunk;
 
 typedef struct arrow_table {
@@ -131,6 +133,8 @@ static void close_table(void *source)
         pfd_arrow_imported_free(&self->chunks[i].imported);
         free(self->chunks[i].words);
         free(self->chunks[i].extras.list);
+        free(self->chunks[i].values);
+        free(self->chunks[i].dictionaries);
     }
     free(self->chunks);
     free(self->columns);
@@ -173,19 +177,45 @@ static pfd_status find_columns(arrow_table *self, const pfd_list_string *given,
     return PFD_OK;
 }
 
-static pfd_status write_words(const arrow_table *self, chunk *to, int32_t words, pfd_error *err)
+/* Describes where the numbers and bytes of output i are in a chunk. */
+static pfd_status write_words(const arrow_table *self, chunk *to, int64_t i, const char **problem,
+                              pfd_error *err)
 {
+    const pfd_arrow_column *column = &self->columns[i];
     pfd_arrow_body body = {.batch = &to->imported.batch, .decoded = to->imported.extents};
+    pfd_status status = pfd_arrow_column_words(self->host, column, &body, i, to->words, &to->extras,
+                                               err);
+    if (status == PFD_OK && column->has_dictionary) {
+        const pfd_arrow_imported *from = &to->imported.dictionaries[column->dictionary];
+        pfd_arrow_dictionary *values = &to->values[i];
+        to->dictionaries[i] = values;
+        values->rows = from->batch.rows;
+        values->space = (pfd_arrow_space){.base = from->base, .file = &no_file,
+                                          .words = values->words, .is_decoded = 1};
+        body = (pfd_arrow_body){.batch = &from->batch, .decoded = from->extents};
+        status = pfd_arrow_values_words(self->host, &column->values, &body, values->words,
+                                        &to->extras, err);
+    }
+    *problem = body.problem;
+    return status;
+}
+
+static pfd_status open_chunk(const arrow_table *self, chunk *to, int32_t words, pfd_error *err)
+{
+    size_t n = (size_t)self->num_outputs + 1;
     to->words = calloc((size_t)words + 1, sizeof *to->words);
-    if (!to->words) return fail_memory(self->host, err);
+    to->values = calloc(n, sizeof *to->values);
+    to->dictionaries = calloc(n, sizeof *to->dictionaries);
+    if (!to->words || !to->values || !to->dictionaries) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++) {
-        pfd_status status = pfd_arrow_column_words(self->host, &self->columns[i], &body, -1,
-                                                   to->words, &to->extras, err);
+        const char *problem;
+        pfd_status status = write_words(self, to, i, &problem, err);
         if (status == PFD_CORRUPT_DATA)
             return self->host->fail(err, PFD_CORRUPT_DATA, "column '%.200s': %s",
-                                    self->outputs[i].element, body.problem);
+                                    self->outputs[i].element, problem);
         PFD_TRY(status);
     }
+    for (int64_t i = 0; i < self->num_outputs; i++) to->values[i].space.extras = to->extras.list;
     to->space = (pfd_arrow_space){.base = to->imported.base, .file = &no_file, .words = to->words,
                                   .extras = to->extras.list, .is_decoded = 1};
     return PFD_OK;
@@ -200,7 +230,7 @@ static pfd_status open_chunks(arrow_table *self, const pfd_table *table,
     for (int64_t i = 0; i < num_chunks(table); i++) {
         chunk *one = &self->chunks[self->num_begun++];
         PFD_TRY(pfd_arrow_array_import(self->host, schema, chunk_of(table, i), &one->imported, err));
-        PFD_TRY(write_words(self, one, words, err));
+        PFD_TRY(open_chunk(self, one, words, err));
         PFD_TRY(pfd_shard_table_add(&self->rows, one->imported.batch.rows, err));
         if (!table->fingerprint)
             digest = pfd_hash_word(digest, pfd_arrow_imported_digest(schema, &one->imported));
@@ -246,6 +276,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         int64_t ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->rows, ordinal);
         row.space = self->chunks[number].space;
+        row.dictionaries = self->chunks[number].dictionaries;
         row.index = ordinal - self->rows.first[number];
         for (int64_t i = 0; i < self->num_outputs; i++)
             PFD_TRY(pfd_arrow_column_write(&self->columns[i], &self->outputs[i], &row, i, err));
@@ -271,8 +302,8 @@ const pfd_op pfd_op_arrow_table_reader = {
     PFD_READER(0, outputs),
     .name = "ArrowTableReader",
     .doc = "Reads the rows of a table in memory, of pyarrow, polars, pandas, DuckDB or another "
-           "program that gives Arrow data, in any order. The types are those of ArrowReader, but "
-           "dictionaries. The table is not copied; it must not change while a loader reads it. "
+           "program that gives Arrow data, in any order. The types are those of ArrowReader. "
+           "The table is not copied; it must not change while a loader reads it. "
            "flow.from_arrow() makes a data set of a table.",
     PFD_OP_ATTRS(arrow_table_attrs, attr_table),
     .outputs_attr = "columns",
