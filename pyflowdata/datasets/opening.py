@@ -1,5 +1,4 @@
-"""`flow.open`, `flow.from_arrays` and `flow.from_arrow`: files of any format, arrays, and tables, as
-data sets."""
+"""`flow.open`, `flow.from_arrays`, `flow.from_arrow`: files, arrays and tables as data sets."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, UserFunctionError, shown
-from ..formats import Source, array_blob, expanded, open_source
-from ..nodes import Blob, Node, find_op
+from ..formats import Source, array_blob, expanded, open_source, table_blobs
+from ..nodes import Blob, find_op
 from ..native import CData, check, ffi, lib, new_error, text
 from ..nodes.argument_hints import says_how
 from ..nodes.objects import Object
@@ -50,7 +49,9 @@ def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
         InvalidArgumentError: They have different numbers of rows, or no fixed dtype.
     """
     if is_arrow(arrays):
-        raise InvalidArgumentError(f"from_arrays(): a {type(arrays).__name__} is a table; {FROM_ARROW}")
+        raise InvalidArgumentError(
+            f"from_arrays(): a {type(arrays).__name__} is a table; {FROM_ARROW}"
+        )
     if not isinstance(arrays, Mapping) or not arrays:
         raise InvalidArgumentError(
             f'from_arrays({shown(arrays)}): give a dict of arrays, as {{"x": x, "y": y}}'
@@ -132,30 +133,26 @@ def from_arrow(table: Any, *, columns: str | Sequence[str] | None = None) -> Dat
 
         data = flow.from_arrow(polars.DataFrame({"x": [1, 2], "text": ["a", "b"]}))
 
-    The table is a pyarrow Table, RecordBatch or RecordBatchReader, a DataFrame of polars or of
-    pandas, a result of DuckDB, or any other object with `__arrow_c_stream__` or `__arrow_c_array__`.
     A stream is read to its end now.  The memory of the table is not copied, and must not change
-    while it is in use.  No package of Arrow is needed.  Texts are rows of bytes (UTF-8).  States
-    refuse a table with other contents, or in other chunks.
+    while it is in use.  Texts are rows of bytes (UTF-8).  States refuse a table with other contents,
+    or in other chunks.
 
     Args:
-        table: The table.
-        columns: As the attr of `ArrowTableReader`, such as "label:int64", "text" or "n:int64=0", where
-            0 is for nulls; None: all columns that rows can have.
+        table: A pyarrow Table, RecordBatch or RecordBatchReader, a DataFrame of polars or pandas, a
+            result of DuckDB, or any object with `__arrow_c_stream__` or `__arrow_c_array__`.
+        columns: Each [NAME=]PATH[:TYPE][=DEFAULT], such as "label:int64", "text", "lang=meta.lang"
+            or "n:int64=0", where 0 is for nulls; None: all columns that rows can have.
 
     Raises:
         InvalidArgumentError: It is no table, or there is no such column.
-        UnsupportedError: A column is encoded by a dictionary, or no column can be read as it is.
+        UnsupportedError: No column, or not a column that was named, can be read as it is.
         UserFunctionError: The stream failed.
     """
-    given = {} if columns is None else {"columns": [columns] if isinstance(columns, str) else columns}
-    attrs = {"table": ArrowTable(table), "rank": 0, "world_size": 1, "seed": 0, **given}
-    node = Node(find_op("ArrowTableReader"), None, (), attrs)
-    return Dataset({blob.name.partition("/")[2]: blob for blob in node.outputs})
+    return Dataset(table_blobs(ArrowTable(table), columns))
 
 
 class ArrowTable(Object):
-    """A table as the value of an attr: its schema and chunks, which are released with this object."""
+    """A table as the value of an attr: its schema and chunks, which are released with this one."""
 
     __slots__ = ("_structs",)
 

@@ -27,7 +27,7 @@ static pfd_status find_table(const pfd_host *host, int64_t number, pfd_table *ou
 {
     if (pfd_table_find(number, out, err) == PFD_OK && out->is_arrow) return PFD_OK;
     return host->fail_attr(err, "table", NULL, PFD_INVALID_ARGUMENT,
-                           " is no table as flow.from_arrow() makes it; call flow.from_arrow(table)");
+                           " is not made by flow.from_arrow(); call flow.from_arrow(table)");
 }
 
 static const pfd_exported_schema *schema_of(const pfd_table *table)
@@ -229,7 +229,8 @@ static pfd_status open_chunks(arrow_table *self, const pfd_table *table,
     if (!self->chunks) return fail_memory(self->host, err);
     for (int64_t i = 0; i < num_chunks(table); i++) {
         chunk *one = &self->chunks[self->num_begun++];
-        PFD_TRY(pfd_arrow_array_import(self->host, schema, chunk_of(table, i), &one->imported, err));
+        PFD_TRY(pfd_arrow_array_import(self->host, schema, chunk_of(table, i), &one->imported,
+                                       err));
         PFD_TRY(open_chunk(self, one, words, err));
         PFD_TRY(pfd_shard_table_add(&self->rows, one->imported.batch.rows, err));
         if (!table->fingerprint)

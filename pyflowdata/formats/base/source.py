@@ -14,7 +14,7 @@ from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
 from .fields import Field, notes_of, output_fields, port_name, specs
 
-# ---- Arrays of the program ----------------------------------------------------------------------
+# ---- Arrays and tables of the program ------------------------------------------------------------
 
 
 def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blob:
@@ -24,6 +24,14 @@ def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blo
         rank=0, world_size=1, seed=0,
     )  # fmt: skip
     return node.outputs[0]
+
+
+def table_blobs(table: Any, columns: str | Sequence[str] | None) -> dict[str, Blob]:
+    """Columns of an Arrow table by their names, all on one rank; the arguments are the attrs of the
+    reader, which finds the columns itself if they are None."""
+    given = {} if columns is None else {"columns": columns}
+    node = make_node("ArrowTableReader", (), table=table, rank=0, world_size=1, seed=0, **given)
+    return {blob.name.partition("/")[2]: blob for blob in node.outputs}
 
 
 # ---- Files --------------------------------------------------------------------------------------
