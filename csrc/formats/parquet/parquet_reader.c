@@ -383,7 +383,7 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
         status = pfd_arrow_array_import(self->host, &schema, &made->array, &made->imported, err);
     if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
-                                  "a row group has %" PRId64 " rows, and the footer states %" PRId64,
+                                  "a row group has %" PRId64 " rows; the footer states %" PRId64,
                                   made->array.length, s->groups[from->number].rows);
     if (status == PFD_OK) status = find_columns(self, file, &schema, made, out, err);
     pfd_arrow_schema_free(&schema);
@@ -499,8 +499,8 @@ const pfd_op pfd_op_parquet_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
-           "threads of the loader. The types are those of ArrowReader. Decoded row groups are kept, "
-           "the most recently used in half of memory_budget. shuffle='window' mixes the rows of "
+           "threads of the loader. The types are those of ArrowReader. Decoded row groups are "
+           "kept, the most recently used in half of memory_budget. shuffle='window' mixes the rows of "
            "shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
            "global shuffle decodes row groups again and again unless all of them fit into memory: "
            "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",

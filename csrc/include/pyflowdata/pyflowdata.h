@@ -809,9 +809,9 @@ typedef struct pfd_row_group {
 
 /* The functions of the program's language that decode files of row groups.  open() gives the groups
  * of a file that may have rows of `where`, "" for all, and the schema of the file; nulls[i] is 1 if
- * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().  decode() gives the columns
- * with some leaves of a group, which rise, as a struct with its schema; the caller releases both.
- * Several threads call decode() at once. */
+ * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().  decode() gets
+ * the numbers of the wanted leaves, in ascending order.  It gives their columns in one row group, as
+ * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
