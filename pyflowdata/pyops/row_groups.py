@@ -158,7 +158,7 @@ class _Bytes:
         data, err, of = ffi.new("const uint8_t **"), new_error(), self._readable
         check(of.host.read(of.file, self._at, size, of.scratch, data, err), err)
         self._at += size
-        return ffi.buffer(data[0], size)[:]
+        return bytes(ffi.buffer(data[0], size))
 
     def close(self) -> None:
         self.closed = True
