@@ -33,8 +33,8 @@ from bench.tokens import Tokens
 RECORD = programs.HERE / "instructions.json"
 RECORDED_ROUNDS = 5  # threads wait more or less often: 1 % of a batch
 TOLERANCE = 0.03
-# By compiler: the most that a record may cost, whatever is recorded.  That is what it cost before
-# the loader had leases, counters of steps and looks at files before delivery, and 2 or 1 % for them.
+# By compiler: the most that a record may cost, whatever is recorded: what it cost before the loader
+# had leases, counters of steps and looks at files before delivery, and 2 or 1 % for these.
 LIMITS = {"gcc (Debian 12.2.0-14+deb12u1) 12.2.0": {"W0": 885.0 * 1.02, "W1a": 347.9 * 1.01}}
 PREFETCH = 2  # of drain.c: whole batches that are made after the epoch
 LIBRARY = "libpyflowdata.so"

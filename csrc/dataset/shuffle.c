@@ -513,9 +513,10 @@ pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *or
     }
     int64_t n = 0; /* blocks so far, each of block_size records or more */
     self->first[0] = 0;
-    for (int64_t i = 1; i <= num_blocks; i++)
-        if (first[i] - self->first[n] >= block_size || (i == num_blocks && first[i] > self->first[n]))
-            self->first[++n] = first[i];
+    for (int64_t i = 1; i <= num_blocks; i++) {
+        int64_t size = first[i] - self->first[n];
+        if (size >= block_size || (i == num_blocks && size > 0)) self->first[++n] = first[i];
+    }
     self->num_blocks = n;
     *ds = &self->base.base;
     return PFD_OK;

@@ -206,9 +206,9 @@ const pfd_attr pfd_reader_attr_table[] = {
         "For shuffle='buffer', which true and auto also mean where the source can only be read in "
         "sequence: how many records the buffer holds. Other orders have no buffer and ignore it."),
     ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
-        "For shuffle='window': how many records a block has, which are read together. Of files with "
-        "blocks of their own, such as row groups, a block is one of these, or as many as have so "
-        "many records."),
+        "For shuffle='window': how many records a block has, which are read together. In files "
+        "that have blocks of their own, such as row groups, a block is one of them, or as many "
+        "neighbours as have this number of records."),
     ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "For shuffle='window': how many blocks are mixed at a time; more blocks mix better and "
         "touch more memory."),

@@ -109,7 +109,8 @@ static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
     pfd_arrow_decoded *found;
     while ((found = find(cache, batch))) {
         found->holders++;
-        while (found->state == PFD_ARROW_DECODING) pthread_cond_wait(&cache->changed, &cache->mutex);
+        while (found->state == PFD_ARROW_DECODING)
+            pthread_cond_wait(&cache->changed, &cache->mutex);
         if (found->state == PFD_ARROW_DECODED) break;
         let_go(found);
     }

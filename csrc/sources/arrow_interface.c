@@ -373,7 +373,7 @@ static void place_buffers(importer *im, int32_t i, const pfd_exported_array *arr
         place_buffers(im, child, array->children[k], extra);
 }
 
-/* Makes extents count from a place before all buffers: none begins at 0, which means no validity. */
+/* Counts extents from a place before all buffers: none begins at 0, which means no validity. */
 static void settle(pfd_arrow_imported *out)
 {
     enum { BEFORE = 64 };

@@ -1,8 +1,8 @@
 /* sources/arrow_interface.h -- schemas and arrays of the Arrow C data interface, as the columns of
  * arrow_columns.h have them.
  *
- * The structs come from a program in the same process, which states no sizes of buffers: they follow
- * from the lengths.  What is counted in them is checked; values are checked for each row.
+ * The structs come from a program in the same process.  They have no sizes of buffers: the sizes
+ * follow from the lengths.  Counts are checked at import, values for each row.
  *
  * OWNERSHIP  As each function says.
  * THREADS    Any.

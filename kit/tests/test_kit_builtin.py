@@ -16,8 +16,8 @@ from pyflowdata.nodes import registered_ops
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
 # may end after any of them, and tokens that make no whole sample are left over.  Nor have CSV,
-# Arrow and Parquet files, and the shards of MDS and MindRecord, whose columns have names: where these are
-# damaged, the attr seems to be wrong.  The zeros that end a tar file may be cut short.
+# Arrow and Parquet files, and the shards of MDS and MindRecord, whose columns have names: where
+# these are damaged, the attr seems to be wrong.  The zeros that end a tar file may be cut short.
 UNNOTICED = {
     "ArrowReader": {"damage-unnoticed", "damage-status"},
     "CacheReader": {"damage-unnoticed"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -17,7 +18,7 @@ from ..errors import (
     UnsupportedError,
     shown,
 )
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .callbacks import c_function, message_of, status_of
 
 _numbers = itertools.count(1)
@@ -129,14 +130,47 @@ class _Where:
 # ---- Files --------------------------------------------------------------------------------------
 
 
-class _File:
-    """A file that is open: its metadata.  Each decoding opens the file by itself, as objects of
-    pyarrow are for one thread at a time."""
+class _Bytes:
+    """A file object that pyarrow reads: the bytes that a pfd_readable_file gives during a call."""
 
-    def __init__(self, path: str, where: str) -> None:
-        self.path = path
+    closed = False
+
+    def __init__(self, readable: CData) -> None:
+        self._readable, self._at = readable, 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_CUR: self._at, os.SEEK_END: int(self._readable.file.size)}
+        self._at = start.get(whence, 0) + offset
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        left = max(int(self._readable.file.size) - self._at, 0)
+        size = left if size < 0 else min(size, left)
+        data, err, of = ffi.new("const uint8_t **"), new_error(), self._readable
+        check(of.host.read(of.file, self._at, size, of.scratch, data, err), err)
+        self._at += size
+        return bytes(ffi.buffer(data[0], size))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class _File:
+    """A file that is open: its metadata.  Each decoding makes pyarrow's objects anew, as one thread
+    at a time may use them."""
+
+    def __init__(self, readable: CData, where: str) -> None:
         self._arrow = _pyarrow()
-        with _told(self._arrow, "the footer"), self._opened() as file:
+        with _told("the footer"), self._opened(readable) as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
@@ -154,11 +188,12 @@ class _File:
             self.groups = ffi.new("pfd_row_group[]", [self._fact(i) for i in self._groups])
         self.nulls: CData = ffi.NULL
 
-    def _opened(self) -> Any:
+    def _opened(self, readable: CData) -> Any:
         known = getattr(self, "_metadata", None)
         return self._arrow.parquet.ParquetFile(
-            self.path, metadata=known, page_checksum_verification=True
-        )
+            self._arrow.PythonFile(_Bytes(readable), "r"),
+            metadata=known, page_checksum_verification=True,
+        )  # fmt: skip
 
     def _all_groups(self) -> range:
         return range(self._metadata.num_row_groups)
@@ -183,23 +218,23 @@ class _File:
     def num_leaves(self) -> int:
         return int(self._metadata.num_columns)
 
-    def decode(self, group: int, leaves: list[int]) -> Any:
+    def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
         """A record batch with the columns that have these leaves."""
         number = self._groups[group]
         try:
-            return self._decode(number, leaves)
+            return self._decode(readable, number, leaves)
         except (CorruptDataError, UnsupportedError) as failure:
             for leaf in leaves if len(leaves) > 1 else ():
                 try:
-                    self._decode(number, [leaf])
+                    self._decode(readable, number, [leaf])
                 except type(failure) as found:
                     raise found from None
             raise
 
-    def _decode(self, number: int, leaves: list[int]) -> Any:
+    def _decode(self, readable: CData, number: int, leaves: list[int]) -> Any:
         names = [name for name, i in self._leaves.items() if i in leaves]
         said = f"row group {number}, column{'s' * (len(names) > 1)} {', '.join(names)}"
-        with _told(self._arrow, said), self._opened() as file:
+        with _told(said), self._opened(readable) as file:
             table = file.reader.read_row_group(number, column_indices=leaves, use_threads=False)
             plain = _without_dictionaries(self._arrow, table.schema)
             if plain != table.schema:
@@ -221,8 +256,8 @@ class _File:
 class _told:
     """Turns the exceptions of pyarrow into ours, which say what was read."""
 
-    def __init__(self, arrow: Any, said: str) -> None:
-        self._arrow, self._said = arrow, said
+    def __init__(self, said: str) -> None:
+        self._said = said
 
     def __enter__(self) -> None:
         pass
@@ -268,10 +303,10 @@ def _address(pointer: CData) -> int:
 
 
 def _run_open(
-    path: CData, where: CData, session: CData, groups: CData, num_groups: CData, nulls: CData,
+    file: CData, where: CData, session: CData, groups: CData, num_groups: CData, nulls: CData,
     num_leaves: CData, schema: CData, _err: CData,
 ) -> int:  # fmt: skip
-    opened = _File(ffi.string(path).decode(errors="surrogateescape"), text(where))
+    opened = _File(file, text(where))
     if nulls:
         opened.find_nulls()
         nulls[0] = opened.nulls
@@ -283,9 +318,10 @@ def _run_open(
 
 
 def _run_decode(
-    session: int, group: int, leaves: CData, n: int, schema: CData, array: CData, _err: CData
-) -> int:
-    made = _sessions[session].decode(group, ffi.unpack(leaves, n))
+    file: CData, session: int, group: int, leaves: CData, n: int, schema: CData, array: CData,
+    _err: CData,
+) -> int:  # fmt: skip
+    made = _sessions[session].decode(file, group, ffi.unpack(leaves, n))
     made._export_to_c(_address(array), _address(schema))
     return 0
 
@@ -299,6 +335,8 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
     """Writes an exception into the pfd_error, which is the last argument."""
     err = args[-1]
     err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), -1, -1
+    if isinstance(failure, Error) and failure.byte is not None:
+        err.byte = failure.byte
     is_told = isinstance(failure, Error)
     err.message, err.cause = message_of(failure, "pyarrow", (__file__,), is_told=is_told)
     return int(err.status)

@@ -292,8 +292,8 @@ def _as_json(path: str, content: bytes) -> bytes:
         raise InvalidArgumentError(
             f"{path} is no tokenizer.json, which begins with a brace, and no model of "
             f"SentencePiece, unigram or BPE, that can be read: {why}. For a vocab.txt, "
-            "transformers writes a tokenizer.json: AutoTokenizer.from_pretrained(folder, use_fast=True)"
-            ".save_pretrained(other_folder)", attr="tokenizer",
+            "transformers writes a tokenizer.json: AutoTokenizer.from_pretrained(folder, "
+            "use_fast=True).save_pretrained(other_folder)", attr="tokenizer",
         ) from None  # fmt: skip
 
 

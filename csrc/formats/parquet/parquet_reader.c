@@ -80,8 +80,9 @@ static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_s
                           "ParquetReader decodes with a package of Python, and this program has no "
                           "Python");
     PFD_TRY(check_magic(host, file, scratch, err));
+    pfd_readable_file readable = {host, file, scratch};
     pfd_status status =
-        out->python->open(file->path, where, &out->number, &out->groups, &out->num_groups,
+        out->python->open(&readable, where, &out->number, &out->groups, &out->num_groups,
                           finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->exported, err);
     if (status == PFD_OK)
         status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
@@ -369,11 +370,11 @@ static pfd_status find_columns(const parquet *self, const pfd_file *file,
 static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decoded *out,
                          pfd_error *err)
 {
-    (void)scratch;
     const parquet *self = ctx;
     const group *from = &self->groups[out->batch];
     const session *s = &self->sessions[from->file];
     const pfd_file *file = self->files[from->file];
+    pfd_readable_file readable = {self->host, file, scratch};
     pfd_exported_schema exported = {0};
     pfd_arrow_schema schema = {0};
     decoded_group *made = calloc(1, sizeof *made);
@@ -381,14 +382,14 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     out->data = made;
     out->release = release_group;
     pfd_status status =
-        s->python->decode(s->number, from->number, self->leaves[from->file],
+        s->python->decode(&readable, s->number, from->number, self->leaves[from->file],
                           self->num_leaves[from->file], &exported, &made->array, err);
     if (status == PFD_OK) status = pfd_arrow_schema_import(self->host, &exported, &schema, err);
     if (status == PFD_OK)
         status = pfd_arrow_array_import(self->host, &schema, &made->array, &made->imported, err);
     if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
-                                  "a row group has %" PRId64 " rows, and the footer states %" PRId64,
+                                  "a row group has %" PRId64 " rows; the footer states %" PRId64,
                                   made->array.length, s->groups[from->number].rows);
     if (status == PFD_OK) status = find_columns(self, file, &schema, made, out, err);
     pfd_arrow_schema_free(&schema);
@@ -504,9 +505,9 @@ const pfd_op pfd_op_parquet_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
-           "threads of the loader. The types are those of ArrowReader. Decoded row groups are kept, "
-           "the most recently used in half of memory_budget. shuffle='window' mixes the rows of "
-           "shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
+           "threads of the loader. The types are those of ArrowReader. Decoded row groups are "
+           "kept, the most recently used in half of memory_budget. shuffle='window' mixes the rows "
+           "of shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
            "global shuffle decodes row groups again and again unless all of them fit into memory: "
            "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",
     PFD_OP_ATTRS(parquet_attrs, attrs),

@@ -809,19 +809,29 @@ typedef struct pfd_row_group {
     int64_t rows, offset;
 } pfd_row_group;
 
+/* A file during a call, whose bytes host->read() gives: it compares them with the file's seal, and
+ * finds that the file has changed. */
+typedef struct pfd_readable_file {
+    const pfd_host *host;
+    const pfd_file *file;
+    pfd_scratch *scratch;
+} pfd_readable_file;
+
 /* The functions of the program's language that decode files of row groups.  open() gives the groups
  * of a file that may have rows of `where`, "" for all, and the schema of the file; nulls[i] is 1 if
- * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().  decode() gives the columns
- * with some leaves of a group, which rise, as a struct with its schema; the caller releases both.
- * Several threads call decode() at once. */
+ * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().
+ *
+ * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
+ * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
-    pfd_status (*open)(const char *path, const char *where, int64_t *session,
+    pfd_status (*open)(const pfd_readable_file *file, const char *where, int64_t *session,
                        const pfd_row_group **groups, int64_t *num_groups, const uint8_t **nulls,
                        int64_t *num_leaves, pfd_exported_schema *schema, pfd_error *err);
-    pfd_status (*decode)(int64_t session, int64_t group, const int32_t *leaves, int64_t n,
-                         pfd_exported_schema *schema, pfd_exported_array *array, pfd_error *err);
+    pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
+                         const int32_t *leaves, int64_t n, pfd_exported_schema *schema,
+                         pfd_exported_array *array, pfd_error *err);
     void (*close)(int64_t session);
 } pfd_row_group_source;
 

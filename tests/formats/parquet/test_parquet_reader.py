@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import random
 import sys
 
@@ -15,6 +16,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import cli
+from pyflowdata.native import ffi
 from pyflowdata.pyops import row_groups
 
 TYPES = ROOT / "tests/fixtures/arrow/types.arrow"
@@ -55,9 +57,9 @@ def decoded(monkeypatch):
     counts = collections.Counter()
     decode = row_groups._File.decode
 
-    def counted(self, group, leaves):
-        counts[self.path, group] += 1
-        return decode(self, group, leaves)
+    def counted(self, readable, group, leaves):
+        counts[ffi.string(readable.file.path).decode(), group] += 1
+        return decode(self, readable, group, leaves)
 
     monkeypatch.setattr(row_groups._File, "decode", counted)
     return counts
@@ -98,8 +100,8 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
     """Also where arrays do not begin at their first item, as slices do not."""
     decode = row_groups._File._decode
 
-    def sliced(self, number, leaves):
-        batch = decode(self, number, leaves)
+    def sliced(self, readable, number, leaves):
+        batch = decode(self, readable, number, leaves)
         before = pa.concat_tables([pa.table(batch)] * 4).slice(0, skipped)
         both = pa.concat_tables([before, pa.table(batch)]).combine_chunks()
         return both.to_batches()[0].slice(skipped)
@@ -117,8 +119,8 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
     })  # fmt: skip
     path = tmp_path / "a.parquet"
     pq.write_table(table, path, row_group_size=6)
-    data = flow.open(path, fields=["s.a:int64=-1", "s.deep.x:float64[?]=", "objects.k:int64[?]",
-                                   "fixed:int16[2]", "word", "words:bool[?]", "n:uint8=255"])  # fmt: skip
+    fields = ["s.a:int64=-1", "s.deep.x:float64[?]=", "objects.k:int64[?]", "fixed:int16[2]"]
+    data = flow.open(path, fields=[*fields, "word", "words:bool[?]", "n:uint8=255"])
     for i, row in enumerate(table.to_pylist()):
         found, s = data[i], row["s"]
         assert found["s.a"] == (s["a"] if s else -1)
@@ -173,9 +175,9 @@ def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
     asked = []
     decode = row_groups._File._decode
 
-    def noted(self, number, leaves):
+    def noted(self, readable, number, leaves):
         asked.append(leaves)
-        return decode(self, number, leaves)
+        return decode(self, readable, number, leaves)
 
     monkeypatch.setattr(row_groups._File, "_decode", noted)
     table = pa.table({"a": [[{"x": 1, "y": 2}]], "a.b": [3], "c": [4]})
@@ -189,8 +191,9 @@ def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
 
 def test_statistics_leave_out_row_groups(tmp_path, decoded):
     path = write(tmp_path / "a.parquet", *numbered(10, 10, 10))
-    for said, rows in {"i >= 20": range(20, 30), "9 < i < 20": range(10, 20),
-                       "i == 5 and text < 'text 2'": range(10), "i > 99": [], "": range(30)}.items():  # fmt: skip
+    expected = {"i >= 20": range(20, 30), "9 < i < 20": range(10, 20), "i > 99": [], "": range(30)}
+    expected["i == 5 and text < 'text 2'"] = range(10)
+    for said, rows in expected.items():
         blobs = flow.ParquetReader(files=path, columns=["i:int64", "text"], batch_size=4,
                                    row_groups_where=said)  # fmt: skip
         if rows:
@@ -260,6 +263,32 @@ def test_a_damaged_page_names_row_group_and_column(tmp_path):
     blobs = flow.ParquetReader(files=str(path), columns=["i:int64", "text"], batch_size=7,
                                on_error="skip", max_skipped=1.0)  # fmt: skip
     assert read(blobs) == list(range(50))
+
+
+@pytest.mark.parametrize("access", ["map", "read"])
+def test_pages_are_compared_with_the_seal(tmp_path, access):
+    path = tmp_path / "a.parquet"
+    write(path, *numbered(40_000, 40_000), compression="none", use_dictionary=False)
+    assert cli.main(["seal", str(path)]) == 0
+    data = bytearray(path.read_bytes())
+    data[data.index(b"text 60000")] ^= 1
+    path.write_bytes(data)
+    blobs = flow.ParquetReader(files=str(path), columns=["i:int64", "text"], batch_size=1000,
+                               file_access=access, check="seal")  # fmt: skip
+    with pytest.raises(flow.CorruptDataError, match="seal"):
+        read(blobs)
+
+
+def test_a_file_that_is_replaced_after_open_gives_no_row(tmp_path):
+    path = write(tmp_path / "a.parquet", *numbered(5000, 5000))
+    other = write(tmp_path / "b.parquet", *numbered(5000, 5000), *numbered(7))
+    blobs = flow.ParquetReader(files=path, columns=["i:int64", "text"], batch_size=10)
+    with flow.DataLoader(*blobs, num_threads=1, prefetch=1) as loader:
+        batches = iter(loader)
+        next(batches)
+        os.replace(other, path)
+        with pytest.raises(flow.FileError, match="changed|replaced"):
+            list(batches)
 
 
 def test_without_pyarrow_the_package_is_named(tmp_path, monkeypatch):
