@@ -128,6 +128,7 @@ def _blob_of(values: Array, splits: Array | None) -> Blob:
 # ---- Tables of the program ----------------------------------------------------------------------
 
 
+@says_how("give a table, flow.from_arrow(table)")
 def from_arrow(table: Any, *, columns: str | Sequence[str] | None = None) -> Dataset:
     """A data set of a table in memory: record i has row i of each column.
 
@@ -170,7 +171,7 @@ class ArrowTable(Object):
             _take_array(table, self._structs)
         schema, *chunks = self._structs
         names = [text(schema.children[i].name) for i in range(schema.n_children)]
-        super().__init__(_Contents(names, sum(chunk.length for chunk in chunks)))
+        super().__init__(_Contents(table, names, sum(chunk.length for chunk in chunks)))
         addresses = ffi.new("int64_t[]", [_address(one) for one in self._structs])
         put, err = ffi.new("pfd_table *"), new_error()
         put.data, put.count, put.is_arrow = addresses, len(self._structs), 1
@@ -178,17 +179,14 @@ class ArrowTable(Object):
         weakref.finalize(self, _drop, self.number, addresses).atexit = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            "a data set of a table in memory cannot be pickled: write the table to an Arrow file, "
-            "which flow.open reads in any process"
-        )
+        return ArrowTable, Object(self.value.table).__reduce__()[1]
 
 
 class _Contents:
-    """What `repr` says of a table."""
+    """The table that was given, for `pickle`, and what `repr` says of it."""
 
-    def __init__(self, names: list[str], rows: int) -> None:
-        self._names, self._rows = names, rows
+    def __init__(self, table: Any, names: list[str], rows: int) -> None:
+        self.table, self._names, self._rows = table, names, rows
 
     def __repr__(self) -> str:
         return f"ArrowTable({self._rows} rows: {', '.join(self._names)})"

@@ -202,6 +202,9 @@ def test_wrong_tables_are_refused():
             what()
 
 
-def test_a_table_in_memory_is_not_pickled():
-    with pytest.raises(TypeError, match="write the table to an Arrow file"):
-        pickle.dumps(flow.from_arrow(pa.table({"x": [1]})))
+def test_tables_are_pickled_and_streams_are_not():
+    table = pa.table({"x": [*range(9)], "t": ["text"] * 9})
+    data = pickle.loads(pickle.dumps(flow.from_arrow(table.slice(2))))
+    assert data.rows([6, 0])["x"].tolist() == [8, 2] and data[1]["t"] == b"text"
+    with pytest.raises(TypeError, match="cannot be pickled, as the object cannot"):
+        pickle.dumps(flow.from_arrow(table.to_reader()))
