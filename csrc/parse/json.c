@@ -134,8 +134,8 @@ static int32_t pass_utf8(pfd_json *json)
 {
     while (json->at < json->size && json->data[json->at] >= 0x80) {
         int64_t length = pfd_utf8_length(json->data + json->at, json->size - json->at);
-        if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
-        json->at += length;
+        if (!length && !json->keeps_bytes) return pfd_json_refuse(json, "expected valid UTF-8");
+        json->at += length ? length : 1;
     }
     return 1;
 }

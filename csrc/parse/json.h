@@ -29,9 +29,10 @@ typedef struct pfd_json {
     const char *problem; /* "expected ..."; static; NULL: none so far */
     int32_t depth;       /* arrays and objects that are open */
     int32_t is_fresh;    /* the innermost one has just been entered */
+    int32_t keeps_bytes; /* set by the caller: strings may have bytes that are not UTF-8 */
 } pfd_json;
 
-/* A string, without its quotes, valid UTF-8; with escapes still in it. */
+/* A string, without its quotes, valid UTF-8 but for keeps_bytes; with escapes still in it. */
 typedef struct pfd_json_text {
     const uint8_t *data;
     int64_t size;

@@ -45,11 +45,16 @@ typedef struct pfd_json_node {
     int32_t first, end;     /* fields that end here or below: order[first, end) */
 } pfd_json_node;
 
+#define PFD_JSON_REFUSES_BYTES 0 /* that are not UTF-8, in strings */
+#define PFD_JSON_REPLACES_BYTES 1
+#define PFD_JSON_KEEPS_BYTES 2
+
 typedef struct pfd_json_fields {
     pfd_json_field *fields;
     int64_t num_fields;
     pfd_json_node *nodes; /* the first one is the object of the line */
     int32_t num_nodes;
+    int32_t invalid_utf8; /* PFD_JSON_*_BYTES */
     int32_t *order;
     char *names;
 } pfd_json_fields;

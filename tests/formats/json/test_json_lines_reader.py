@@ -287,6 +287,54 @@ def is_good(line: bytes) -> bool:
     return True
 
 
+# ---- Bytes that are not UTF-8 -------------------------------------------------------------------
+
+BYTES = [b"a", b"\\n", b"\\u00e9", *map(str.encode, "é€😀"), b"\x80", b"\xbf", b"\xc0", b"\xc2",
+         b"\xe0", b"\xe0\xa0", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x90", b"\xf0\x9f\x98", b"\xf4\x90",
+         b"\xf5", b"\xff"]  # fmt: skip
+
+
+def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> None:
+    rng = random.Random(3)
+    texts = [b"".join(rng.choices(BYTES, k=rng.choice([1, 2, 5, 90]))) for _ in range(2000)]
+    given = [b'{"\xe9": 1, "m": ["%s", 1], "s": "%s"}' % (text, text) for text in texts]
+    path = lines(*given)
+    read_as = [line.decode(errors="replace") for line in given]
+    texts_of = ["s:str", "m:json", "m[1]:int8"]
+    found = read(path, [*texts_of, "n=\ufffd:int8=0"], invalid_utf8="replace")
+    assert found[0] == [json.loads(text)["s"].encode() for text in read_as]
+    assert [json.loads(text) for text in found[1]] == [json.loads(text)["m"] for text in read_as]
+    assert found[2:] == [[1] * 2000, [1] * 2000]
+    kept = read(path, texts_of, invalid_utf8="keep")
+    unescaped = [text.replace(b"\\n", b"\n").replace(b"\\u00e9", "é".encode()) for text in texts]
+    assert kept == [unescaped, [b'["%s", 1]' % text for text in texts], [1] * 2000]
+    with pytest.raises(flow.CorruptDataError, match=r":1 \(byte 2\): column 3: expected valid UTF-8"):
+        read(path, texts_of)
+
+
+@pytest.mark.parametrize("policy", ["replace", "keep"])
+@pytest.mark.parametrize("line, says", [
+    (b'{"s": "\xff\xff", "x": \xff}', r"\(byte 34\): column 18: expected a value, found '\\xff'"),
+    (b'{"s": "\xe2\x82", "x": "a"}', r"\(byte 34\): column 18: .*expected an integer.*found '\"a\"'"),
+])  # fmt: skip
+def test_errors_beside_such_bytes_name_the_byte_of_the_file(
+    lines, line: bytes, says: str, policy: str
+) -> None:
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(lines(b'{"x": 1, "s":""}', line), ["s:str", "x:int64"], invalid_utf8=policy)
+
+
+def test_fields_are_found_in_lines_that_are_not_utf8(lines) -> None:
+    path = lines(b'{"s": "a\xff"}')
+    with pytest.raises(flow.CorruptDataError, match=r"its byte 8 is not UTF-8 .invalid_utf8="):
+        flow.open(path)
+    with flow.DataLoader(flow.open(path, invalid_utf8="replace").batch(1)) as loader:
+        assert [rows_of(batch) for (batch,) in [next(iter(loader))]] == [["a\ufffd".encode()]]
+    kept = flow.JSONLinesReader(files=path, fields=["s"], batch_size=1, invalid_utf8="keep")
+    with flow.DataLoader(kept) as loader:
+        assert rows_of(next(iter(loader))) == [b"a\xff"]
+
+
 # ---- RFC 8259 -----------------------------------------------------------------------------------
 
 ACCEPTED = [
