@@ -30,6 +30,11 @@ typedef struct pfd_json {
     int32_t depth;       /* arrays and objects that are open */
     int32_t is_fresh;    /* the innermost one has just been entered */
     int32_t keeps_bytes; /* set by the caller: strings may have bytes that are not UTF-8 */
+    int32_t reserved;
+    /* The block of 64 bytes that was looked at last: where it begins, and a bit for each byte that
+     * no string has as it is, and for each digit. */
+    int64_t block;
+    uint64_t special, digits;
 } pfd_json;
 
 /* A string, without its quotes, valid UTF-8 but for keeps_bytes; with escapes still in it. */

@@ -711,7 +711,9 @@ def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
         except ValueError as found:
             failure = failure or found
     if failure is not None and not records:
-        raise CorruptDataError(f"no line of the first ones is JSON in UTF-8: {failure}", file=one.path)
+        raise CorruptDataError(
+            f"no line of the first ones is JSON in UTF-8: {failure}", file=one.path
+        )
     return records
 
 

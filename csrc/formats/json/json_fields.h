@@ -43,11 +43,18 @@ typedef struct pfd_json_node {
     int32_t child, sibling; /* the first one, and the next one; -1: none */
     int32_t field;          /* the first one that ends here; -1: none */
     int32_t first, end;     /* fields that end here or below: order[first, end) */
+    uint64_t names;         /* pfd_json_name_bit() of the names of members below */
 } pfd_json_node;
 
 #define PFD_JSON_REFUSES_BYTES 0 /* that are not UTF-8, in strings */
 #define PFD_JSON_REPLACES_BYTES 1
 #define PFD_JSON_KEEPS_BYTES 2
+
+/* A bit by which most names that are not wanted differ from all that are. */
+static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
+{
+    return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
+}
 
 typedef struct pfd_json_fields {
     pfd_json_field *fields;

@@ -281,6 +281,8 @@ static int32_t find_member(const reader *r, const pfd_json_node *parent, const p
                            int32_t expected)
 {
     const pfd_json_node *nodes = r->fields->nodes;
+    uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
+    if (!(parent->names & bit) && !key->has_escapes) return -1;
     for (int32_t pass = 0, i = expected; pass < 2; pass++, i = parent->child) {
         for (; i >= 0 && (pass == 0 || i != expected); i = nodes[i].sibling) {
             if (!nodes[i].name) continue;
@@ -354,7 +356,7 @@ static void read_node(reader *r, int32_t number, pfd_json *json)
     else (void)pfd_json_skip(json);
 }
 
-/* ---- Bytes that are not UTF-8 ----------------------------------------------------------------- */
+/* ---- Bytes that are not UTF-8 ---------------------------------------------------------------- */
 
 /* How many bytes at p U+FFFD replaces: those that begin a character and are not one, or one. */
 static int64_t wrong_length(const uint8_t *p, int64_t left)

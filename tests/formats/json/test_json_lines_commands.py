@@ -203,7 +203,8 @@ def test_a_first_record_that_is_longer_than_the_sample(lines):
 
 @pytest.mark.parametrize("field, rows", [
     ("t=tags[0]:bytes=", [b"a", b""]), ("tags:json", [b'["a", 1]', b"[]"]),
-    ("w=v:json", [b"[1, 2]", b"[3, 4]"]), ("v:int8", [[1, 2], [3, 4]]), ("d=no:str=1:2", [b"1:2"] * 2),
+    ("w=v:json", [b"[1, 2]", b"[3, 4]"]), ("v:int8", [[1, 2], [3, 4]]),
+    ("d=no:str=1:2", [b"1:2"] * 2),
 ])  # fmt: skip
 def test_fields_are_opened_as_the_reader_takes_them(lines, field: str, rows: list[object]) -> None:
     path = lines(['{"tags": ["a", 1], "v": [1, 2]}', '{"tags": [], "v": [3, 4]}'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import random
 import re
 from pathlib import Path
@@ -249,34 +250,40 @@ def test_random_documents_read_as_by_pythons_json(lines) -> None:
     outcomes(lines(*given), given)
 
 
+LINES = int(os.environ.get("JSON_LINES", "4000"))  # that are mutated; make soak has more
+PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"null", b"tru",
+          b"\\ud83d", b"\\ude00", b"\x00", b"\x1f", b"\x80", b"\xc3", b"\xf0\x9f", b"NaN", b" ",
+          b"'", b"1e999", b"\\u0061", b"Infinity", b"//", b"\x0c", b"\xc2\xa0", b"01",
+          b"+1"]  # fmt: skip
+
+
+def mutated(rng: random.Random, given: bytes) -> bytes:
+    line = bytearray(given)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        at = rng.randrange(len(line) + 1)
+        action = rng.randrange(4)
+        if action == 0:
+            line[at:at] = rng.choice(PIECES)
+        elif action == 1:
+            del line[at : at + rng.choice([1, 1, 2, 9])]
+        elif action == 2:
+            line[at : at + 1] = bytes([rng.randrange(256)])
+        else:
+            line[at:at] = line[rng.randrange(len(line) + 1) :][: rng.randrange(9)]
+    return bytes(line).replace(b"\n", b" ")
+
+
 def test_mutated_lines_are_read_or_refused_as_by_pythons_json(lines) -> None:
-    rng = random.Random(2)
-    base = [line for line in (random_object(rng).encode() for _ in range(400)) if is_good(line)]
-    pieces = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"null",
-              b"tru",
-              b"\\ud83d", b"\\ude00", b"\x00", b"\x1f", b"\x80", b"\xc3", b"\xf0\x9f", b"NaN", b" ",
-              b"'",
-              b"1e999", b"\\u0061", b"Infinity", b"//", b"\x0c", b"\xc2\xa0", b"01",
-              b"+1"]  # fmt: skip
-    given = [b'{"i": 1}']
-    while len(given) < 4000:
-        line = bytearray(rng.choice(base))
-        for _ in range(rng.choice([1, 1, 1, 2, 3])):
-            at = rng.randrange(len(line) + 1)
-            action = rng.randrange(4)
-            if action == 0:
-                line[at:at] = rng.choice(pieces)
-            elif action == 1:
-                del line[at : at + rng.choice([1, 1, 2, 9])]
-            elif action == 2:
-                line[at : at + 1] = bytes([rng.randrange(256)])
-            else:
-                line[at:at] = line[rng.randrange(len(line) + 1) :][: rng.randrange(9)]
-        mutated = bytes(line).replace(b"\n", b" ")
-        if mutated.strip(b" \t\r"):
-            given.append(mutated)
-    assert 400 < sum(map(is_good, given)) < 3600
-    outcomes(lines(*given), given)
+    for seed in range(0, LINES, 4000):
+        rng = random.Random(2 + seed)
+        base = [line for line in (random_object(rng).encode() for _ in range(400)) if is_good(line)]
+        given = [b'{"i": 1}']
+        while len(given) < 4000:
+            line = mutated(rng, rng.choice(base))
+            if line.strip(b" \t\r"):
+                given.append(line)
+        assert 400 < sum(map(is_good, given)) < 3600
+        outcomes(lines(*given), given)
 
 
 def is_good(line: bytes) -> bool:
@@ -289,9 +296,9 @@ def is_good(line: bytes) -> bool:
 
 # ---- Bytes that are not UTF-8 -------------------------------------------------------------------
 
-BYTES = [b"a", b"\\n", b"\\u00e9", *map(str.encode, "é€😀"), b"\x80", b"\xbf", b"\xc0", b"\xc2",
-         b"\xe0", b"\xe0\xa0", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x90", b"\xf0\x9f\x98", b"\xf4\x90",
-         b"\xf5", b"\xff"]  # fmt: skip
+BYTES = [b"a", b"\\n", b"\\u00e9", *map(str.encode, "é€😀"), b"\x80", b"\xbf", b"\xc0",
+         b"\xc2", b"\xe0", b"\xe0\xa0", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x90", b"\xf0\x9f\x98",
+         b"\xf4\x90", b"\xf5", b"\xff"]  # fmt: skip
 
 
 def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> None:
@@ -308,14 +315,14 @@ def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> Non
     kept = read(path, texts_of, invalid_utf8="keep")
     unescaped = [text.replace(b"\\n", b"\n").replace(b"\\u00e9", "é".encode()) for text in texts]
     assert kept == [unescaped, [b'["%s", 1]' % text for text in texts], [1] * 2000]
-    with pytest.raises(flow.CorruptDataError, match=r":1 \(byte 2\): column 3: expected valid UTF-8"):
+    with pytest.raises(flow.CorruptDataError, match=r":1 \(byte 2\): column 3: .* UTF-8"):
         read(path, texts_of)
 
 
 @pytest.mark.parametrize("policy", ["replace", "keep"])
 @pytest.mark.parametrize("line, says", [
     (b'{"s": "\xff\xff", "x": \xff}', r"\(byte 34\): column 18: expected a value, found '\\xff'"),
-    (b'{"s": "\xe2\x82", "x": "a"}', r"\(byte 34\): column 18: .*expected an integer.*found '\"a\"'"),
+    (b'{"s": "\xe2\x82", "x": "a"}', r"\(byte 34\): column 18: .* an integer, found '\"a\"'"),
 ])  # fmt: skip
 def test_errors_beside_such_bytes_name_the_byte_of_the_file(
     lines, line: bytes, says: str, policy: str
