@@ -377,7 +377,7 @@ static int32_t refuse_at(pfd_json *json, int64_t at, const char *problem)
     return pfd_json_refuse(json, problem);
 }
 
-static int32_t skip_number(pfd_json *json)
+PFD_INLINE int32_t skip_number(pfd_json *json)
 {
     int64_t length = integer_length(json), at = json->at + length, size = json->size, digits;
     if (!length) return pfd_json_refuse(json, "expected a number");
@@ -445,35 +445,67 @@ int32_t pfd_json_null(pfd_json *json)
     return type_of_next(json) == 'n' && skip_word(json, "null");
 }
 
-int32_t pfd_json_skip(pfd_json *json)
+static int32_t skip_other(pfd_json *json, int32_t type);
+
+PFD_INLINE int32_t skip_value(pfd_json *json)
+{
+    int32_t type = type_of_next(json);
+    int64_t end = type == '"' ? plain_end(json, json->at + 1) : -1;
+    if (end < 0) return type == 0 ? skip_number(json) : skip_other(json, type);
+    json->at = end + 1;
+    return 1;
+}
+
+int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key)
+{
+    while (read_plain_key(json, key) || pfd_json_member(json, key)) {
+        uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
+        if (names & bit || key->has_escapes) return 1;
+        (void)skip_value(json);
+    }
+    return 0;
+}
+
+static int32_t skip_object(pfd_json *json)
+{
+    pfd_json_text key;
+    (void)pfd_json_enter(json, '{'); /* which bounds the depth */
+    while (pfd_json_member_of(json, 0, &key)) (void)pfd_json_skip(json);
+    return !json->problem;
+}
+
+static int32_t skip_array(pfd_json *json)
+{
+    (void)pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) (void)skip_value(json);
+    return !json->problem;
+}
+
+/* Passes a value that is neither a number nor a plain string. */
+static int32_t skip_other(pfd_json *json, int32_t type)
 {
     pfd_json_text text;
-    int64_t end;
-    switch (type_of_next(json)) {
-    case '{': /* as deep as pfd_json_enter() allows */
-        pfd_json_enter(json, '{');
-        while (pfd_json_member(json, &text)) pfd_json_skip(json);
-        return !json->problem;
+    switch (type) {
+    case '{':
+        return skip_object(json);
     case '[':
-        pfd_json_enter(json, '[');
-        while (pfd_json_element(json)) pfd_json_skip(json);
-        return !json->problem;
+        return skip_array(json);
     case '"':
-        end = plain_end(json, json->at + 1);
-        if (end < 0) return pfd_json_string(json, &text);
-        json->at = end + 1;
-        return 1;
+        return pfd_json_string(json, &text);
     case 't':
         return skip_word(json, "true");
     case 'f':
         return skip_word(json, "false");
     case 'n':
         return skip_word(json, "null");
-    case 0:
-        return skip_number(json);
     default:
         return pfd_json_refuse(json, "expected a value");
     }
+}
+
+int32_t pfd_json_skip(pfd_json *json)
+{
+    return skip_value(json);
 }
 
 int32_t pfd_json_end(pfd_json *json)

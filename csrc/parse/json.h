@@ -54,6 +54,15 @@ int32_t pfd_json_enter(pfd_json *json, char bracket);
 int32_t pfd_json_element(pfd_json *json);
 int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
 
+/* pfd_json_member() that passes members whose key is none of `names`, the sum of the bits of the
+ * wanted ones.  The key may still be another one. */
+int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key);
+
+static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
+{
+    return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
+}
+
 /* Read one value, and return 1; a value of another kind is a problem, and 0. */
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */

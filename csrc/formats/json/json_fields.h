@@ -12,6 +12,7 @@
  */
 #ifndef PFD_FORMATS_JSON_JSON_FIELDS_H
 #define PFD_FORMATS_JSON_JSON_FIELDS_H
+#include "parse/json.h"
 #include "parse/row_type.h"
 
 /* ---- A field --------------------------------------------------------------------------------- */
@@ -49,12 +50,6 @@ typedef struct pfd_json_node {
 #define PFD_JSON_REFUSES_BYTES 0 /* that are not UTF-8, in strings */
 #define PFD_JSON_REPLACES_BYTES 1
 #define PFD_JSON_KEEPS_BYTES 2
-
-/* A bit by which most names that are not wanted differ from all that are. */
-static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
-{
-    return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
-}
 
 typedef struct pfd_json_fields {
     pfd_json_field *fields;

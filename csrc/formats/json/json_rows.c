@@ -281,8 +281,6 @@ static int32_t find_member(const reader *r, const pfd_json_node *parent, const p
                            int32_t expected)
 {
     const pfd_json_node *nodes = r->fields->nodes;
-    uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
-    if (!(parent->names & bit) && !key->has_escapes) return -1;
     for (int32_t pass = 0, i = expected; pass < 2; pass++, i = parent->child) {
         for (; i >= 0 && (pass == 0 || i != expected); i = nodes[i].sibling) {
             if (!nodes[i].name) continue;
@@ -310,7 +308,7 @@ static void read_members(reader *r, const pfd_json_node *node, pfd_json *json)
     pfd_json_text key;
     int32_t expected = node->child;
     (void)pfd_json_enter(json, '{');
-    while (pfd_json_member(json, &key)) {
+    while (pfd_json_member_of(json, node->names, &key)) {
         int32_t child = find_member(r, node, &key, expected);
         if (child < 0) {
             (void)pfd_json_skip(json);
