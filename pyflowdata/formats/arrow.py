@@ -57,7 +57,7 @@ def _schema_names(head: bytes) -> Iterator[str]:
 def _first_head(one: Detected) -> bytes:
     """The first bytes of a file, or of the first one that a state.json lists."""
     if not one.path.endswith(".json"):
-        return one.head
+        return one.head or head_of(one.path).data
     files = json.loads(Path(one.path).read_bytes())["_data_files"]
     return head_of(Path(one.path).with_name(files[0]["filename"])).data
 
@@ -410,6 +410,7 @@ class Arrow(ColumnFormat):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     writer = ArrowWriter
+    refuses_others = True
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file, and what is left out of them."""

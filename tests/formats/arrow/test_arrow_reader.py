@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
@@ -14,6 +15,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import cli
+from pyflowdata.formats.base import detection
 
 FIXTURES = ROOT / "tests/fixtures/arrow"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
@@ -413,6 +415,27 @@ def test_a_state_json_of_another_program(tmp_path):
     with pytest.raises(flow.CorruptDataError, match=r"state\.json.*the member _data_files"):
         flow.open(tmp_path)
     assert len(flow.open(tmp_path / "*.arrows")) == 8
+
+
+@pytest.mark.parametrize("name, data, says", [
+    ("f03.arrows", b"a,b\n1,2\n", r"f03\.arrows.*it looks like CSV"),
+    ("f90.arrows", b"a,b\n1,2\n", r"f90\.arrows.*it looks like CSV"),
+    ("f90.arrows", b"", r"f90\.arrows.*neither an Arrow IPC file"),
+    ("f90.arrows", gzip.compress(b"a", mtime=0), r"f90\.arrows.*compressed by gzip"),
+    ("f90.txt", b"a,b\n1,2\n", r"not of one format.*f90\.txt is"),
+])  # fmt: skip
+def test_few_of_many_files_are_read_to_find_their_format(
+    tmp_path, monkeypatch, name, data, says
+):
+    counted = []
+    head_of = detection.head_of
+    monkeypatch.setattr(detection, "head_of", lambda path: counted.append(path) or head_of(path))
+    for number in range(100):
+        shutil.copy(FIXTURES / "legacy.arrows", tmp_path / f"f{number:02}.arrows")
+    assert len(flow.open(tmp_path)) == 800 and len(counted) <= 16
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(flow.Error, match=says):
+        len(flow.open(tmp_path))
 
 
 # ---- Damage --------------------------------------------------------------------------------------
