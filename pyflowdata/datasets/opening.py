@@ -135,8 +135,8 @@ def from_arrow(table: Any, *, columns: str | Sequence[str] | None = None) -> Dat
         data = flow.from_arrow(polars.DataFrame({"x": [1, 2], "text": ["a", "b"]}))
 
     A stream is read to its end now.  The memory of the table is not copied, and must not change
-    while it is in use.  Texts are rows of bytes (UTF-8).  States refuse a table with other contents,
-    or in other chunks.
+    while it is in use.  Texts are rows of bytes (UTF-8).  A state refuses a table with other
+    contents, or in other chunks.
 
     Args:
         table: A pyarrow Table, RecordBatch or RecordBatchReader, a DataFrame of polars or pandas, a

@@ -162,7 +162,9 @@ class Source:
             name, key, kind, default = split_spec(spec)
             kind += "" if default is None else f"={default}"
         if not colon:
-            raise InvalidArgumentError(no_field(spec, known))
+            left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
+            advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"
+            raise InvalidArgumentError(no_field(spec, known) + left_out + advice * bool(left_out))
         field = known.get(key, self.format.field(key, "")).with_type(kind)
         return dataclasses.replace(field, name=name, key=field.key or key) if name else field
 

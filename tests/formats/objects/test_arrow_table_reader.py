@@ -52,7 +52,8 @@ def test_columns_with_nulls_are_those_of_pyarrow():
     draw = np.random.default_rng(3)
     rows = [
         {"n": None if draw.random() < 0.3 else i, "b": bool(i % 3),
-         "t": None if i % 7 == 0 else "é" * (i % 4), "l": None if i % 5 == 0 else [float(k) for k in range(i % 4)],
+         "t": None if i % 7 == 0 else "é" * (i % 4),
+         "l": None if i % 5 == 0 else [float(k) for k in range(i % 4)],
          "f": [i, -i], "s": None if i % 6 == 0 else {"a": i, "deep": {"x": i / 2}}}
         for i in range(200)
     ]  # fmt: skip
