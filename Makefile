@@ -326,8 +326,10 @@ TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/obje
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
                 registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+# The sanitizer's library finds throw() of C++, which pyarrow calls, only if it is loaded with it.
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) $(FIXED_ADDRESSES) \
-            env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) \
+            env SANITIZER_FLAGS='$(SANITIZE)' \
+            LD_PRELOAD='$(shell $(CC) -print-file-name=$(1)) libstdc++.so.6' \
             $(PYTEST) --capture=sys
 # ThreadSanitizer takes the 16 bytes in front of a library's thread-local memory for its size and start,
 # where they begin a page, as glibc 2.19 had them.  Now they are any block of the heap: one thread in
