@@ -260,6 +260,10 @@ def test_links_in_the_cache_are_not_followed(data, cache, tmp_path):
     np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
     assert not (tmp_path / "made by a lock").exists()
     lock.unlink()
+    os.mkfifo(lock)  # which can be locked, and is no lock
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    assert lock.is_fifo() and path.is_symlink()
+    lock.unlink()
     assert index_of(data, index_dir=cache, **SHUFFLED).is_new and not path.is_symlink()
 
 
