@@ -288,19 +288,13 @@ static pfd_index_image *map_image(int fd, const char *path, const pfd_index_head
     return image;
 }
 
-/* Whether no other user can have written the file: an index decides which bytes are records. */
-static int is_trusted(const struct stat *st)
-{
-    int is_own = st->st_uid == geteuid() || st->st_uid == 0;
-    return is_own && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static pfd_index_image *load_open_file(int fd, const char *path, const index_wanted *wanted)
 {
     struct stat st;
     pfd_index_header header;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
-    if (!wanted->of_any_owner && !is_trusted(&st)) return NULL;
+    /* An index decides which bytes are records. */
+    if (!wanted->of_any_owner && pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode)) return NULL;
     int reason;
     if (pfd_sys_read(NULL, fd, 0, sizeof header, (uint8_t *)&header, &reason) != sizeof header)
         return NULL;

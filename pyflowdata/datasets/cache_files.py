@@ -211,10 +211,7 @@ class CachedArray:
 
 def _is_trusted(found: os.stat_result) -> bool:
     """Whether no other user can have written it; see docs/concepts/indexes.md."""
-    if _is_shared():
-        return True
-    is_own = found.st_uid in (os.geteuid(), 0)
-    return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _is_shared() or not risk_of(found)
 
 
 def _checksum(array: Array) -> int:
