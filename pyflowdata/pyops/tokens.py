@@ -9,7 +9,7 @@ import os
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Array = npt.NDArray[Any]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 _FILE = "tokenizer.json"
-_MOST_KEPT = 16  # tokenizers that are ready to use
+_MOST_KEPT = 16  # tokenizers that are ready to use, and files
 _MOST_LISTED = 12  # tokens in a message
 
 
@@ -80,11 +82,10 @@ class TokenizerFile:
         """
         key = self.fingerprint, max_length, side
         with _lock:
-            found = _ready.pop(key, None) or self._made(max_length, side)
-            _ready[key] = found  # the latest one is the last to go
-            while len(_ready) > _MOST_KEPT:
-                del _ready[next(iter(_ready))]
-            return found
+            slot = _kept(_ready, key, _ready.get(key) or _Slot())
+        with slot.lock:
+            slot.made = slot.made or self._made(max_length, side)
+            return slot.made
 
     def _made(self, max_length: int, side: str) -> Tokenizer:
         made = self.as_stored()
@@ -107,8 +108,25 @@ class TokenizerFile:
         return made
 
 
+class _Slot:
+    """A tokenizer, which the first thread that needs it makes; others that need it wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: Tokenizer | None = None
+
+
+def _kept(values: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    """Keeps a value as the latest one, which is the last to go."""
+    values.pop(key, None)
+    values[key] = value
+    while len(values) > _MOST_KEPT:
+        del values[next(iter(values))]
+    return value
+
+
 _lock = threading.Lock()  # for _ready and _opened
-_ready: dict[tuple[str, int, str], Tokenizer] = {}
+_ready: dict[tuple[str, int, str], _Slot] = {}
 _opened: dict[tuple[str, int, int], Object] = {}  # by path, size and time
 
 
@@ -178,7 +196,7 @@ def open_tokenizer(given: Any) -> Object:
                 content = file.read()
             found = _as_value(TokenizerFile(path, _as_json(path, content)))
             with _lock:
-                found = _opened.setdefault(key, found)
+                found = _kept(_opened, key, _opened.get(key, found))
         return found
     except OSError as failure:
         if isinstance(failure, Error):

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,6 +205,28 @@ def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
     with flow.DataLoader(*blobs, num_threads=3, memory_budget=16 << 20) as loader:
         seen = [number for _, batch in zip(range(30), loader) for number in batch[0].tolist()]
     assert len(seen) == len(set(seen)) == 240
+
+
+def test_compressed_bodies_are_read_once(tmp_path):
+    """A second look could find other sizes, in a file that is being written, than the first."""
+    pa, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
+    values = np.random.default_rng(1).integers(0, 256, 1 << 20).astype(np.uint8)
+    path = tmp_path / "values.arrow"
+    table = pa.table({"x": values})
+    options = ipc.IpcWriteOptions(compression="lz4")
+    with ipc.new_file(str(path), table.schema, options=options) as to:
+        to.write_table(table)
+
+    def bytes_read():
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = bytes_read()
+    with flow.DataLoader(
+        flow.ArrowReader(files=str(path), columns=["x:uint8"], batch_size=1024, file_access="read"),
+        num_threads=1,
+    ) as loader:
+        next(iter(loader))
+        assert bytes_read() - before < 1.5 * path.stat().st_size
 
 
 def test_unmapped_files_give_the_same(tmp_path):
