@@ -41,7 +41,8 @@ _ENTRY_HEAD = struct.Struct("<II")
 _MOMENT = struct.Struct("<qqq")
 MOST_LISTED = 100  # damaged records of a batch, or of an epoch in an audit, that are listed
 
-# Kinds of entries.
+# Kinds of entries.  An audit passes over STATE and CLOSE: they tell a person who looks into a
+# ledger after which batch a state was saved, and whether the loader was closed or killed.
 HEADER = 1
 STEP = 2  # a batch was delivered; the payload is a Step
 FAILED = 3  # JSON: [file, record] of the damaged records of the step before
