@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..errors import InvalidArgumentError, missing_package, shown
 from ..nodes.registry import COMPRESSIONS
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
@@ -77,9 +77,7 @@ def _pyarrow() -> Any:
     try:
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise UnsupportedError(
-            "ArrowWriter needs the package pyarrow: pip install pyflowdata[arrow]"
-        ) from None
+        raise missing_package("ArrowWriter", "pyarrow", "arrow") from None
 
 
 # ---- Columns ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ..errors import (
     InvalidArgumentError,
     OutOfMemoryError,
     UnsupportedError,
+    missing_package,
     shown,
 )
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
@@ -30,9 +31,7 @@ def _pyarrow() -> Any:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise UnsupportedError(
-            "ParquetReader needs the package pyarrow: pip install pyflowdata[arrow]"
-        ) from None
+        raise missing_package("ParquetReader", "pyarrow", "arrow") from None
 
 
 # ---- Predicates over statistics ------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..errors import (
     Error,
     FileError,
     InvalidArgumentError,
-    UnsupportedError,
+    missing_package,
     shown,
 )
 from ..nodes import find_op
@@ -129,9 +129,7 @@ def _library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise UnsupportedError(
-            "the package tokenizers is missing: pip install pyflowdata[tokenizers]"
-        ) from None
+        raise missing_package("Tokenize", "tokenizers", "tokenizers") from None
     return tokenizers
 
 
