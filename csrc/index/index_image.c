@@ -332,6 +332,17 @@ static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
                          "loader again, which builds the index again");
 }
 
+int64_t pfd_index_image_head(const pfd_index_image *image, void *head, int64_t size)
+{
+    int64_t bytes = image->header->num_entries * PFD_INDEX_ENTRY_BYTES, counts[3];
+    if (bytes < size || size < (int64_t)sizeof counts) return 0;
+    memcpy(head, image->entries, (size_t)size);
+    memcpy(counts, head, sizeof counts);
+    for (int32_t i = 0; i < 3; i++)
+        if (counts[i] < 0 || counts[i] > bytes) return 0;
+    return counts[0] == image->header->num_records ? bytes : 0;
+}
+
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)
 {
     return image->fault ? fail_cut(image, err) : PFD_OK;

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FileError, InvalidArgumentError
-from ..native import ffi, lib, risk_of
+from ..native import risk_of, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from .expressions import parsed
@@ -215,10 +215,7 @@ def _is_trusted(found: os.stat_result) -> bool:
 
 
 def _checksum(array: Array) -> int:
-    if not array.size:
-        return int(lib.pfd_xxh64(ffi.NULL, 0))
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return int(lib.pfd_xxh64(ffi.from_buffer(flat, require_writable=False), flat.size))
+    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
 # ---- Records ------------------------------------------------------------------------------------

@@ -397,8 +397,7 @@ class JSONLinesWriter(Writer):
             FileError: The file cannot be written.
         """
         with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            self._check_sample(sample)
             lines = self._lines({name: _as_column(value) for name, value in sample.items()})
         self._emit_lines(lines)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import threading
@@ -20,7 +19,7 @@ from ..errors import (
 )
 from ..nodes.objects import Identity, object_of
 from ..native import CData, ffi, lib, new_struct, text
-from .callbacks import c_function, is_ctrl_c, message_of, status_of
+from .callbacks import Handles, c_function, is_ctrl_c, message_of, status_of
 from .function_digest import Digest, place_of
 from ..nodes.row_types import read_row_type
 from ..words.remedies import FROM_ARROW, is_arrow
@@ -32,8 +31,7 @@ _OWN_FILES = (
     __file__,
     *(f.__code__.co_filename for f in (c_function, Samples.write, samples_of, values_by_field)),
 )
-_numbers = itertools.count(1)
-_sessions: dict[int, _Indexed | _Stream] = {}
+_sessions: Handles[_Indexed | _Stream] = Handles()
 _locks: dict[int, tuple[threading.Lock, int]] = {}  # id of a source -> lock, number of users
 _locks_lock = threading.Lock()
 
@@ -342,8 +340,7 @@ def _run_open(
         opened = _Indexed(source, samples, is_concurrent=bool(is_concurrent))
     else:
         opened = _Stream(source, samples)
-    session[0], num_records[0] = next(_numbers), opened.num_records
-    _sessions[session[0]] = opened
+    session[0], num_records[0] = _sessions.add(opened), opened.num_records
     return 0
 
 

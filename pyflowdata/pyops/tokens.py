@@ -19,7 +19,7 @@ from ..errors import (
     Error,
     FileError,
     InvalidArgumentError,
-    UnsupportedError,
+    missing_package,
     shown,
 )
 from ..nodes import find_op
@@ -44,12 +44,12 @@ _MOST_LISTED = 12  # tokens in a message
 # ---- Tokenizers as values -----------------------------------------------------------------------
 
 
-class TokenizerFile:
+class TokenizerContent:
     """The content of a tokenizer.json, by which states, caches and data sets compare tokenizers.
 
     Attributes:
-        name: The path as it was given, for messages.
-        content: The bytes of the file.
+        name: The path as it was given, or the type of a tokenizer in memory, for messages.
+        content: The bytes of the tokenizer.json.
         fingerprint: A digest of the content.
     """
 
@@ -61,7 +61,7 @@ class TokenizerFile:
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenizerFile) and self.fingerprint == other.fingerprint
+        return isinstance(other, TokenizerContent) and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -70,7 +70,7 @@ class TokenizerFile:
         return repr(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TokenizerFile, (self.name, self.content)
+        return TokenizerContent, (self.name, self.content)
 
     def ready(self, max_length: int = 0, side: str = "right") -> Tokenizer:
         """The tokenizer itself, which pads nothing, and cuts texts at `max_length` tokens; 0: cuts
@@ -147,13 +147,11 @@ def _library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise UnsupportedError(
-            "the package tokenizers is missing: pip install pyflowdata[tokenizers]"
-        ) from None
+        raise missing_package("Tokenize", "tokenizers", "tokenizers") from None
     return tokenizers
 
 
-def _as_value(made: TokenizerFile) -> Object:
+def _as_value(made: TokenizerContent) -> Object:
     value = Object(made)
     said = f"{made.name}, sha256 {made.fingerprint[:12]}"
     value.identity = Identity(lambda: made.fingerprint, said, what="the tokenizer was")
@@ -161,7 +159,7 @@ def _as_value(made: TokenizerFile) -> Object:
 
 
 def open_tokenizer(given: Any) -> Object:
-    """The value of the attr `tokenizer`: a TokenizerFile, as nodes have it.
+    """The value of the attr `tokenizer`: a TokenizerContent, as nodes have it.
 
     Args:
         given: The path of a tokenizer.json or of a folder with one, or of a model of
@@ -173,11 +171,11 @@ def open_tokenizer(given: Any) -> Object:
     """
     if isinstance(given, Object):
         return given
-    if isinstance(given, TokenizerFile):
+    if isinstance(given, TokenizerContent):
         return _as_value(given)
     inner = getattr(given, "backend_tokenizer", given)
     if hasattr(inner, "to_str"):
-        return _as_value(TokenizerFile(type(given).__name__, inner.to_str().encode()))
+        return _as_value(TokenizerContent(type(given).__name__, inner.to_str().encode()))
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgumentError(
             f"tokenizer = {shown(given)} ({type(given).__name__}); it must be the path of a "
@@ -194,7 +192,7 @@ def open_tokenizer(given: Any) -> Object:
         if found is None:
             with open(path, "rb") as file:
                 content = file.read()
-            found = _as_value(TokenizerFile(path, _as_json(path, content)))
+            found = _as_value(TokenizerContent(path, _as_json(path, content)))
             with _lock:
                 found = _kept(_opened, key, _opened.get(key, found))
         return found
@@ -315,7 +313,7 @@ def _as_json(path: str, content: bytes) -> bytes:
         ) from None  # fmt: skip
 
 
-def token_number(tokenizer: TokenizerFile, token: int | str) -> int:
+def token_number(tokenizer: TokenizerContent, token: int | str) -> int:
     """The number of a token that is given by its text, or by its number.
 
     Raises:
@@ -431,7 +429,7 @@ def tokenize(
 ) -> tuple[Any, ...]:
     """The tokens of texts, as numbers."""
     has_eos = eos >= 0
-    ready = cast("TokenizerFile", tokenizer).ready(max_length - has_eos if max_length else 0, side)
+    ready = cast("TokenizerContent", tokenizer).ready(max_length - has_eos if max_length else 0, side)
     texts = [_texts("text", text)]
     if pair is not None:
         texts.append(_texts("pair", pair))
@@ -485,7 +483,7 @@ def _as_bytes(name: str, given: Any) -> Any:
 
 
 def _checked_length(
-    tokenizer: TokenizerFile, max_length: int | None, added: int, side: str
+    tokenizer: TokenizerContent, max_length: int | None, added: int, side: str
 ) -> int:
     """The attr max_length: 0 cuts nothing."""
     if max_length is None:
@@ -568,7 +566,7 @@ def Tokenize(  # noqa: N802  (ops are in CamelCase)
     """
     try:
         value = open_tokenizer(tokenizer)
-        content: TokenizerFile = value.value
+        content: TokenizerContent = value.value
         added = 0 if eos is None else 1
         if add_special_tokens:
             added += content.ready().num_special_tokens_to_add(pair is not None)
