@@ -246,7 +246,7 @@ def test_a_forked_process_goes_on(bpe, lines, tmp_path):
 
 def test_one_that_is_being_made_delays_no_other(tmp_path, monkeypatch):
     """Threads that need another tokenizer go on; those that need the same one wait for it."""
-    slow, other = tokens.TokenizerFile("slow", b""), tokens.TokenizerFile("other", b"1")
+    slow, other = tokens.TokenizerContent("slow", b""), tokens.TokenizerContent("other", b"1")
     made, may_end, found = [], threading.Event(), []
 
     def make(self):
@@ -254,7 +254,7 @@ def test_one_that_is_being_made_delays_no_other(tmp_path, monkeypatch):
         assert self is other or may_end.wait(30)
         return tokenizers.Tokenizer(tokenizers.models.BPE())
 
-    monkeypatch.setattr(tokens.TokenizerFile, "as_stored", make)
+    monkeypatch.setattr(tokens.TokenizerContent, "as_stored", make)
     threads = [threading.Thread(target=lambda: found.append(slow.ready())) for _ in range(2)]
     for thread in threads:
         thread.start()
