@@ -218,7 +218,8 @@ test-pages: docs .venv/pages
 
 # Processes that are killed and resumed with other world sizes, calls of the system that fail, and
 # random pipelines of views whose files change on the way; for a short one
-# make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files.  The
+# make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files,
+# and JSON_LINES=100000 as many lines, which Python's json reads too.  The
 # tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them.
 RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+' tests --include='test_*.py')
 #: 3 soak  kills and resumes, failing calls, random pipelines, damaged files, all random values
@@ -227,6 +228,7 @@ soak: all .venv/test
 	$(IN_VENV) tests/loader/fault_runs.py $(if $(FAULTS),--runs $(FAULTS))
 	$(IN_VENV) tests/support/views/soak.py --pipelines $(or $(PIPELINES),10000)
 	MUTATIONS=$(or $(MUTATIONS),15) $(PYTEST) tests/formats/test_mutations.py
+	JSON_LINES=$(or $(JSON_LINES),100000) $(PYTEST) tests/formats/json/test_json_lines_reader.py -k mutated
 	SOAK=1 $(PYTEST) $(PARALLEL) $(RANDOM_VALUES)
 
 # Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
@@ -324,8 +326,10 @@ TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/obje
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
                 registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+# The sanitizer's library finds throw() of C++, which pyarrow calls, only if it is loaded with it.
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) $(FIXED_ADDRESSES) \
-            env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) \
+            env SANITIZER_FLAGS='$(SANITIZE)' \
+            LD_PRELOAD='$(shell $(CC) -print-file-name=$(1)) libstdc++.so.6' \
             $(PYTEST) --capture=sys
 # ThreadSanitizer takes the 16 bytes in front of a library's thread-local memory for its size and start,
 # where they begin a page, as glibc 2.19 had them.  Now they are any block of the heap: one thread in

@@ -79,6 +79,7 @@ __all__ = [
     "World",
     "audit",
     "from_arrays",
+    "from_arrow",
     "graph",
     "include_dir",
     "load_library",
@@ -97,7 +98,7 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-    from .datasets import Batches, Dataset, from_arrays, mix
+    from .datasets import Batches, Dataset, from_arrays, from_arrow, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .insight.graph_drawing import Graph, graph
     from .loader.audit import audit
@@ -131,6 +132,7 @@ else:  # a type checker finds unknown names by itself
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
+        "from_arrow": "datasets",
         "graph": "insight.graph_drawing",
         "mix": "datasets",
         "open": "datasets",

@@ -140,6 +140,11 @@ class UnsupportedError(Error, RuntimeError):
     """A known case that is not supported."""
 
 
+def missing_package(user: str, package: str, extra: str) -> UnsupportedError:
+    """The error of a user that lacks a package, which an extra of this one installs."""
+    return UnsupportedError(f"{user} needs the package {package}: pip install pyflowdata[{extra}]")
+
+
 class OutOfMemoryError(Error, MemoryError):
     """No memory is left, or held batches use up the loader's memory budget."""
 

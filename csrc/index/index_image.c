@@ -288,19 +288,13 @@ static pfd_index_image *map_image(int fd, const char *path, const pfd_index_head
     return image;
 }
 
-/* Whether no other user can have written the file: an index decides which bytes are records. */
-static int is_trusted(const struct stat *st)
-{
-    int is_own = st->st_uid == geteuid() || st->st_uid == 0;
-    return is_own && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static pfd_index_image *load_open_file(int fd, const char *path, const index_wanted *wanted)
 {
     struct stat st;
     pfd_index_header header;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
-    if (!wanted->of_any_owner && !is_trusted(&st)) return NULL;
+    /* An index decides which bytes are records. */
+    if (!wanted->of_any_owner && pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode)) return NULL;
     int reason;
     if (pfd_sys_read(NULL, fd, 0, sizeof header, (uint8_t *)&header, &reason) != sizeof header)
         return NULL;
@@ -336,6 +330,17 @@ static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
     return pfd_fail_file(err, image->path,
                          "this file of the index cache was truncated while it was in use; open the "
                          "loader again, which builds the index again");
+}
+
+int64_t pfd_index_image_head(const pfd_index_image *image, void *head, int64_t size)
+{
+    int64_t bytes = image->header->num_entries * PFD_INDEX_ENTRY_BYTES, counts[3];
+    if (bytes < size || size < (int64_t)sizeof counts) return 0;
+    memcpy(head, image->entries, (size_t)size);
+    memcpy(counts, head, sizeof counts);
+    for (int32_t i = 0; i < 3; i++)
+        if (counts[i] < 0 || counts[i] > bytes) return 0;
+    return counts[0] == image->header->num_records ? bytes : 0;
 }
 
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)
@@ -523,6 +528,26 @@ typedef struct file_lock {
     int32_t is_ours; /* the lock is held, or files cannot be locked here */
 } file_lock;
 
+/* Returns -1 if there is no such file and none can be made.  A link would make a file wherever
+ * another user wants one. */
+static int open_lock(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0666);
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))) return fd;
+    close(fd);
+    return -1;
+}
+
+/* Whether the lock file still has its name: who had the lock before has removed it, and others may
+ * have made a new one. */
+static int32_t is_named(const file_lock *lock)
+{
+    struct stat own, named;
+    return fstat(lock->fd, &own) == 0 && lstat(lock->path, &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 /* Takes the lock.  PFD_PENDING: another process has held it for too long.  PFD_OK without `held`:
  * files cannot be locked here. */
 static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
@@ -532,17 +557,19 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
         lock->path = NULL;
         return PFD_OK;
     }
-    /* A link would make a file wherever another user wants one. */
-    lock->fd = open(lock->path,
-                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0666);
-    if (lock->fd < 0) return PFD_OK;
     int64_t patience = self->maker->is_current ? PATIENCE_NS_FOLDERS : PATIENCE_NS;
     int64_t deadline = pfd_clock_ns() + patience + PATIENCE_NS_PER_BYTE * bytes_of(self->args);
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     for (;;) {
-        lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
-        lock->is_ours = lock->held || (errno != EWOULDBLOCK && errno != EINTR);
+        if (lock->fd < 0 && (lock->fd = open_lock(lock->path)) < 0) return PFD_OK;
+        int32_t is_locked = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+        lock->held = is_locked && is_named(lock);
+        lock->is_ours = lock->held || (!is_locked && errno != EWOULDBLOCK && errno != EINTR);
         if (lock->is_ours) return PFD_OK;
+        if (is_locked) {
+            close(lock->fd);
+            lock->fd = -1;
+        }
         if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         if (pfd_clock_ns() > deadline) return PFD_PENDING;
@@ -551,7 +578,7 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
     }
 }
 
-/* Removes the lock file. A process that waits for it then takes the lock, and finds the index. */
+/* Removes the lock file. A process that waits for it then makes its own, and finds the index. */
 static void give_lock(file_lock *lock)
 {
     if (lock->is_ours) (void)unlink(lock->path);

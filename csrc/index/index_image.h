@@ -62,6 +62,11 @@ pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_e
                                   pfd_index_image **out, pfd_error *err);
 void pfd_index_image_free(pfd_index_image *image); /* accepts NULL */
 
+/* Copies the head, of `size` bytes, that the entries begin with.  Its first three int64 are counts:
+ * of records, and of two kinds of parts that have a byte or more each.  Returns the bytes of all
+ * entries; 0: the entries are shorter than the head, or the counts contradict the header. */
+int64_t pfd_index_image_head(const pfd_index_image *image, void *head, int64_t size);
+
 /* PFD_IO: a read found that the file of a mapped image was truncated.  Cheap. */
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);
 /* The same, but also looks at the file on disk; call it if the data contradict the index. */

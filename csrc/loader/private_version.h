@@ -1,5 +1,5 @@
 /* loader/private_version.h -- a number by which libpyflowdata_kit.so checks that it was built
- * with the libpyflowdata.so that it runs on: the two share the private structs below. */
+ * with the libpyflowdata.so that it runs on: the two share the private structs measured below. */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H
 #include "core/error.h"

@@ -1,4 +1,5 @@
-/* A cursor over JSON: every byte is looked at once, and checked. */
+/* A cursor over JSON: every byte is checked.  Strings and numbers are passed by the bits of blocks
+ * of 64 bytes, which one look at a block makes. */
 #include "parse/json.h"
 
 #include "core/bytes.h"
@@ -8,9 +9,65 @@
 
 #include <string.h>
 
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+enum { BLOCK = 64 };
+
+#ifdef PFD_HAS_BYTES16
+PFD_INLINE void look_at(pfd_json *json, const uint8_t *p)
+{
+    typedef int8_t signed16 __attribute__((vector_size(16)));
+    pfd_bytes16 special[4], digits[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        pfd_bytes16 v = pfd_load16(p + 16 * i);
+        /* as signed numbers, bytes beyond ASCII are less than a blank too */
+        special[i] = (pfd_bytes16)((v == '"') | (v == '\\') | ((signed16)v < 0x20));
+        digits[i] = (pfd_bytes16)((signed16)(v - (uint8_t)('0' + 128)) < 10 - 128);
+    }
+    json->special = pfd_bits64(special);
+    json->digits = pfd_bits64(digits);
+}
+#else
+static void look_at(pfd_json *json, const uint8_t *p)
+{
+    json->special = json->digits = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        uint64_t is_special = p[i] < 0x20 || p[i] >= 0x80 || p[i] == '"' || p[i] == '\\';
+        uint64_t is_digit = p[i] >= '0' && p[i] <= '9';
+        json->special |= is_special << i;
+        json->digits |= is_digit << i;
+    }
+}
+#endif
+
+/* Looks at a block that has the byte `at` of the text; the last block ends with the text. */
+static void next_block(pfd_json *json, int64_t at)
+{
+    uint8_t whole[BLOCK] = {0};
+    const uint8_t *p = whole;
+    if (json->size < BLOCK) {
+        memcpy(whole, json->data, (size_t)json->size);
+        json->block = 0;
+    } else {
+        json->block = json->size - at < BLOCK ? json->size - BLOCK : at;
+        p = json->data + json->block;
+    }
+    look_at(json, p);
+}
+
+/* Where the byte `at`, which is in the text, is in the block. */
+PFD_INLINE int64_t place_in_block(pfd_json *json, int64_t at)
+{
+    if ((uint64_t)(at - json->block) >= BLOCK) next_block(json, at);
+    return at - json->block;
+}
+
+/* ---- The next byte --------------------------------------------------------------------------- */
+
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size)
 {
-    return (pfd_json){.data = data, .size = size};
+    return (pfd_json){.data = data, .size = size, .block = -BLOCK};
 }
 
 int32_t pfd_json_refuse(pfd_json *json, const char *problem)
@@ -19,25 +76,26 @@ int32_t pfd_json_refuse(pfd_json *json, const char *problem)
     return 0;
 }
 
-static void skip_blanks(pfd_json *json)
+/* The first byte from `at` on that is not blank. */
+PFD_INLINE int64_t blanks_end(const pfd_json *json, int64_t at)
 {
-    while (json->at < json->size) {
-        uint8_t c = json->data[json->at];
-        if (c != ' ' && c != '\n' && c != '\r' && c != '\t') return;
-        json->at++;
+    for (; at < json->size; at++) {
+        uint8_t c = json->data[at];
+        if (c > ' ' || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) break;
     }
+    return at;
 }
 
 /* The next byte that is not blank; -1 at the end, or after a problem. */
-static int32_t peek(pfd_json *json)
+PFD_INLINE int32_t peek(pfd_json *json)
 {
     if (json->problem) return -1;
-    skip_blanks(json);
+    json->at = blanks_end(json, json->at);
     return json->at < json->size ? json->data[json->at] : -1;
 }
 
 /* The kind of the next value: one of { [ " t f n, or 0 for a number; -1: no value, or the end. */
-static int32_t type_of_next(pfd_json *json)
+PFD_INLINE int32_t type_of_next(pfd_json *json)
 {
     int32_t c = peek(json);
     if (c == '-' || (c >= '0' && c <= '9')) return 0;
@@ -58,7 +116,7 @@ int32_t pfd_json_enter(pfd_json *json, char bracket)
 }
 
 /* To the next value of the innermost array or object; 0 after its last. */
-static int32_t advance(pfd_json *json, char bracket, const char *expected)
+PFD_INLINE int32_t advance(pfd_json *json, char bracket, const char *expected)
 {
     int32_t c = peek(json);
     if (c == bracket) {
@@ -81,8 +139,37 @@ int32_t pfd_json_element(pfd_json *json)
     return advance(json, ']', "expected a comma or ]");
 }
 
+/* The closing quote of a string that begins at `at` and has plain ASCII only; -1: it is none. */
+PFD_INLINE int64_t plain_end(pfd_json *json, int64_t at)
+{
+    while (at < json->size) {
+        int64_t place = place_in_block(json, at);
+        uint64_t bits = json->special >> place;
+        at = bits ? at + __builtin_ctzll(bits) : json->block + BLOCK;
+        if (bits) return at < json->size && json->data[at] == '"' ? at : -1;
+    }
+    return -1;
+}
+
+/* pfd_json_member() of a member as most are: one with a plain key.  0: it is none, nothing is
+ * read. */
+PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key)
+{
+    int64_t at = blanks_end(json, json->at), size = json->size;
+    if (json->problem || at >= size || (!json->is_fresh && json->data[at++] != ',')) return 0;
+    int64_t begin = blanks_end(json, at);
+    if (begin >= size || json->data[begin++] != '"') return 0;
+    int64_t end = plain_end(json, begin);
+    if (end < 0 || end + 1 >= size || json->data[end + 1] != ':') return 0;
+    *key = (pfd_json_text){json->data + begin, end - begin, 0, 0};
+    json->at = end + 2;
+    json->is_fresh = 0;
+    return 1;
+}
+
 int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
 {
+    if (read_plain_key(json, key)) return 1;
     if (!advance(json, '}', "expected a comma or }")) return 0;
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a key in quotes");
     if (!pfd_json_string(json, key)) return 0;
@@ -135,8 +222,8 @@ static int32_t pass_utf8(pfd_json *json)
 {
     while (json->at < json->size && json->data[json->at] >= 0x80) {
         int64_t length = pfd_utf8_length(json->data + json->at, json->size - json->at);
-        if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
-        json->at += length;
+        if (!length && !json->keeps_bytes) return pfd_json_refuse(json, "expected valid UTF-8");
+        json->at += length ? length : 1;
     }
     return 1;
 }
@@ -152,12 +239,7 @@ static int32_t pass_escape(pfd_json *json)
     return 1;
 }
 
-static int32_t is_plain(uint8_t c)
-{
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
-
-/* Passes what is no plain byte; 0: it is the closing quote, or a problem. */
+/* Passes a special byte and what belongs to it; 0: it is the closing quote, or a problem. */
 static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
 {
     uint8_t c = json->data[json->at];
@@ -169,63 +251,31 @@ static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
     return pass_escape(json);
 }
 
-#ifdef PFD_HAS_BYTES16
-/* A bit for each of 64 bytes that is not plain. */
-PFD_INLINE uint64_t special_bits(const uint8_t *p)
-{
-    pfd_bytes16 found[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        pfd_bytes16 v = pfd_load16(p + 16 * i);
-        found[i] = (pfd_bytes16)((v == '"') | (v == '\\') | (v < 0x20) | (v >= 0x80));
-    }
-    return pfd_bits64(found);
-}
-
-/* Reads on while there are 64 bytes; 0 at the closing quote, and after a problem. */
-static int32_t scan_blocks(pfd_json *json, int32_t *has_escapes)
-{
-    while (json->size - json->at >= 64) {
-        int64_t begin = json->at;
-        uint64_t bits = special_bits(json->data + begin);
-        json->at = begin + 64;
-        while (bits) {
-            json->at = begin + __builtin_ctzll(bits);
-            if (!pass_special(json, has_escapes)) return 0;
-            int64_t passed = json->at - begin;
-            bits = passed < 64 ? bits >> passed << passed : 0;
-            if (!bits && passed < 64) json->at = begin + 64;
-        }
-    }
-    return 1;
-}
-#else
-static int32_t scan_blocks(pfd_json *json, int32_t *has_escapes)
-{
-    (void)json;
-    (void)has_escapes;
-    return 1;
-}
-#endif
-
 /* To the closing quote; 0 and a problem where the string has what no string may have. */
-static int32_t scan_string(pfd_json *json, int32_t *has_escapes)
+PFD_INLINE int32_t scan_string(pfd_json *json, int32_t *has_escapes)
 {
-    int32_t goes_on = scan_blocks(json, has_escapes);
-    while (goes_on && json->at < json->size) {
-        if (is_plain(json->data[json->at])) json->at++;
-        else goes_on = pass_special(json, has_escapes);
+    while (json->at < json->size) {
+        int64_t place = place_in_block(json, json->at);
+        uint64_t bits = json->special >> place;
+        if (!bits) {
+            json->at = json->block + BLOCK;
+            continue;
+        }
+        json->at += __builtin_ctzll(bits);
+        if (json->at >= json->size) break;
+        if (!pass_special(json, has_escapes)) return !json->problem;
     }
-    if (json->at < json->size) return !json->problem;
+    json->at = json->size;
     return pfd_json_refuse(json, "expected the closing quote of a string");
 }
 
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
 {
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
-    int64_t begin = ++json->at;
+    int64_t begin = ++json->at, end = plain_end(json, begin);
     int32_t has_escapes = 0;
-    if (!scan_string(json, &has_escapes)) return 0;
+    if (end >= 0) json->at = end;
+    else if (!scan_string(json, &has_escapes)) return 0;
     *text = (pfd_json_text){json->data + begin, json->at - begin, has_escapes, 0};
     json->at++;
     return 1;
@@ -301,40 +351,51 @@ int64_t pfd_json_decode(const pfd_json_text *text, char *out)
 }
 
 /* ---- Numbers and words ----------------------------------------------------------------------- */
-static int64_t count_digits(const pfd_json *json, int64_t at)
+PFD_INLINE int64_t count_digits(pfd_json *json, int64_t at)
 {
     int64_t begin = at;
-    while (at < json->size && json->data[at] >= '0' && json->data[at] <= '9') at++;
+    while (at < json->size) {
+        int64_t place = place_in_block(json, at);
+        uint64_t others = ~(json->digits >> place);
+        int64_t n = others ? __builtin_ctzll(others) : BLOCK;
+        at += n;
+        if (place + n < BLOCK) break;
+    }
     return at - begin;
 }
 
 /* The size of the number's sign and digits at `at`; 0: no number begins there. */
-static int64_t integer_length(const pfd_json *json)
+PFD_INLINE int64_t integer_length(pfd_json *json)
 {
     int64_t sign = json->data[json->at] == '-', digits = count_digits(json, json->at + sign);
     if (digits > 1 && json->data[json->at + sign] == '0') digits = 1;
     return digits ? sign + digits : 0;
 }
 
-static int32_t skip_number(pfd_json *json)
+static int32_t refuse_at(pfd_json *json, int64_t at, const char *problem)
 {
-    int64_t length = integer_length(json), digits;
+    json->at = at;
+    return pfd_json_refuse(json, problem);
+}
+
+PFD_INLINE int32_t skip_number(pfd_json *json)
+{
+    int64_t length = integer_length(json), at = json->at + length, size = json->size, digits;
     if (!length) return pfd_json_refuse(json, "expected a number");
-    json->at += length;
-    if (json->at < json->size && json->data[json->at] == '.') {
-        json->at++;
-        digits = count_digits(json, json->at);
-        if (!digits) return pfd_json_refuse(json, "expected a digit after the decimal point");
-        json->at += digits;
+    if (at < size && json->data[at] == '.') {
+        at++;
+        digits = count_digits(json, at);
+        if (!digits) return refuse_at(json, at, "expected a digit after the decimal point");
+        at += digits;
     }
-    if (json->at < json->size && (json->data[json->at] | 0x20) == 'e') {
-        json->at++;
-        if (json->at < json->size && (json->data[json->at] == '+' || json->data[json->at] == '-'))
-            json->at++;
-        digits = count_digits(json, json->at);
-        if (!digits) return pfd_json_refuse(json, "expected a digit in the exponent");
-        json->at += digits;
+    if (at < size && (json->data[at] | 0x20) == 'e') {
+        at++;
+        if (at < size && (json->data[at] == '+' || json->data[at] == '-')) at++;
+        digits = count_digits(json, at);
+        if (!digits) return refuse_at(json, at, "expected a digit in the exponent");
+        at += digits;
     }
+    json->at = at;
     return 1;
 }
 
@@ -385,18 +446,51 @@ int32_t pfd_json_null(pfd_json *json)
     return type_of_next(json) == 'n' && skip_word(json, "null");
 }
 
-int32_t pfd_json_skip(pfd_json *json)
+static int32_t skip_other(pfd_json *json, int32_t type);
+
+PFD_INLINE int32_t skip_value(pfd_json *json)
+{
+    int32_t type = type_of_next(json);
+    int64_t end = type == '"' ? plain_end(json, json->at + 1) : -1;
+    if (end < 0) return type == 0 ? skip_number(json) : skip_other(json, type);
+    json->at = end + 1;
+    return 1;
+}
+
+int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key)
+{
+    while (read_plain_key(json, key) || pfd_json_member(json, key)) {
+        uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
+        if (names & bit || key->has_escapes) return 1;
+        (void)skip_value(json);
+    }
+    return 0;
+}
+
+static int32_t skip_object(pfd_json *json)
+{
+    pfd_json_text key;
+    (void)pfd_json_enter(json, '{'); /* which bounds the depth */
+    while (pfd_json_member_of(json, 0, &key)) (void)pfd_json_skip(json);
+    return !json->problem;
+}
+
+static int32_t skip_array(pfd_json *json)
+{
+    (void)pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) (void)skip_value(json);
+    return !json->problem;
+}
+
+/* Passes a value that is neither a number nor a plain string. */
+static int32_t skip_other(pfd_json *json, int32_t type)
 {
     pfd_json_text text;
-    switch (type_of_next(json)) {
-    case '{': /* as deep as pfd_json_enter() allows */
-        pfd_json_enter(json, '{');
-        while (pfd_json_member(json, &text)) pfd_json_skip(json);
-        return !json->problem;
+    switch (type) {
+    case '{':
+        return skip_object(json);
     case '[':
-        pfd_json_enter(json, '[');
-        while (pfd_json_element(json)) pfd_json_skip(json);
-        return !json->problem;
+        return skip_array(json);
     case '"':
         return pfd_json_string(json, &text);
     case 't':
@@ -405,11 +499,14 @@ int32_t pfd_json_skip(pfd_json *json)
         return skip_word(json, "false");
     case 'n':
         return skip_word(json, "null");
-    case 0:
-        return skip_number(json);
     default:
         return pfd_json_refuse(json, "expected a value");
     }
+}
+
+int32_t pfd_json_skip(pfd_json *json)
+{
+    return skip_value(json);
 }
 
 int32_t pfd_json_end(pfd_json *json)

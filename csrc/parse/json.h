@@ -29,9 +29,15 @@ typedef struct pfd_json {
     const char *problem; /* "expected ..."; static; NULL: none so far */
     int32_t depth;       /* arrays and objects that are open */
     int32_t is_fresh;    /* the innermost one has just been entered */
+    int32_t keeps_bytes; /* set by the caller: strings may have bytes that are not UTF-8 */
+    int32_t reserved;
+    /* The block of 64 bytes that was looked at last: where it begins, and a bit for each byte that
+     * no string has as it is, and for each digit. */
+    int64_t block;
+    uint64_t special, digits;
 } pfd_json;
 
-/* A string, without its quotes, valid UTF-8; with escapes still in it. */
+/* A string, without its quotes, valid UTF-8 but for keeps_bytes; with escapes still in it. */
 typedef struct pfd_json_text {
     const uint8_t *data;
     int64_t size;
@@ -47,6 +53,15 @@ pfd_json pfd_json_begin(const uint8_t *data, int64_t size);
 int32_t pfd_json_enter(pfd_json *json, char bracket);
 int32_t pfd_json_element(pfd_json *json);
 int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
+
+/* pfd_json_member() that passes members whose key is none of `names`, the sum of the bits of the
+ * wanted ones.  The key may still be another one. */
+int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key);
+
+static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
+{
+    return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
+}
 
 /* Read one value, and return 1; a value of another kind is a problem, and 0. */
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);

@@ -53,6 +53,7 @@
     X(gpt_reader)                                                                                  \
     X(cache_reader)                                                                                \
     X(array_reader)                                                                                \
+    X(arrow_table_reader)                                                                          \
     X(generator_reader)                                                                            \
     X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \

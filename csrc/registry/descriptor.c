@@ -269,15 +269,17 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, and no input is declared");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
-    if (op->propose && !(op->flags & PFD_READS_FILES))
-        return fault(err, op->name, "propose", "is for ops with PFD_READS_FILES");
     return PFD_OK;
 }
 
 /* These four come after the check of the attr table. */
 static pfd_status check_propose(const pfd_op *op, pfd_error *err)
 {
-    int32_t finds = 0;
+    int32_t finds = 0, reads = (op->flags & PFD_READS_FILES) != 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        reads |= op->open && op->attrs[i].type == PFD_ATTR_OBJECT;
+    if (op->propose && !reads)
+        return fault(err, op->name, "propose", "is for ops with PFD_READS_FILES");
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const pfd_attr *row = &op->attrs[i];
         int32_t is_own = (op->flags & (PFD_VIEW | PFD_READS_FILES)) != 0;
@@ -289,7 +291,7 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
         int32_t is_listed = op->outputs_attr && !strcmp(row->name, op->outputs_attr);
         /* For a decoder the language of the program finds the list in records. */
-        finds |= is_found && (!is_listed || (op->flags & PFD_READS_FILES));
+        finds |= is_found && (!is_listed || reads);
     }
     if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");

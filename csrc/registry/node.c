@@ -414,7 +414,7 @@ static pfd_status call_inference(inference *self, pfd_error *err)
     self->node->inferred = calloc(self->node->op->op->num_attrs, sizeof *self->node->inferred);
     if (!self->node->inferred) return pfd_fail_memory(err, 0, "a list of attrs");
     if (!self->node->op->op->propose) return PFD_OK;
-    PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
+    if (self->node->file_attrs) PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
     self->opened = calloc((size_t)self->paths.size + 1, sizeof(opened_file *));
     if (!self->opened) return pfd_fail_memory(err, self->paths.size, "a list of files");
     return call_propose(self, err);

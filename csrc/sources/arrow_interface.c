@@ -1,7 +1,9 @@
-/* Imports the structs of the Arrow C data interface. */
+/* Imports the structs of the Arrow C data interface, and releases those that Python filled in. */
 #include "sources/arrow_interface.h"
 
 #include "core/bytes.h"
+#include "core/error.h"
+#include "core/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,9 +74,26 @@ static const format *find_format(const char *text)
     return &unknown;
 }
 
+/* The type of what a field's own buffers have. */
+static int32_t type_of(const pfd_arrow_field *field)
+{
+    return field->has_dictionary ? PFD_ARROW_INT : field->type;
+}
+
+/* Buffers of the values of a dictionary that rows can be made of. */
+static int32_t buffers_of(const pfd_arrow_field *field)
+{
+    size_t i = 0;
+    if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
+        field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_STRUCT)
+        return 0;
+    while (i < PFD_COUNT(formats) && formats[i].type != field->type) i++;
+    return i < PFD_COUNT(formats) ? formats[i].buffers : 0;
+}
+
 static int32_t is_view(const pfd_arrow_field *field)
 {
-    return field->type == PFD_ARROW_BINARY_VIEW || field->type == PFD_ARROW_UTF8_VIEW;
+    return type_of(field) == PFD_ARROW_BINARY_VIEW || type_of(field) == PFD_ARROW_UTF8_VIEW;
 }
 
 enum { MOST_DEPTH = 64, MOST_FIELDS = 65536 };
@@ -90,10 +109,11 @@ static int64_t count_fields(const pfd_exported_schema *from, int32_t depth)
     return n;
 }
 
-/* Adds a field and its children; 0: one is encoded by a dictionary. */
-static int32_t add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
+/* Adds a field and its children.  That of a dictionary has the type of the values. */
+static void add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
 {
-    const format *found = find_format(from->format);
+    const pfd_exported_schema *values = from->dictionary ? from->dictionary : from;
+    const format *found = find_format(values->format), *own = find_format(from->format);
     pfd_arrow_field *field = &out->fields[out->num_fields++];
     const char *name = from->name ? from->name : "";
     *field = (pfd_arrow_field){.name = name, .name_size = (int64_t)strlen(name),
@@ -101,15 +121,19 @@ static int32_t add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
                                .node = out->num_nodes++, .buffer = out->num_buffers,
                                .views = out->num_views,
                                .num_children = (int32_t)from->n_children};
-    out->num_buffers += found->buffers;
+    if (from->dictionary) {
+        for (int32_t i = 0; i < out->num_fields - 1; i++)
+            field->dictionary += out->fields[i].has_dictionary;
+        field->has_dictionary = 1;
+        field->index = own->type == PFD_ARROW_INT ? own->dtype : 0;
+        if (values->dictionary) field->type = 0;
+    }
+    out->num_buffers += own->buffers;
     out->num_views += is_view(field);
     if (field->type == PFD_ARROW_FIXED_BINARY || field->type == PFD_ARROW_FIXED_LIST)
-        field->size = strtoll(from->format + strlen(found->text), NULL, 10);
-    int32_t is_known = !from->dictionary;
-    for (int64_t i = 0; is_known && i < from->n_children; i++)
-        is_known = add_field(out, from->children[i]);
+        field->size = strtoll(values->format + strlen(found->text), NULL, 10);
+    for (int64_t i = 0; i < from->n_children; i++) add_field(out, from->children[i]);
     field->end = out->num_fields;
-    return is_known;
 }
 
 /* The children that the readable types have. */
@@ -117,6 +141,7 @@ static int32_t has_form(const pfd_arrow_field *field)
 {
     int32_t is_list = field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
                       field->type == PFD_ARROW_FIXED_LIST;
+    if (field->has_dictionary) return field->index != 0 && field->num_children == 0;
     return field->size >= 0 && field->size <= INT32_MAX && (!is_list || field->num_children == 1);
 }
 
@@ -127,13 +152,10 @@ pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_sche
     int64_t n = count_fields(from, 0);
     if (!from->format || strcmp(from->format, "+s") != 0 || n > MOST_FIELDS)
         return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "the schema is not that of a table of at most 65536 fields");
+                          "this is no table, a struct of columns, of at most 65536 fields");
     out->fields = calloc((size_t)n, sizeof *out->fields);
     if (!out->fields) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a schema");
-    for (int64_t i = 0; i < from->n_children; i++)
-        if (!add_field(out, from->children[i]))
-            return host->fail(err, PFD_UNSUPPORTED, "column '%.100s' is encoded by a dictionary",
-                              from->children[i]->name);
+    for (int64_t i = 0; i < from->n_children; i++) add_field(out, from->children[i]);
     for (int32_t i = 0; i < out->num_fields; i++)
         if (!has_form(&out->fields[i]))
             return host->fail(err, PFD_INVALID_ARGUMENT,
@@ -145,6 +167,7 @@ pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_sche
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
 typedef struct importer {
+    const pfd_host *host;
     const pfd_arrow_schema *schema;
     pfd_arrow_imported *out;
     int64_t *buffer_of_field; /* the number of its first buffer in this batch */
@@ -185,6 +208,19 @@ static void set_bits(importer *im, int64_t number, const uint8_t *bits, int64_t 
     set_buffer(im, number, made, (n + 7) / 8);
 }
 
+/* How many of the items [begin, begin + n) are null; a producer need not have counted, and counts
+ * the whole array. */
+static int64_t count_nulls(const pfd_exported_array *array, int64_t begin, int64_t n)
+{
+    const uint8_t *bits = array->buffers[0];
+    int64_t nulls = 0, i = begin, end = begin + n;
+    if (!bits || array->null_count == 0) return 0;
+    for (; i < end && i % 8 != 0; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
+    for (; i + 8 <= end; i += 8) nulls += 8 - __builtin_popcount(bits[i / 8]);
+    for (; i < end; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
+    return nulls;
+}
+
 static const uint8_t *at(const pfd_exported_array *array, int32_t k, int64_t offset)
 {
     const uint8_t *data = array->buffers[k];
@@ -217,11 +253,12 @@ static int32_t set_views(importer *im, const pfd_arrow_field *field, int64_t fir
 static int32_t set_values(importer *im, const pfd_arrow_field *field, int64_t first,
                           const pfd_exported_array *array, int64_t begin, int64_t n)
 {
-    int32_t bytes = field->type == PFD_ARROW_LARGE_BINARY || field->type == PFD_ARROW_LARGE_UTF8 ||
-                            field->type == PFD_ARROW_LARGE_LIST
+    int32_t type = type_of(field);
+    int32_t bytes = type == PFD_ARROW_LARGE_BINARY || type == PFD_ARROW_LARGE_UTF8 ||
+                            type == PFD_ARROW_LARGE_LIST
                         ? 8
                         : 4;
-    switch (field->type) {
+    switch (type) {
     case PFD_ARROW_BINARY:
     case PFD_ARROW_UTF8:
     case PFD_ARROW_LARGE_BINARY:
@@ -239,10 +276,38 @@ static int32_t set_values(importer *im, const pfd_arrow_field *field, int64_t fi
     case PFD_ARROW_BOOL: set_bits(im, first + 1, array->buffers[1], begin, n); return 1;
     default: break;
     }
-    int64_t item = field->type == PFD_ARROW_FIXED_BINARY ? field->size
-                                                         : pfd_dtype_size(field->dtype);
+    int64_t item = type == PFD_ARROW_FIXED_BINARY ? field->size
+                   : field->has_dictionary        ? pfd_dtype_size(field->index)
+                                                  : pfd_dtype_size(field->dtype);
     set_buffer(im, first + 1, at(array, 1, begin * item), n * item);
     return 1;
+}
+
+/* The values of a dictionary as a table of one column, *plain. */
+static pfd_arrow_schema schema_of_values(const pfd_arrow_field *field, pfd_arrow_field *plain)
+{
+    *plain = *field;
+    plain->has_dictionary = plain->num_children = plain->node = plain->buffer = plain->views = 0;
+    plain->end = 1;
+    return (pfd_arrow_schema){.fields = plain, .num_fields = 1, .num_nodes = 1,
+                              .num_buffers = buffers_of(plain), .num_views = is_view(plain)};
+}
+
+/* Imports the values of a dictionary; 0: they do not have the form of the schema. */
+static int32_t add_dictionary(importer *im, const pfd_arrow_field *field,
+                              pfd_exported_array *values)
+{
+    pfd_arrow_field plain;
+    pfd_arrow_schema schema = schema_of_values(field, &plain);
+    if (!values || values->length < 0) return 0;
+    if (schema.num_buffers == 0) return 1; /* rows are not made of it */
+    pfd_exported_array table = {.length = values->length, .n_children = 1, .children = &values};
+    pfd_error ignored;
+    pfd_error_init(&ignored);
+    pfd_status status = pfd_arrow_array_import(im->host, &schema, &table,
+                                               &im->out->dictionaries[field->dictionary], &ignored);
+    im->is_out_of_memory |= status == PFD_OUT_OF_MEMORY;
+    return status == PFD_OK;
 }
 
 /* Imports items [begin, begin + n) of the array of field i, counted from its offset; 0: it does not
@@ -251,8 +316,8 @@ static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *arra
                          int64_t n)
 {
     const pfd_arrow_field *fields = im->schema->fields, *field = &fields[i];
-    int32_t is_fixed = field->type == PFD_ARROW_FIXED_LIST;
-    int32_t is_struct = field->type == PFD_ARROW_STRUCT, has_buffers = field->type != 0;
+    int32_t type = type_of(field), is_fixed = type == PFD_ARROW_FIXED_LIST;
+    int32_t is_struct = type == PFD_ARROW_STRUCT, has_buffers = type != 0;
     if (!array || array->offset < 0 || array->length < 0 || n < 0 || begin > array->length - n ||
         array->length > INT64_MAX / 64 || array->offset > INT64_MAX / 64 ||
         array->n_children != field->num_children)
@@ -265,13 +330,14 @@ static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *arra
     }
     if (array->n_buffers < buffers || !array->buffers) return 0;
     begin += array->offset;
-    put_pair(im->out->nodes, field->node, n, array->buffers[0] ? array->null_count : 0);
+    put_pair(im->out->nodes, field->node, n, count_nulls(array, begin, n));
     set_bits(im, first, array->buffers[0], begin, n);
     if (!is_fixed && !is_struct && !set_values(im, field, first, array, begin, n)) return 0;
+    if (field->has_dictionary) return add_dictionary(im, field, array->dictionary);
     if (is_fixed)
         return (field->size == 0 || n <= INT64_MAX / 64 / field->size) &&
                add_array(im, i + 1, array->children[0], begin * field->size, n * field->size);
-    if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST)
+    if (type == PFD_ARROW_LIST || type == PFD_ARROW_LARGE_LIST)
         return array->children[0] &&
                add_array(im, i + 1, array->children[0], 0, array->children[0]->length);
     int32_t child = i + 1;
@@ -333,7 +399,7 @@ pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *
                                   const pfd_exported_array *array, pfd_arrow_imported *out,
                                   pfd_error *err)
 {
-    importer im = {.schema = schema, .out = out};
+    importer im = {.host = host, .schema = schema, .out = out};
     int64_t n = array->length, extra = 0;
     int32_t i = 0, count = 0;
     *out = (pfd_arrow_imported){0};
@@ -348,7 +414,11 @@ pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *
     out->nodes = calloc((size_t)schema->num_nodes + 1, 16);
     out->views = calloc((size_t)schema->num_views + 1, 8);
     im.buffer_of_field = calloc((size_t)schema->num_fields + 1, sizeof *im.buffer_of_field);
-    int32_t is_complete = out->extents && out->nodes && out->views && im.buffer_of_field;
+    for (i = 0; i < schema->num_fields; i++)
+        out->num_dictionaries += schema->fields[i].has_dictionary;
+    out->dictionaries = calloc((size_t)out->num_dictionaries + 1, sizeof *out->dictionaries);
+    int32_t is_complete = out->extents && out->nodes && out->views && im.buffer_of_field &&
+                          out->dictionaries;
     int32_t has_form = n >= 0 && array->offset >= 0;
     extra = 0;
     for (i = 0, count = 0; is_complete && i < schema->num_fields; i = schema->fields[i].end)
@@ -368,6 +438,59 @@ pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *
     return PFD_OK;
 }
 
+/* ---- Digests --------------------------------------------------------------------------------- */
+
+uint64_t pfd_arrow_schema_digest(const pfd_arrow_schema *schema)
+{
+    uint64_t digest = 0;
+    for (int32_t i = 0; i < schema->num_fields; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        digest = pfd_hash_bytes(digest, field->name, field->name_size);
+        digest = pfd_hash_word(digest, (uint64_t)field->type << 32 | (uint32_t)field->dtype);
+        digest = pfd_hash_word(digest, (uint64_t)field->size << 16 ^ (uint64_t)field->end);
+    }
+    return digest;
+}
+
+/* The bits after the last item may be any. */
+static uint64_t digest_bits(const uint8_t *bits, int64_t n)
+{
+    uint64_t digest = pfd_xxh64(bits, n / 8);
+    return n % 8 ? pfd_hash_word(digest, bits[n / 8] & ((1u << (n % 8)) - 1)) : digest;
+}
+
+uint64_t pfd_arrow_imported_digest(const pfd_arrow_schema *schema,
+                                   const pfd_arrow_imported *imported)
+{
+    uint64_t digest = (uint64_t)imported->batch.rows;
+    int64_t number = 0;
+    for (int32_t i = 0; i < schema->num_fields; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        int32_t is_last = i + 1 == schema->num_fields;
+        int64_t buffers = (is_last ? schema->num_buffers : field[1].buffer) - field->buffer;
+        int64_t n = (int64_t)pfd_load_le64(imported->nodes + 16 * (int64_t)field->node);
+        if (is_view(field)) buffers += (int64_t)pfd_load_le64(imported->views + 8 * field->views);
+        digest = pfd_hash_word(digest, (uint64_t)n);
+        for (int64_t k = 0; k < buffers; k++, number++) {
+            pfd_arrow_extent extent = imported->extents[number];
+            const uint8_t *data = imported->base + extent.offset;
+            int32_t is_bits = k == 0 || type_of(field) == PFD_ARROW_BOOL;
+            digest = pfd_hash_word(digest, (uint64_t)extent.size);
+            if (extent.size > 0)
+                digest = pfd_hash_word(digest, is_bits ? digest_bits(data, n)
+                                                       : pfd_xxh64(data, extent.size));
+        }
+    }
+    for (int32_t i = 0; i < schema->num_fields; i++) {
+        pfd_arrow_field plain;
+        pfd_arrow_schema one = schema_of_values(&schema->fields[i], &plain);
+        if (!schema->fields[i].has_dictionary || one.num_buffers == 0) continue;
+        const pfd_arrow_imported *values = &imported->dictionaries[schema->fields[i].dictionary];
+        digest = pfd_hash_word(digest, pfd_arrow_imported_digest(&one, values));
+    }
+    return digest;
+}
+
 void pfd_arrow_imported_free(pfd_arrow_imported *imported)
 {
     for (int64_t i = 0; i < imported->num_bitmaps; i++) free(imported->bitmaps[i]);
@@ -375,5 +498,57 @@ void pfd_arrow_imported_free(pfd_arrow_imported *imported)
     free(imported->extents);
     free(imported->nodes);
     free(imported->views);
+    for (int64_t i = 0; i < imported->num_dictionaries; i++)
+        if (imported->dictionaries) pfd_arrow_imported_free(&imported->dictionaries[i]);
+    free(imported->dictionaries);
     *imported = (pfd_arrow_imported){0};
 }
+
+/* ---- Structs that Python has filled in ------------------------------------------------------- */
+
+/* A consumer releases a struct in any thread, with or without the interpreter's lock, and even
+ * while an exception is raised, when no Python code may run. */
+
+static pfd_python_calls python;
+
+void pfd_exported_python_set(const pfd_python_calls *calls)
+{
+    python = *calls;
+}
+
+/* After the end of the interpreter an object stays where it is. */
+static void give_back(void *object)
+{
+    if (!object || !python.Py_IsInitialized()) return;
+    int state = python.PyGILState_Ensure();
+    python.Py_DecRef(object);
+    python.PyGILState_Release(state);
+}
+
+/* Defines `release` and the destructor of a capsule for one kind of struct.  NAME is the name of
+ * its capsules. */
+#define ARROW_STRUCT(kind, NAME, RELEASE_CHILDREN)                                                 \
+    void pfd_exported_##kind##_release(pfd_exported_##kind *self)                                  \
+    {                                                                                              \
+        RELEASE_CHILDREN                                                                           \
+        void *owner = self->private_data;                                                          \
+        self->private_data = NULL;                                                                 \
+        self->release = NULL;                                                                      \
+        give_back(owner);                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    void pfd_exported_##kind##_capsule_end(void *capsule)                                          \
+    {                                                                                              \
+        pfd_exported_##kind *self = python.PyCapsule_GetPointer(capsule, NAME);                    \
+        void *owner = python.PyCapsule_GetContext(capsule);                                        \
+        if (self && self->release) self->release(self);                                            \
+        give_back(owner);                                                                          \
+    }
+
+#define CHILDREN_TOO                                                                               \
+    for (int64_t i = 0; i < self->n_children; i++)                                                 \
+        if (self->children[i]->release) self->children[i]->release(self->children[i]);
+
+ARROW_STRUCT(schema, "arrow_schema", CHILDREN_TOO)
+ARROW_STRUCT(array, "arrow_array", CHILDREN_TOO)
+ARROW_STRUCT(stream, "arrow_array_stream", )

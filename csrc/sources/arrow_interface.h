@@ -13,7 +13,7 @@
 #include "sources/arrow_columns.h"
 
 /* Fields of a struct's schema.  Names point into `from`.  The caller frees *out in any case.
- * PFD_INVALID_ARGUMENT: it is no schema.  PFD_UNSUPPORTED: a field is encoded by a dictionary. */
+ * Dictionaries are numbered by their fields.  PFD_INVALID_ARGUMENT: it is no schema. */
 pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_schema *from,
                                    pfd_arrow_schema *out, pfd_error *err);
 
@@ -27,6 +27,8 @@ typedef struct pfd_arrow_imported {
     uint8_t *views;        /* owned */
     uint8_t **bitmaps;     /* owned: those that did not begin with a whole byte */
     int64_t num_bitmaps;
+    struct pfd_arrow_imported *dictionaries; /* owned: by number, the values as one column */
+    int64_t num_dictionaries;
 } pfd_arrow_imported;
 
 /* Finds the buffers of an array, which lives longer than *out.  The caller frees *out in any case.
@@ -34,5 +36,11 @@ typedef struct pfd_arrow_imported {
 pfd_status pfd_arrow_array_import(const pfd_host *host, const pfd_arrow_schema *schema,
                                   const pfd_exported_array *array, pfd_arrow_imported *out,
                                   pfd_error *err);
+
+/* A digest of the names and types of a schema, and one of the buffers of its columns. */
+uint64_t pfd_arrow_schema_digest(const pfd_arrow_schema *schema);
+uint64_t pfd_arrow_imported_digest(const pfd_arrow_schema *schema,
+                                   const pfd_arrow_imported *imported);
+
 void pfd_arrow_imported_free(pfd_arrow_imported *imported);
 #endif

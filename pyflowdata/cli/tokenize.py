@@ -11,7 +11,7 @@ from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Field, Source
 from ..nodes import Blob, find_op
 from ..ops import RowLength
-from ..pyops.tokens import Tokenize, TokenizerFile, open_tokenizer, token_number
+from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
 from ..words.plain_text import counted
 from .conversion.running import add_shard_arguments, carry_out
 from .conversion.target import Target
@@ -64,7 +64,7 @@ class _TokenTarget(Target):
         dtype: The dtype in the files.
     """
 
-    tokenizer: TokenizerFile | None = None
+    tokenizer: TokenizerContent | None = None
     fingerprint: str = ""
     text: str = ""
     eos: int | None = None
@@ -126,7 +126,7 @@ def _text_of(source: Source, wanted: str | None) -> Source:
     return chosen
 
 
-def _dtype(args: argparse.Namespace, tokenizer: TokenizerFile, is_flat: bool) -> str:
+def _dtype(args: argparse.Namespace, tokenizer: TokenizerContent, is_flat: bool) -> str:
     """The dtype of the files, which holds all numbers of the vocabulary."""
     numbers = tokenizer.ready().get_vocab(with_added_tokens=True).values()
     most = max(numbers, default=0)
@@ -143,7 +143,7 @@ def _target(args: argparse.Namespace, path: str) -> _TokenTarget:
     documents = next(name for name in _TO if FORMATS[name].tokens == "documents")
     name = Path(path).name.lower()
     to = args.to or next((one for one in _TO if name.endswith(FORMATS[one].suffixes)), documents)
-    tokenizer: TokenizerFile = open_tokenizer(args.tokenizer).value
+    tokenizer: TokenizerContent = open_tokenizer(args.tokenizer).value
     eos = args.eos
     if eos is not None:
         is_number = eos.isdecimal() and tokenizer.ready().token_to_id(eos) is None

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FileError, InvalidArgumentError
-from ..native import ffi, lib, risk_of
+from ..native import risk_of, xxh64
 from ..native.calling_line import warn_program_once
-from ..native.lock_files import open_lock
+from ..native.lock_files import open_lock, try_lock
 from .expressions import parsed
 
 
@@ -169,32 +169,38 @@ class CachedArray:
     def lock(self) -> Iterator[None]:
         """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
         path = f"{self.path}.lock"
-        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
         try:
             _make_folder(self.path.parent)
-            number = open_lock(path)
+            number = self._take_lock(path)
         except OSError:
-            yield
-            return
-        is_ours = False
+            number = None
         try:
-            while not is_ours and time.monotonic() < deadline:
-                try:
-                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    is_ours = True
-                except BlockingIOError:
-                    time.sleep(pause)
-                    pause = min(2 * pause, 0.05)
-                except OSError:  # files cannot be locked here
-                    break
-            if is_ours:
+            if number is not None:
                 self._remove_leftovers()
             yield
         finally:
-            if is_ours:  # those who wait take the lock, and find the array
+            if number is not None:  # those who wait make their own lock, and find the array
                 with contextlib.suppress(OSError):
                     os.unlink(path)
+                os.close(number)
+
+    def _take_lock(self, path: str) -> int | None:
+        """A descriptor, which has the lock; None: others have had it for too long."""
+        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
+        while time.monotonic() < deadline:
+            number = open_lock(path)
+            try:
+                if try_lock(number, path):
+                    return number
+            except BlockingIOError:
+                pass
+            except OSError:
+                os.close(number)
+                raise
             os.close(number)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return None
 
     def _remove_leftovers(self) -> None:
         """Removes the files of processes that were killed."""
@@ -205,17 +211,11 @@ class CachedArray:
 
 def _is_trusted(found: os.stat_result) -> bool:
     """Whether no other user can have written it; see docs/concepts/indexes.md."""
-    if _is_shared():
-        return True
-    is_own = found.st_uid in (os.geteuid(), 0)
-    return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _is_shared() or not risk_of(found)
 
 
 def _checksum(array: Array) -> int:
-    if not array.size:
-        return int(lib.pfd_xxh64(ffi.NULL, 0))
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return int(lib.pfd_xxh64(ffi.from_buffer(flat, require_writable=False), flat.size))
+    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
 # ---- Records ------------------------------------------------------------------------------------
@@ -389,13 +389,10 @@ class CacheFolder:
             except FileNotFoundError:  # another process has just removed the empty folder
                 continue
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                if try_lock(file.fileno(), path):
                     return file
             except BlockingIOError:
                 time.sleep(0.02)
-            except FileNotFoundError:  # another process has removed the file
-                pass
             except OSError:  # files cannot be locked here: each process makes its own
                 return file
             file.close()

@@ -1,21 +1,26 @@
-"""`flow.open` and `flow.from_arrays`: files of any format, and arrays, as data sets."""
+"""`flow.open`, `flow.from_arrays`, `flow.from_arrow`: files, arrays and tables as data sets."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
-from ..formats import Source, array_blob, expanded, open_source
+from ..errors import InvalidArgumentError, UserFunctionError, shown
+from ..formats import Source, array_blob, expanded, open_source, table_blobs
 from ..nodes import Blob, find_op
+from ..native import CData, check, ffi, lib, new_error, text
 from ..nodes.argument_hints import says_how
+from ..nodes.objects import Object
 from ..nodes.row_types import BITS, is_bfloat16
 from ..nodes.tables import Table
 from ..ragged import Ragged
+from ..words.remedies import FROM_ARROW, is_arrow
 from .base import named_view, names_of
 from .dataset import Dataset
 
@@ -43,6 +48,10 @@ def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
     Raises:
         InvalidArgumentError: They have different numbers of rows, or no fixed dtype.
     """
+    if is_arrow(arrays):
+        raise InvalidArgumentError(
+            f"from_arrays(): a {type(arrays).__name__} is a table; {FROM_ARROW}"
+        )
     if not isinstance(arrays, Mapping) or not arrays:
         raise InvalidArgumentError(
             f'from_arrays({shown(arrays)}): give a dict of arrays, as {{"x": x, "y": y}}'
@@ -116,6 +125,129 @@ def _blob_of(values: Array, splits: Array | None) -> Blob:
     return array_blob(Table(native.reshape(-1)), begins, native.dtype, shape)
 
 
+# ---- Tables of the program ----------------------------------------------------------------------
+
+
+@says_how("give a table, flow.from_arrow(table)")
+def from_arrow(table: Any, *, columns: str | Sequence[str] | None = None) -> Dataset:
+    """A data set of a table in memory: record i has row i of each column.
+
+        data = flow.from_arrow(polars.DataFrame({"x": [1, 2], "text": ["a", "b"]}))
+
+    A stream is read to its end now.  The memory of the table is not copied, and must not change
+    while it is in use.  Texts are rows of bytes (UTF-8).  A state refuses a table with other
+    contents, or in other chunks.
+
+    Args:
+        table: A pyarrow Table, RecordBatch or RecordBatchReader, a DataFrame of polars or pandas, a
+            result of DuckDB, or any object with `__arrow_c_stream__` or `__arrow_c_array__`.
+        columns: Each [NAME=]PATH[:TYPE][=DEFAULT], such as "label:int64", "text", "lang=meta.lang"
+            or "n:int64=0", where 0 is for nulls; None: all columns that rows can have.
+
+    Raises:
+        InvalidArgumentError: It is no table, or there is no such column.
+        UnsupportedError: No column, or not a column that was named, can be read as it is.
+        UserFunctionError: The stream failed.
+    """
+    return Dataset(table_blobs(ArrowTable(table), columns))
+
+
+class ArrowTable(Object):
+    """A table as the value of an attr: its schema and chunks, which are released with this one."""
+
+    __slots__ = ("_structs",)
+
+    def __init__(self, table: Any) -> None:
+        if not is_arrow(table):
+            raise InvalidArgumentError(
+                f"from_arrow({shown(table)}): give a table, with __arrow_c_stream__ or "
+                "__arrow_c_array__, such as those of pyarrow, polars, pandas and DuckDB"
+            )
+        self._structs: list[CData] = [ffi.new("pfd_exported_schema *")]
+        weakref.finalize(self, _release, self._structs).atexit = False
+        if hasattr(table, "__arrow_c_stream__"):
+            _read_stream(table, self._structs)
+        else:
+            _take_array(table, self._structs)
+        schema, *chunks = self._structs
+        names = [text(schema.children[i].name) for i in range(schema.n_children)]
+        super().__init__(_Contents(table, names, sum(chunk.length for chunk in chunks)))
+        addresses = ffi.new("int64_t[]", [_address(one) for one in self._structs])
+        put, err = ffi.new("pfd_table *"), new_error()
+        put.data, put.count, put.is_arrow = addresses, len(self._structs), 1
+        check(lib.pfd_table_put(self.number, put, err), err)
+        weakref.finalize(self, _drop, self.number, addresses).atexit = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArrowTable, Object(self.value.table).__reduce__()[1]
+
+
+class _Contents:
+    """The table that was given, for `pickle`, and what `repr` says of it."""
+
+    def __init__(self, table: Any, names: list[str], rows: int) -> None:
+        self.table, self._names, self._rows = table, names, rows
+
+    def __repr__(self) -> str:
+        return f"ArrowTable({self._rows} rows: {', '.join(self._names)})"
+
+
+def _address(pointer: CData) -> int:
+    return int(ffi.cast("intptr_t", pointer))
+
+
+def _drop(number: int, _addresses: CData) -> None:
+    lib.pfd_table_drop(number)
+
+
+def _release(structs: list[CData]) -> None:
+    for one in structs:
+        if one.release:
+            one.release(one)
+
+
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def _struct_in(capsule: object, name: bytes, kind: str) -> CData:
+    """The struct in a capsule, which keeps it."""
+    return ffi.cast(kind, _pointer_of(capsule, name))
+
+
+def _moved(source: CData, to: CData) -> None:
+    """Moves a struct out of a capsule, as the protocol has it."""
+    to[0] = source[0]
+    source.release = ffi.NULL
+
+
+def _take_array(table: Any, structs: list[CData]) -> None:
+    schema, array = table.__arrow_c_array__()
+    _moved(_struct_in(schema, b"arrow_schema", "pfd_exported_schema *"), structs[0])
+    structs.append(ffi.new("pfd_exported_array *"))
+    _moved(_struct_in(array, b"arrow_array", "pfd_exported_array *"), structs[-1])
+
+
+def _read_stream(table: Any, structs: list[CData]) -> None:
+    capsule = table.__arrow_c_stream__()  # which releases the stream
+    stream = _struct_in(capsule, b"arrow_array_stream", "pfd_exported_stream *")
+    _check_read(table, stream, stream.get_schema(stream, structs[0]))
+    while True:
+        chunk = ffi.new("pfd_exported_array *")
+        _check_read(table, stream, stream.get_next(stream, chunk))
+        if not chunk.release:
+            return
+        structs.append(chunk)
+
+
+def _check_read(table: Any, stream: CData, failed: int) -> None:
+    if failed:
+        said = stream.get_last_error(stream)
+        words = ffi.string(said).decode(errors="replace") if said else os.strerror(failed)
+        raise UserFunctionError(f"from_arrow(): the stream of the {type(table).__name__}: {words}")
+
+
 # ---- Files --------------------------------------------------------------------------------------
 
 Paths = str | os.PathLike[str]
@@ -157,6 +289,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
 
 
 def _listed(paths: Any) -> list[str]:
+    if is_arrow(paths):
+        raise InvalidArgumentError(f"open(): a {type(paths).__name__} is no path; {FROM_ARROW}")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
         raise InvalidArgumentError(f"open({shown(paths)}): give a path, or a list of paths")

@@ -24,7 +24,7 @@ from .base.images import (
     image_size,
     pixel_fields,
 )
-from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch
+from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
@@ -75,6 +75,7 @@ __all__ = [
     "seal_damage",
     "seal_path",
     "sync_folder",
+    "table_blobs",
     "values_in_files",
     "write_seal",
 ]

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..errors import InvalidArgumentError, missing_package, shown
 from ..nodes.registry import COMPRESSIONS
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
 from .base.detection import Detected, head_of
 from .base.fields import Field
 from .base.column_format import ColumnFormat
-from .base.row_types import TEXT, RowType, arrays, dense, row_type, single, spelled_type
+from .base.row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
 from .base.source import Source
-from .base.writer import Shard, Sizes, Writer
+from .base.writer import Shard, Sizes
 
 # ---- Columns that rows cannot have ---------------------------------------------------------------
 # A message begins with the offset of its table.  A table begins with the distance to its vtable,
@@ -57,7 +57,7 @@ def _schema_names(head: bytes) -> Iterator[str]:
 def _first_head(one: Detected) -> bytes:
     """The first bytes of a file, or of the first one that a state.json lists."""
     if not one.path.endswith(".json"):
-        return one.head
+        return one.head or head_of(one.path).data
     files = json.loads(Path(one.path).read_bytes())["_data_files"]
     return head_of(Path(one.path).with_name(files[0]["filename"])).data
 
@@ -77,9 +77,7 @@ def _pyarrow() -> Any:
     try:
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise UnsupportedError(
-            "ArrowWriter needs the package pyarrow: pip install pyflowdata[arrow]"
-        ) from None
+        raise missing_package("ArrowWriter", "pyarrow", "arrow") from None
 
 
 # ---- Columns ------------------------------------------------------------------------------------
@@ -203,7 +201,7 @@ class _Sink:
         """The shard closes the file."""
 
 
-class ArrowWriter(Writer):
+class ArrowWriter(ColumnsWriter):
     """Writes Arrow IPC files, or streams.
 
     A sample is a dict of numbers, text, bytes and arrays of numbers, a batch a dict of columns.
@@ -284,19 +282,6 @@ class ArrowWriter(Writer):
         return None, None
 
     # ---- Records ------------------------------------------------------------------------------
-
-    def write(self, sample: Any) -> None:
-        """Writes one record.
-
-        Raises:
-            InvalidArgumentError: The sample is not a dict, its fields differ from the columns, or
-                a type cannot hold a value.
-            FileError: The file cannot be written.
-        """
-        with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
-        self.write_batch({name: single(value) for name, value in sample.items()})
 
     def write_batch(self, batch: Any) -> None:
         """Writes a record for each row of the columns; raises as `write`."""
@@ -410,6 +395,7 @@ class Arrow(ColumnFormat):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     writer = ArrowWriter
+    refuses_others = True
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file, and what is left out of them."""

@@ -480,8 +480,7 @@ class CSVWriter(Writer):
             FileError: The file cannot be written.
         """
         with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            self._check_sample(sample)
             for name in sample:
                 check_name(name)
             batch = {name: self._as_column(name, value) for name, value in sample.items()}

@@ -84,6 +84,7 @@ _KINDS = {
     bool: "bool", int: "integer", float: "float", str: "string", dict: "object", type(None): "null",
 }  # fmt: skip
 _TEXT = "json"  # the type of a field whose rows are the texts of values
+_POLICY = "invalid_utf8"  # the attr for bytes that are not UTF-8
 _EXACT = 2**53  # float64 holds all integers up to this one
 
 
@@ -241,6 +242,13 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 class PathField(Field):
     """A field whose name is its path in a record."""
 
+    def with_type(self, kind: str) -> Field:
+        typed = super().with_type(kind)
+        if "[" in kind or typed.dtype not in (BYTES, "str", _TEXT):
+            return PathField(**vars(typed))
+        made = TextField if typed.dtype == _TEXT else PathField
+        return made(**{**vars(typed), "dtype": BYTES, "shape": ()})
+
 
 class TextField(PathField):
     """A field of JSON texts: of arrays of strings or objects, say, which no other type holds."""
@@ -299,14 +307,24 @@ class _Fields:
         return {values.path: values for values in self._values.values()}
 
 
-def _record(line: bytes) -> dict[str, Any]:
+def _record(line: bytes, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """The object in a line.
+
+    Args:
+        line: Its bytes.
+        attrs: Those of the reader, which say what becomes of bytes that are not UTF-8.
 
     Raises:
         ValueError: There is none.
     """
+    is_strict = attrs.get(_POLICY, "error") == "error"
     try:
-        found = json.loads(line, parse_constant=_refuse_constant)
+        text = line.decode(errors="strict" if is_strict else "replace")
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as failure:
+        raise ValueError(
+            f"its byte {failure.start} is not UTF-8 ({_POLICY}=\"replace\" reads U+FFFD there)"
+        ) from None
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
     if not isinstance(found, dict):
@@ -379,8 +397,7 @@ class JSONLinesWriter(Writer):
             FileError: The file cannot be written.
         """
         with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            self._check_sample(sample)
             lines = self._lines({name: _as_column(value) for name, value in sample.items()})
         self._emit_lines(lines)
 
@@ -592,6 +609,7 @@ class JSONLines(Format):
     """Fields are the values in the objects of the first records, by their paths."""
 
     writer = JSONLinesWriter
+    field = PathField
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """A document is not empty; a file of lines may be."""
@@ -608,7 +626,7 @@ class JSONLines(Format):
         own = {name: value for name, value in reading_in(values).items() if name != listed}
         files = files_in(op.name, values, **{listed: ["a:int64"]})
         if given:
-            return Found({listed: _with_types(given, listed, self._first_records(files))})
+            return Found({listed: _with_types(given, listed, self._first_records(files, own))})
         source = open_source(files, self.name, values=own)
         found = specs(source.fields)
         if source.left_out:
@@ -624,14 +642,17 @@ class JSONLines(Format):
             )
         return Found({listed: found})
 
-    def _first_records(self, files: Sequence[str]) -> list[dict[str, Any]]:
+    def _first_records(
+        self, files: Sequence[str], attrs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
         """The first records of the first file that has some."""
-        found = (_records(self, detect(path, self.name)) for path in files)
+        source = Source(self, None, (), attrs=tuple(attrs.items()))
+        found = (_records(source, detect(path, self.name)) for path in files)
         return next(filter(None, found), [])
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The fields of the first records of a file."""
-        records = _records(self, one, source.memory_budget)
+        records = _records(source, one)
         seen = _Fields()
         for record in records:
             seen.add(record)
@@ -642,10 +663,10 @@ class JSONLines(Format):
 
     def widened(self, source: Source, exact: bool, progress: OnProgress) -> Source:
         """The types of guessed fields, from all records; Python reads them."""
-        seen = _Fields()
+        seen, attrs = _Fields(), dict(source.attrs)
         for line in _lines(source):
             with contextlib.suppress(ValueError):  # the reader names the line
-                seen.add(_record(line))
+                seen.add(_record(line, attrs))
             if seen.records % _SCANNED == 0:
                 progress(seen.records)
         return dataclasses.replace(
@@ -672,10 +693,8 @@ class JSONLines(Format):
         return {"fields": [field.name for field in fields], "nested": are_paths, "texts": texts}
 
 
-def _records(
-    format: Format, one: Detected, memory_budget: int = 0
-) -> list[dict[str, Any]]:
-    """The records in the first bytes of a file; at least its first, if there is one.
+def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
+    """The records in the first bytes of a file of a source; at least its first, if there is one.
 
     Raises:
         CorruptDataError: No line there has an object.
@@ -685,17 +704,19 @@ def _records(
         head = head[: head.rfind(b"\n") + 1]
     lines: Iterable[bytes] = [line for line in head.split(b"\n") if line.strip()]
     if not lines and len(one.head) >= HEAD:
-        whole = Source(format, one.compression, (one.path,), memory_budget=memory_budget)
+        whole = dataclasses.replace(source, compression=one.compression, files=(one.path,))
         lines = itertools.islice(_lines(whole), 1)
     records: list[dict[str, Any]] = []
     failure = None
     for line in lines:
         try:
-            records.append(_record(line))
+            records.append(_record(line, dict(source.attrs)))
         except ValueError as found:
             failure = failure or found
     if failure is not None and not records:
-        raise CorruptDataError(f"no line of the first ones is JSON: {failure}", file=one.path)
+        raise CorruptDataError(
+            f"no line of the first ones is JSON in UTF-8: {failure}", file=one.path
+        )
     return records
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
-from ..native import ffi, lib
+from ..native import xxh64
 from ..nodes.image_files import ending_of
 from ..ragged import Ragged
 from .base.columns import Array, bytes_rows, columns, each_row, little, slices
@@ -66,15 +66,13 @@ def _crc32(path: str) -> str:
 
 
 def _xxh64(path: str) -> str:
-    size = os.stat(path).st_size
-    if size == 0:
-        return f"{lib.pfd_xxh64(ffi.NULL, 0):016x}"
+    if os.stat(path).st_size == 0:  # it cannot be mapped
+        return f"{xxh64(b''):016x}"
     with (
         open(path, "rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-        ffi.from_buffer("uint8_t[]", data) as bytes_,
     ):
-        return f"{lib.pfd_xxh64(bytes_, len(data)):016x}"
+        return f"{xxh64(data):016x}"
 
 
 def _digest(kind: str) -> Callable[[str], str] | None:
@@ -99,7 +97,7 @@ def _digest(kind: str) -> Callable[[str], str] | None:
 def _hash(kind: str, data: bytes) -> str:
     """The hash of some bytes, in hexadecimal, of a kind that `_digest` knows."""
     if kind == "xxh64":
-        return f"{lib.pfd_xxh64(ffi.from_buffer('uint8_t[]', data), len(data)):016x}"
+        return f"{xxh64(data):016x}"
     return f"{zlib.crc32(data):08x}" if kind == "crc32" else hashlib.new(kind, data).hexdigest()
 
 

@@ -19,14 +19,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import InvalidArgumentError, Ragged
-from ..errors import UnsupportedError, shown
+from ..errors import missing_package, shown
 
 try:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 except ImportError:
-    raise UnsupportedError(
-        "the package tokenizers is missing: pip install pyflowdata[tokenizers]"
-    ) from None
+    raise missing_package(__name__, "tokenizers", "tokenizers") from None
 
 if TYPE_CHECKING:
     from tokenizers.normalizers import Normalizer

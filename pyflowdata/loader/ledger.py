@@ -41,7 +41,8 @@ _ENTRY_HEAD = struct.Struct("<II")
 _MOMENT = struct.Struct("<qqq")
 MOST_LISTED = 100  # damaged records of a batch, or of an epoch in an audit, that are listed
 
-# Kinds of entries.
+# Kinds of entries.  An audit passes over STATE and CLOSE: they tell a person who looks into a
+# ledger after which batch a state was saved, and whether the loader was closed or killed.
 HEADER = 1
 STEP = 2  # a batch was delivered; the payload is a Step
 FAILED = 3  # JSON: [file, record] of the damaged records of the step before
@@ -87,7 +88,7 @@ _crc32, _pack_head, _take = zlib.crc32, _ENTRY_HEAD.pack, BatchArrays.take
 # ---- Writing ------------------------------------------------------------------------------------
 
 
-def _fail(path: str, doing: str, failure: OSError) -> FileError:
+def _failure(path: str, doing: str, failure: OSError) -> FileError:
     said = failure.strerror or str(failure)
     return FileError(f"the ledger cannot be {doing}: {said}; give another ledger=", file=path)
 
@@ -116,7 +117,7 @@ def directory_of(given: str | os.PathLike[str] | None) -> str:
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as failure:
-        raise _fail(path, "made", failure) from failure
+        raise _failure(path, "made", failure) from failure
     return path
 
 
@@ -234,7 +235,7 @@ class Ledger:
             except FileExistsError:  # of another loader of the process
                 start += 1
             except OSError as failure:
-                raise _fail(path, "made", failure) from failure
+                raise _failure(path, "made", failure) from failure
         self._base, self._at = 0, len(begin)
         self._grow(_ROOM, path)
 
@@ -254,7 +255,7 @@ class Ledger:
             finally:
                 os.close(file)
         except OSError as failure:
-            raise _fail(path, "made longer", failure) from failure
+            raise _failure(path, "made longer", failure) from failure
         self._map, self._end, self._path = mapped, length, path  # no signal comes in between
         self._base, self._at = base, place - base
 

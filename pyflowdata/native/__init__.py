@@ -95,6 +95,12 @@ def address_of(pointer: CData) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
+def xxh64(data: Any) -> int:
+    """XXH64 of the bytes of a contiguous buffer, with seed 0."""
+    with ffi.from_buffer("uint8_t[]", data) as held:
+        return int(lib.pfd_xxh64(held, len(held)))
+
+
 def text_value(pointer: CData) -> str:
     """The string as a value: `encode()` makes the same bytes again, also of names of files."""
     return _bytes_at(pointer).decode("utf-8", "surrogateescape")

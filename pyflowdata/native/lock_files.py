@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 
@@ -28,6 +29,24 @@ def open_lock(path: str | os.PathLike[str]) -> int:
         os.close(number)
         raise _no_lock(path, "no file")
     return number
+
+
+def try_lock(number: int, path: str | os.PathLike[str]) -> bool:
+    """Locks a file of open_lock(), without waiting.
+
+    Returns:
+        Whether the lock counts. False: who had it before has removed the file, and others may lock
+        a new one; close this one, and open the lock again.
+
+    Raises:
+        BlockingIOError: Another process has the lock.
+        OSError: Files cannot be locked there.
+    """
+    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        return os.path.samestat(os.fstat(number), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _no_lock(path: str | os.PathLike[str], what: str) -> OSError:

@@ -94,6 +94,8 @@ NAMES = {
     "from_generator": _GENERATOR,
     "from_list": remedies.FROM_ARRAYS,
     "from_numpy": remedies.FROM_ARRAYS,
+    "from_pandas": remedies.FROM_ARROW,
+    "from_polars": remedies.FROM_ARROW,
     "from_tensor_slices": remedies.FROM_ARRAYS,
     "from_tensors": remedies.FROM_ARRAYS,
     "interleave": remedies.MIX,

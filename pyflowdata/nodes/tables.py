@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..native import check, ffi, lib, new_error
+from ..native import check, ffi, lib, new_error, xxh64
 from .node import Blob, nodes_of
 from .objects import Object
 from .row_types import dtype_number
@@ -81,7 +81,7 @@ class Table:
         if self._array is not None:
             self._former.append(self._array)
         self._array = array
-        self._fingerprint = int(lib.pfd_xxh64(ffi.from_buffer(array), array.nbytes))
+        self._fingerprint = xxh64(array)
 
     @property
     def array(self) -> Array:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Collection
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError, UserFunctionError
 from ..native import EXCEPTIONS, CData, calls, ffi, lib
 from ..native.calling_line import is_ours
 
+_Held = TypeVar("_Held")
 _STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
 _LONGEST = 1000  # bytes of a message
 _main_thread = threading.main_thread()
+
+
+class Handles(dict[int, _Held]):
+    """Objects that C knows by numbers; no number is given twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = itertools.count(1)
+
+    def add(self, held: _Held) -> int:
+        """Keeps an object until its number is removed, and returns the number."""
+        number = next(self._numbers)
+        self[number] = held
+        return number
 
 
 def c_function(

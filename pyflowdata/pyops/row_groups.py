@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -16,13 +15,13 @@ from ..errors import (
     InvalidArgumentError,
     OutOfMemoryError,
     UnsupportedError,
+    missing_package,
     shown,
 )
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
-from .callbacks import c_function, message_of, status_of
+from .callbacks import Handles, c_function, message_of, status_of
 
-_numbers = itertools.count(1)
-_sessions: dict[int, _File] = {}
+_sessions: Handles[_File] = Handles()
 
 
 def _pyarrow() -> Any:
@@ -30,9 +29,7 @@ def _pyarrow() -> Any:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise UnsupportedError(
-            "ParquetReader needs the package pyarrow: pip install pyflowdata[arrow]"
-        ) from None
+        raise missing_package("ParquetReader", "pyarrow", "arrow") from None
 
 
 # ---- Predicates over statistics ------------------------------------------------------------------
@@ -312,8 +309,7 @@ def _run_open(
         nulls[0] = opened.nulls
     _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
     groups[0], num_groups[0], num_leaves[0] = opened.groups, len(opened.groups), opened.num_leaves
-    session[0] = next(_numbers)
-    _sessions[session[0]] = opened
+    session[0] = _sessions.add(opened)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import threading
@@ -20,9 +19,10 @@ from ..errors import (
 )
 from ..nodes.objects import Identity, object_of
 from ..native import CData, ffi, lib, new_struct, text
-from .callbacks import c_function, is_ctrl_c, message_of, status_of
+from .callbacks import Handles, c_function, is_ctrl_c, message_of, status_of
 from .function_digest import Digest, place_of
 from ..nodes.row_types import read_row_type
+from ..words.remedies import FROM_ARROW, is_arrow
 from .samples import Damaged, Raised, Samples, samples_of, values_by_field
 
 _END = lib.PFD_END
@@ -31,8 +31,7 @@ _OWN_FILES = (
     __file__,
     *(f.__code__.co_filename for f in (c_function, Samples.write, samples_of, values_by_field)),
 )
-_numbers = itertools.count(1)
-_sessions: dict[int, _Indexed | _Stream] = {}
+_sessions: Handles[_Indexed | _Stream] = Handles()
 _locks: dict[int, tuple[threading.Lock, int]] = {}  # id of a source -> lock, number of users
 _locks_lock = threading.Lock()
 
@@ -52,6 +51,8 @@ def _check(source: Any) -> None:
         raise InvalidArgumentError(
             f"source = {shown(source)}; a {type(source).__name__} is not a sequence of samples"
         )
+    if is_arrow(source) and not hasattr(type(source), "__getitems__"):
+        raise InvalidArgumentError(f"source is a {type(source).__name__}, a table; {FROM_ARROW}")
     if isinstance(source, Iterator):
         raise InvalidArgumentError(
             f"source = {shown(source)}, an iterator, which can be read only once; give the "
@@ -339,8 +340,7 @@ def _run_open(
         opened = _Indexed(source, samples, is_concurrent=bool(is_concurrent))
     else:
         opened = _Stream(source, samples)
-    session[0], num_records[0] = next(_numbers), opened.num_records
-    _sessions[session[0]] = opened
+    session[0], num_records[0] = _sessions.add(opened), opened.num_records
     return 0
 
 

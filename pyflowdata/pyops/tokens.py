@@ -9,7 +9,7 @@ import os
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from ..errors import (
     Error,
     FileError,
     InvalidArgumentError,
-    UnsupportedError,
+    missing_package,
     shown,
 )
 from ..nodes import find_op
@@ -33,21 +33,23 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Array = npt.NDArray[Any]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 _FILE = "tokenizer.json"
-_MOST_KEPT = 16  # tokenizers that are ready to use
+_MOST_KEPT = 16  # tokenizers that are ready to use, and files
 _MOST_LISTED = 12  # tokens in a message
 
 
 # ---- Tokenizers as values -----------------------------------------------------------------------
 
 
-class TokenizerFile:
+class TokenizerContent:
     """The content of a tokenizer.json, by which states, caches and data sets compare tokenizers.
 
     Attributes:
-        name: The path as it was given, for messages.
-        content: The bytes of the file.
+        name: The path as it was given, or the type of a tokenizer in memory, for messages.
+        content: The bytes of the tokenizer.json.
         fingerprint: A digest of the content.
     """
 
@@ -59,7 +61,7 @@ class TokenizerFile:
         self.fingerprint = hashlib.sha256(content).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenizerFile) and self.fingerprint == other.fingerprint
+        return isinstance(other, TokenizerContent) and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -68,7 +70,7 @@ class TokenizerFile:
         return repr(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TokenizerFile, (self.name, self.content)
+        return TokenizerContent, (self.name, self.content)
 
     def ready(self, max_length: int = 0, side: str = "right") -> Tokenizer:
         """The tokenizer itself, which pads nothing, and cuts texts at `max_length` tokens; 0: cuts
@@ -80,11 +82,10 @@ class TokenizerFile:
         """
         key = self.fingerprint, max_length, side
         with _lock:
-            found = _ready.pop(key, None) or self._made(max_length, side)
-            _ready[key] = found  # the latest one is the last to go
-            while len(_ready) > _MOST_KEPT:
-                del _ready[next(iter(_ready))]
-            return found
+            slot = _kept(_ready, key, _ready.get(key) or _Slot())
+        with slot.lock:
+            slot.made = slot.made or self._made(max_length, side)
+            return slot.made
 
     def _made(self, max_length: int, side: str) -> Tokenizer:
         made = self.as_stored()
@@ -107,8 +108,25 @@ class TokenizerFile:
         return made
 
 
+class _Slot:
+    """A tokenizer, which the first thread that needs it makes; others that need it wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: Tokenizer | None = None
+
+
+def _kept(values: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    """Keeps a value as the latest one, which is the last to go."""
+    values.pop(key, None)
+    values[key] = value
+    while len(values) > _MOST_KEPT:
+        del values[next(iter(values))]
+    return value
+
+
 _lock = threading.Lock()  # for _ready and _opened
-_ready: dict[tuple[str, int, str], Tokenizer] = {}
+_ready: dict[tuple[str, int, str], _Slot] = {}
 _opened: dict[tuple[str, int, int], Object] = {}  # by path, size and time
 
 
@@ -129,13 +147,11 @@ def _library() -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise UnsupportedError(
-            "the package tokenizers is missing: pip install pyflowdata[tokenizers]"
-        ) from None
+        raise missing_package("Tokenize", "tokenizers", "tokenizers") from None
     return tokenizers
 
 
-def _as_value(made: TokenizerFile) -> Object:
+def _as_value(made: TokenizerContent) -> Object:
     value = Object(made)
     said = f"{made.name}, sha256 {made.fingerprint[:12]}"
     value.identity = Identity(lambda: made.fingerprint, said, what="the tokenizer was")
@@ -143,7 +159,7 @@ def _as_value(made: TokenizerFile) -> Object:
 
 
 def open_tokenizer(given: Any) -> Object:
-    """The value of the attr `tokenizer`: a TokenizerFile, as nodes have it.
+    """The value of the attr `tokenizer`: a TokenizerContent, as nodes have it.
 
     Args:
         given: The path of a tokenizer.json or of a folder with one, or of a model of
@@ -155,11 +171,11 @@ def open_tokenizer(given: Any) -> Object:
     """
     if isinstance(given, Object):
         return given
-    if isinstance(given, TokenizerFile):
+    if isinstance(given, TokenizerContent):
         return _as_value(given)
     inner = getattr(given, "backend_tokenizer", given)
     if hasattr(inner, "to_str"):
-        return _as_value(TokenizerFile(type(given).__name__, inner.to_str().encode()))
+        return _as_value(TokenizerContent(type(given).__name__, inner.to_str().encode()))
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgumentError(
             f"tokenizer = {shown(given)} ({type(given).__name__}); it must be the path of a "
@@ -176,9 +192,9 @@ def open_tokenizer(given: Any) -> Object:
         if found is None:
             with open(path, "rb") as file:
                 content = file.read()
-            found = _as_value(TokenizerFile(path, _as_json(path, content)))
+            found = _as_value(TokenizerContent(path, _as_json(path, content)))
             with _lock:
-                found = _opened.setdefault(key, found)
+                found = _kept(_opened, key, _opened.get(key, found))
         return found
     except OSError as failure:
         if isinstance(failure, Error):
@@ -297,7 +313,7 @@ def _as_json(path: str, content: bytes) -> bytes:
         ) from None  # fmt: skip
 
 
-def token_number(tokenizer: TokenizerFile, token: int | str) -> int:
+def token_number(tokenizer: TokenizerContent, token: int | str) -> int:
     """The number of a token that is given by its text, or by its number.
 
     Raises:
@@ -414,7 +430,7 @@ def tokenize(
 ) -> tuple[Any, ...]:
     """The tokens of texts, as numbers."""
     has_eos = eos >= 0
-    ready = cast("TokenizerFile", tokenizer).ready(max_length - has_eos if max_length else 0, side)
+    ready = cast("TokenizerContent", tokenizer).ready(max_length - has_eos if max_length else 0, side)
     texts = [_texts("text", text)]
     if pair is not None:
         texts.append(_texts("pair", pair))
@@ -468,7 +484,7 @@ def _as_bytes(name: str, given: Any) -> Any:
 
 
 def _checked_length(
-    tokenizer: TokenizerFile, max_length: int | None, added: int, side: str
+    tokenizer: TokenizerContent, max_length: int | None, added: int, side: str
 ) -> int:
     """The attr max_length: 0 cuts nothing."""
     if max_length is None:
@@ -551,7 +567,7 @@ def Tokenize(  # noqa: N802  (ops are in CamelCase)
     """
     try:
         value = open_tokenizer(tokenizer)
-        content: TokenizerFile = value.value
+        content: TokenizerContent = value.value
         added = 0 if eos is None else 1
         if add_special_tokens:
             added += content.ready().num_special_tokens_to_add(pair is not None)

@@ -21,6 +21,12 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
     return "" if near is None else f"; did you mean {near!r}?"
 
 
+def is_arrow(given: object) -> bool:
+    """Whether an object of the user gives Arrow data by the PyCapsule protocol: a table, mostly."""
+    kind = type(given)
+    return hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__")
+
+
 # ---- What to do, in one wording -----------------------------------------------------------------
 
 BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"
@@ -29,6 +35,7 @@ DEVICE = (
 )
 KIT = "pip install pyflowdata-kit; in a clone, pip install ./kit"
 FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
+FROM_ARROW = "flow.from_arrow(table) makes a data set of it"
 MIX = "flow.mix([a, b])"
 ON_DATA = "call it on the data set, which flow.open gives, before its .batch(n)"
 ORDER = "the data have the order"

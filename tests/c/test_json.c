@@ -129,6 +129,63 @@ static void any_bytes_are_no_danger_to_json(void)
     }
 }
 
+/* The bits of the block that a cursor looked at last are those that each byte alone has. */
+static void check_block(const pfd_json *json)
+{
+    for (int64_t i = 0; i < 64 && json->block >= 0; i++) {
+        int64_t at = json->block + i;
+        uint8_t c = at < json->size ? json->data[at] : 0;
+        uint64_t is_special = c < 0x20 || c > 0x7f || c == '"' || c == '\\';
+        uint64_t is_digit = c >= '0' && c <= '9';
+        CHECK((json->special >> i & 1) == is_special && (json->digits >> i & 1) == is_digit);
+    }
+}
+
+/* Passes the value after some blanks, which move it to other places of blocks. */
+static pfd_json pass_after(int64_t blanks, const uint8_t *text, int64_t size)
+{
+    uint8_t *copy = malloc((size_t)(blanks + size) + 1);
+    if (!copy) abort();
+    memset(copy, ' ', (size_t)blanks);
+    memcpy(copy + blanks, text, (size_t)size);
+    uint8_t *exact = copy_of(copy, (size_t)(blanks + size));
+    pfd_json json = pfd_json_begin(exact, blanks + size);
+    (void)pfd_json_skip(&json);
+    check_block(&json);
+    free(exact);
+    free(copy);
+    return json;
+}
+
+/* Strings of any bytes, numbers and members, wherever they are in blocks of 64 bytes: the same end
+ * and the same problem at the same byte. */
+static void places_in_blocks_do_not_matter(void)
+{
+    static const char *const pieces[] = {
+        "\"", "\\n", "\\u00e9", "\xc3\xa9", "\xe2\x82", "1234567890", "-0", ".5", "1e9",
+        "12345678901234567890", ",", ":", "\"a\":", "[", "]", "{", "}", " ", "null",
+        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""};
+    uint8_t text[1024];
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t draw = pfd_random_bits(3, i);
+        int64_t size = 0;
+        text[size++] = draw & 1 ? '"' : '[';
+        for (uint64_t k = 0; k < draw / 4 % 40; k++) {
+            uint64_t bits = pfd_random_bits(draw, k);
+            const char *piece = pieces[bits % (sizeof pieces / sizeof *pieces)];
+            if (draw & 2) text[size++] = (uint8_t)(bits >> 8 & 15 ? 'a' + bits % 20 : bits >> 16);
+            else for (; *piece; piece++) text[size++] = (uint8_t)*piece;
+        }
+        text[size++] = draw & 1 ? '"' : ']';
+        pfd_json first = pass_after(0, text, size);
+        for (uint64_t k = 0; k < 3; k++) {
+            int64_t blanks = (int64_t)(pfd_random_bits(draw, 100 + k) % 130);
+            pfd_json moved = pass_after(blanks, text, size);
+            CHECK(moved.at == first.at + blanks && moved.problem == first.problem);
+        }
+    }
+}
+
 static void messages_are_read(void)
 {
     static const uint8_t data[] = {0x86, 0xa1, 'i', 0xd3, 0x80, 0, 0, 0, 0, 0, 0, 0,
@@ -187,6 +244,7 @@ int main(void)
     json_integers_are_exact();
     json_strings_are_decoded();
     any_bytes_are_no_danger_to_json();
+    places_in_blocks_do_not_matter();
     messages_are_read();
     any_bytes_are_no_danger_to_messages();
     return report();

@@ -311,3 +311,33 @@ def test_empty_files_are_converted_where_their_fields_are_known(run, tmp_path):
     assert "0 records" in out and (tmp_path / "b.tfrecord").read_bytes() == b""
     status, _, err = run("convert", record, tmp_path / "b.csv")
     assert status == 1 and "has no records, so that their fields are not known" in err
+
+
+def test_space_that_is_too_little_is_an_error_before_anything_is_written(
+    run, tmp_path, monkeypatch
+):
+    """The size is what the first records take as a file, times their number."""
+    monkeypatch.setattr(running, "rows_of_batch", lambda *_: 64)
+    free = os.statvfs(tmp_path)
+    path, packed = examples(tmp_path), examples(tmp_path, name="p.tfrecord", compression="gzip")
+    for name, of, is_known in (("c.raw", path, True), ("d.raw", packed, False)):
+        for blocks, options in ((4799, []), (4799, ["--ignore-space"]), (4800, [])):
+            values = free[:1] + (1,) + free[2:4] + (blocks,) + free[5:]
+            with monkeypatch.context() as fewer:
+                fewer.setattr(os, "statvfs", lambda *_, found=values: os.statvfs_result(found))
+                given = (of, tmp_path / name, "--fields", "x", "--overwrite", *options)
+                status, _, err = run("convert", *given)
+            size = "about 4.8 KB" if is_known else "a size that is not known yet"
+            assert f"{size} to write, and 4.8 KB free" in err
+            fails = is_known and blocks < 4800 and not options
+            assert status == fails and (tmp_path / name).exists() != fails
+            assert ("c.raw" in err and "make room" in err and "--ignore-space" in err) == fails
+            assert len(os.listdir(tmp_path)) == 2 + (tmp_path / name).exists()
+            (tmp_path / name).unlink(missing_ok=True)
+    status, _, err = run("convert", path, tmp_path / "d.raw", "--fields", "x", "--quiet")
+    assert status == 0 and err == ""
+    shards = ["--shards", "3", "--jobs", "1"]
+    _, _, err = run("convert", path, tmp_path / "t", "--to", "tar", *shards)
+    made = sum(one.stat().st_size for one in tmp_path.glob("t-*"))
+    assert re.search(r"about (\d+) KB to write", err)
+    assert float(re.search(r"about (\d+) KB", err)[1]) * 1000 == pytest.approx(made, rel=0.1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import random
 import shutil
 import struct
@@ -198,9 +200,13 @@ def test_who_else_may_write_an_index_is_not_believed(data, cache, monkeypatch):
     expected = epoch(data, index_dir="none", **SHUFFLED)
     path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
     assert path.stat().st_mode & 0o022 == 0
-    for mode in (0o664, 0o646, 0o666):
+    for mode in (0o646, 0o666):
         path.chmod(mode)
         check_rebuilt(data, cache, SHUFFLED, expected)
+    path.chmod(0o664)  # of a group, which may be that of this user alone, as that of a folder
+    user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(path.stat().st_gid)
+    is_own = (group.gr_gid, group.gr_name) == (user.pw_gid, user.pw_name) and not group.gr_mem
+    assert index_of(data, index_dir=cache, **SHUFFLED).is_new != is_own
     path.chmod(0o666)
     monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
     assert not index_of(data, index_dir=cache, **SHUFFLED).is_new
@@ -259,6 +265,10 @@ def test_links_in_the_cache_are_not_followed(data, cache, tmp_path):
     lock.symlink_to(tmp_path / "made by a lock")
     np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
     assert not (tmp_path / "made by a lock").exists()
+    lock.unlink()
+    os.mkfifo(lock)  # which can be locked, and is no lock
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    assert lock.is_fifo() and path.is_symlink()
     lock.unlink()
     assert index_of(data, index_dir=cache, **SHUFFLED).is_new and not path.is_symlink()
 

@@ -26,6 +26,8 @@ from support.indexes import (  # noqa: F401
     stored,
 )
 
+import pyflowdata as flow
+
 
 OPENER = """
 import sys
@@ -124,6 +126,36 @@ def test_who_waits_goes_on_when_the_builder_is_killed(data, cache):
     thread.join(30)
     assert found[0].is_new and found[0].path == path
     assert stored(cache, "*") == stored(cache)
+
+
+@pytest.mark.parametrize("kind", ["index", "column"])
+def test_who_waits_for_a_lock_that_was_removed_waits_for_the_new_one(data, cache, kind):
+    """The lock file of a builder that ended, and that of the next one."""
+
+    def make():
+        if kind == "index":
+            return index_of(data, index_dir=cache, **SHUFFLED)
+        (x, _) = flow.MiniDecoder(flow.MiniReader(data, index_dir=cache))
+        return flow.Dataset({"x": x}).column("x")
+
+    make()
+    (path,) = stored(cache, f"*.{kind}")
+    path.unlink()
+    lock, of_new = Path(f"{path}.lock"), Path(f"{path}.tmp-1")
+    with open(lock, "w") as first, open(of_new, "w"):
+        fcntl.flock(first, fcntl.LOCK_EX)
+        thread = threading.Thread(target=make)
+        thread.start()
+        time.sleep(0.2)
+        lock.unlink()
+        with open(lock, "w") as second:
+            fcntl.flock(second, fcntl.LOCK_EX)
+            first.close()
+            time.sleep(0.2)
+            assert thread.is_alive() and of_new.exists() and not path.exists()
+            lock.unlink()
+    thread.join(30)
+    assert path.exists() and not of_new.exists() and not lock.exists()
 
 
 @pytest.mark.slow

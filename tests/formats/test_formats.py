@@ -91,7 +91,7 @@ def test_megatron_is_known_by_either_file(tmp_path):
         (b"", "a", "text"),
         (b'{"a": 1, "b": 2}\n{"a": 1, "b": 2}\n', "a", "json"),
         (b'{"a": 1, "b": 2}\n{"a": 1,\n', "a.jsonl", "json"),
-        (b'{"a": 1, "b": 2}\n', "a.json", "text"),
+        (b'{"a": 1, "b": 2}\n', "a.json", "json"),
         (b"a, b\nc, d\n", "a.txt", "text"),
         (b"a\tb\n1\t2\n", "a", "csv"),
         (b"1\n2\n", "a.csv", "csv"),

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from support.paths import ROOT
 from support.tokenizer_files import texts, trained
 
 import pyflowdata as flow
+from pyflowdata.pyops import tokens
 
 tokenizers = pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
 
@@ -240,6 +242,39 @@ def test_a_forked_process_goes_on(bpe, lines, tmp_path):
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 8) == b"same"
+
+
+def test_one_that_is_being_made_delays_no_other(tmp_path, monkeypatch):
+    """Threads that need another tokenizer go on; those that need the same one wait for it."""
+    slow, other = tokens.TokenizerFile("slow", b""), tokens.TokenizerFile("other", b"1")
+    made, may_end, found = [], threading.Event(), []
+
+    def make(self):
+        made.append(self.name)
+        assert self is other or may_end.wait(30)
+        return tokenizers.Tokenizer(tokenizers.models.BPE())
+
+    monkeypatch.setattr(tokens.TokenizerFile, "as_stored", make)
+    threads = [threading.Thread(target=lambda: found.append(slow.ready())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    last = threading.Thread(target=other.ready)
+    last.start()
+    last.join(10)
+    is_delayed = last.is_alive()
+    may_end.set()
+    for thread in (*threads, last):
+        thread.join(30)
+    assert not is_delayed and sorted(made) == ["other", "slow"] and found[0] is found[1]
+
+
+def test_a_bounded_number_of_files_is_kept(bpe, tmp_path):
+    for i in range(20):
+        path = tmp_path / f"{i}.json"
+        bpe.save(str(path))
+        tokens.open_tokenizer(path)
+        assert tokens.open_tokenizer(path) is tokens.open_tokenizer(path)
+    assert len(tokens._opened) <= 16
 
 
 # ---- Refusals -----------------------------------------------------------------------------------

@@ -26,11 +26,11 @@ OF_ONE_KIND = (
 )  # folders that grow with what is added
 FORMATS = [path.name for path in (ROOT / "csrc/formats").iterdir()]
 # A file of a kind: view, format, codec, command, integration, their lists, the one host table of
-# op.h, what Arrow's structs call, a public header or module; of the kit a watch, a group of checks,
-# a command.  C files with a DESCRIPTOR, as ops, are of a kind, too.
+# op.h, a public header or module; of the kit a watch, a group of checks, a command.  C files with a
+# DESCRIPTOR, as ops, are of a kind, too.
 KIND = re.compile(rf"""
     csrc/views/\w+_dataset\.c | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c
-    | csrc/registry/host\.c | csrc/formats/arrow/exported_structs\.c | csrc/include/
+    | csrc/registry/host\.c | csrc/include/
     | pyflowdata/\w+\.py | pyflowdata/cli/({"|".join(COMMANDS)})\.py
     | pyflowdata/formats/({"|".join(FORMATS)})\.py
     | pyflowdata/integrations/\w+\.py

@@ -83,7 +83,8 @@ def test_examples_learn():
 def test_examples_are_short():
     for example in PRINTED:
         if example.startswith("examples/"):
-            assert len((ROOT / example).read_text().splitlines()) < 60, example
+            most = 90 if example == CHAT else 60  # CHAT also makes its chats
+            assert len((ROOT / example).read_text().splitlines()) < most, example
 
 
 def test_the_pictures_are_those_of_the_code(tmp_path):

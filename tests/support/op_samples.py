@@ -19,6 +19,7 @@ from formats.ofrecord.ofrecord_files import frame
 from images.image_files import photo, saved
 
 import pyflowdata as flow
+from pyflowdata.datasets.opening import ArrowTable
 from pyflowdata.nodes.tables import Table
 from pyflowdata.io import encode_ofrecord
 from support.paths import ROOT
@@ -298,6 +299,10 @@ SAMPLES = {
         Table(np.arange(600.0)), Table(np.arange(0, 302, 3)), shape=[None, 2], dtype="float64",
         batch_size=4,
     ),
+    "ArrowTableReader": lambda: flow.ArrowTableReader(ArrowTable(pyarrow.table({
+        "n": range(300), "lists": [[0.5] * (i % 4) for i in range(300)],
+        "t": [f"{i}" for i in range(300)],
+    })), batch_size=4),
     "GeneratorReader": lambda: flow.GeneratorReader(
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),

@@ -64,7 +64,7 @@ PARTS = (
           "user_op_builder", "ops", "IMAGENET_MEAN", "IMAGENET_STD")),
     Part("datasets", "Dataset, open and mix",
          "Records as values: open files, take views, mix and batch them.", "pyflowdata",
-         ("open", "from_arrays", "mix", "Tokenize", "Dataset", "Batches")),
+         ("open", "from_arrays", "from_arrow", "mix", "Tokenize", "Dataset", "Batches")),
     Part("reports", "Reports, traces and graphs",
          "What a loader did, how fast it is, and what it computes.", "pyflowdata",
          ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Stall",

@@ -77,9 +77,10 @@ pfd_status pfd_arrow_buffers_begin(const pfd_host *host, const pfd_arrow_batch *
 {
     size_t n = (size_t)batch->num_buffers + 1;
     *out = (pfd_arrow_buffers){.extents = calloc(n, sizeof *out->extents),
+                               .packed = calloc(n, sizeof *out->packed),
                                .wanted = calloc(n, 1),
                                .num_buffers = batch->num_buffers};
-    if (out->extents && out->wanted) return PFD_OK;
+    if (out->extents && out->packed && out->wanted) return PFD_OK;
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the buffers of a record batch");
 }
 
@@ -92,6 +93,7 @@ void pfd_arrow_buffers_want(void *buffers, int64_t buffer)
 void pfd_arrow_buffers_free(pfd_arrow_buffers *buffers)
 {
     free(buffers->extents);
+    free(buffers->packed);
     free(buffers->wanted);
     free(buffers->data);
     *buffers = (pfd_arrow_buffers){0};
@@ -114,27 +116,24 @@ static pfd_status fail_buffer(const decoding *d, int64_t at, const char *problem
                               problem);
 }
 
-/* Finds the bytes of a buffer, compressed, and the size of its decoded bytes. */
-static pfd_status find_packed(const decoding *d, int64_t number, int64_t *at, int64_t *size,
-                              const uint8_t **data, int64_t *decoded)
+/* Finds the bytes of a buffer, and the size of its decoded bytes. */
+static pfd_status find_packed(const decoding *d, int64_t number, pfd_arrow_packed *out)
 {
     const uint8_t *pair = d->body->batch->buffers + 16 * number;
-    int64_t offset = (int64_t)pfd_load_le64(pair);
-    *size = (int64_t)pfd_load_le64(pair + 8);
-    *at = d->body->base + (offset < 0 ? 0 : offset);
-    *decoded = 0;
-    *data = NULL;
-    if (offset < 0 || *size < 0 || offset > d->body->size || *size > d->body->size - offset)
+    int64_t offset = (int64_t)pfd_load_le64(pair), size = (int64_t)pfd_load_le64(pair + 8);
+    *out = (pfd_arrow_packed){.at = d->body->base + (offset < 0 ? 0 : offset)};
+    if (offset < 0 || size < 0 || offset > d->body->size || size > d->body->size - offset)
         return fail_buffer(d, d->body->base, "it lies outside the body");
-    if (*size == 0) return PFD_OK;
-    if (*size < SIZE_BYTES) return fail_buffer(d, *at, "it ends in its size");
-    PFD_TRY(d->host->read(d->file, *at, *size, d->scratch, data, d->err));
-    *decoded = (int64_t)pfd_load_le64(*data);
-    *data += SIZE_BYTES;
-    *size -= SIZE_BYTES;
-    if (*decoded == -1) return PFD_OK;
-    if (*decoded < 0 || *decoded / d->codec->most > *size)
-        return fail_buffer(d, *at, "it states a size that it cannot have");
+    if (size == 0) return PFD_OK;
+    if (size < SIZE_BYTES) return fail_buffer(d, out->at, "it ends in its size");
+    PFD_TRY(d->host->read(d->file, out->at, size, d->scratch, &out->data, d->err));
+    int64_t decoded = (int64_t)pfd_load_le64(out->data);
+    out->data += SIZE_BYTES;
+    out->size = size - SIZE_BYTES;
+    out->is_plain = decoded == -1;
+    out->decoded = out->is_plain ? out->size : decoded;
+    if (out->decoded < 0 || out->decoded / d->codec->most > out->size)
+        return fail_buffer(d, out->at, "it states a size that it cannot have");
     return PFD_OK;
 }
 
@@ -143,19 +142,16 @@ static int64_t padded(int64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Decodes one buffer to its extent. */
-static pfd_status decode_buffer(const decoding *d, int64_t number, pfd_arrow_buffers *buffers)
+static pfd_status decode_buffer(const decoding *d, const pfd_arrow_packed *from, uint8_t *to)
 {
-    int64_t at, size, decoded;
-    const uint8_t *data;
-    uint8_t *to = buffers->data + buffers->extents[number].offset;
-    PFD_TRY(find_packed(d, number, &at, &size, &data, &decoded));
-    if (decoded == -1 || !data) {
-        if (size > 0) memcpy(to, data, (size_t)size);
+    if (!from->data) return PFD_OK;
+    if (from->is_plain) {
+        memcpy(to, from->data, (size_t)from->size);
         return PFD_OK;
     }
-    const char *problem = d->codec->decode(data, (size_t)size, to, (size_t)decoded);
-    return problem ? fail_buffer(d, at, problem) : PFD_OK;
+    const char *problem =
+        d->codec->decode(from->data, (size_t)from->size, to, (size_t)from->decoded);
+    return problem ? fail_buffer(d, from->at, problem) : PFD_OK;
 }
 
 pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
@@ -173,14 +169,13 @@ pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
                                "compression",
                                with->name, with->package);
     for (int64_t i = 0; i < buffers->num_buffers; i++) {
-        int64_t at, size, decoded;
-        const uint8_t *data;
+        pfd_arrow_packed *packed = &buffers->packed[i];
         if (!buffers->wanted[i]) continue;
-        PFD_TRY(find_packed(&d, i, &at, &size, &data, &decoded));
-        if (decoded == -1) decoded = size;
-        buffers->extents[i] = (pfd_arrow_extent){total, decoded};
-        if (decoded > (INT64_MAX >> 1) - total) return fail_buffer(&d, at, "it is too large");
-        total += padded(decoded);
+        PFD_TRY(find_packed(&d, i, packed));
+        buffers->extents[i] = (pfd_arrow_extent){total, packed->decoded};
+        if (packed->decoded > (INT64_MAX >> 1) - total)
+            return fail_buffer(&d, packed->at, "it is too large");
+        total += padded(packed->decoded);
     }
     buffers->data = malloc((size_t)total);
     if (!buffers->data)
@@ -188,7 +183,9 @@ pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
                           "no memory for a record batch of %" PRId64 " bytes", total);
     buffers->bytes = total;
     for (int64_t i = 0; i < buffers->num_buffers; i++)
-        if (buffers->wanted[i]) PFD_TRY(decode_buffer(&d, i, buffers));
+        if (buffers->wanted[i])
+            PFD_TRY(decode_buffer(&d, &buffers->packed[i],
+                                  buffers->data + buffers->extents[i].offset));
     body->decoded = buffers->extents;
     return PFD_OK;
 }

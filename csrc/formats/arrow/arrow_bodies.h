@@ -13,10 +13,19 @@
 #define PFD_FORMATS_ARROW_ARROW_BODIES_H
 #include "sources/arrow_columns.h"
 
+/* The bytes of a buffer as they lie in the file.  They are found once: a file that changes while it
+ * is read must not change the sizes for which memory was made. */
+typedef struct pfd_arrow_packed {
+    const uint8_t *data;       /* valid until the scratch is reset; NULL: the buffer is empty */
+    int64_t at, size, decoded; /* the place in the file, for messages; bytes, and those decoded */
+    int32_t is_plain;          /* they are not compressed */
+} pfd_arrow_packed;
+
 /* A growing set of buffers to decode, by their numbers in a batch; zeroed: empty. Buffers outside
  * the set have no bytes. */
 typedef struct pfd_arrow_buffers {
     pfd_arrow_extent *extents;  /* owned: of every buffer of the batch, in `data` */
+    pfd_arrow_packed *packed;   /* owned: of every buffer of the set, while it is decoded */
     uint8_t *wanted;            /* owned: 1 for those in the set */
     uint8_t *data;              /* owned */
     int64_t num_buffers, bytes; /* `bytes` of data */

@@ -79,12 +79,8 @@ static coco_index tables_of(void *entries, const coco_head *head)
 static int32_t coco_index_init(coco_index *index, const pfd_index_image *image)
 {
     coco_head head;
-    int64_t most = image->header->num_entries * PFD_INDEX_ENTRY_BYTES;
-    if (most < (int64_t)sizeof head) return 0;
-    memcpy(&head, image->entries, sizeof head);
-    if (head.num_images < 0 || head.num_objects < 0 || head.name_bytes < 0) return 0;
-    if (head.num_images > most || head.num_objects > most || head.name_bytes > most) return 0;
-    if (coco_bytes(&head) > most || head.num_images != image->header->num_records) return 0;
+    int64_t most = pfd_index_image_head(image, &head, sizeof head);
+    if (most == 0 || coco_bytes(&head) > most) return 0;
     *index = tables_of(image->entries, &head);
     return 1;
 }

@@ -245,12 +245,8 @@ typedef struct listed_file {
 static int32_t file_list_init(file_list *list, const pfd_index_image *image)
 {
     list_head head;
-    int64_t most = image->header->num_entries * PFD_INDEX_ENTRY_BYTES;
-    if (most < (int64_t)sizeof head) return 0;
-    memcpy(&head, image->entries, sizeof head);
-    if (head.num_files < 0 || head.num_folders < 0 || head.name_bytes < 0) return 0;
-    if (head.num_files > most || head.num_folders > most || head.name_bytes > most) return 0;
-    if (bytes_of(&head) > most || head.num_files != image->header->num_records) return 0;
+    int64_t most = pfd_index_image_head(image, &head, sizeof head);
+    if (most == 0 || bytes_of(&head) > most) return 0;
     const folder_entry *folders = (const void *)((const uint8_t *)image->entries + sizeof head);
     const int64_t *names_at = (const void *)(folders + head.num_folders);
     const char *names = (const void *)(names_at + head.num_files);

@@ -228,6 +228,7 @@ static int32_t child_of(pfd_json_fields *fields, int32_t parent, const step *one
     for (; *link >= 0; link = &nodes[*link].sibling)
         if (is_step(&nodes[*link], name, size)) return *link;
     if (name) *names += size + 1;
+    if (name) nodes[parent].names |= pfd_json_name_bit(name, size);
     int32_t made = fields->num_nodes++;
     nodes[made] = (pfd_json_node){
         .name = name, .size = size, .child = -1, .sibling = -1, .field = -1};

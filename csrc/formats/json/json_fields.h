@@ -12,6 +12,7 @@
  */
 #ifndef PFD_FORMATS_JSON_JSON_FIELDS_H
 #define PFD_FORMATS_JSON_JSON_FIELDS_H
+#include "parse/json.h"
 #include "parse/row_type.h"
 
 /* ---- A field --------------------------------------------------------------------------------- */
@@ -43,13 +44,19 @@ typedef struct pfd_json_node {
     int32_t child, sibling; /* the first child, and the next sibling; -1: none */
     int32_t field;          /* the first field that ends here; -1: none */
     int32_t first, end;     /* fields that end here or below: order[first, end) */
+    uint64_t names;         /* pfd_json_name_bit() of the names of members below */
 } pfd_json_node;
+
+#define PFD_JSON_REFUSES_BYTES 0 /* that are not UTF-8, in strings */
+#define PFD_JSON_REPLACES_BYTES 1
+#define PFD_JSON_KEEPS_BYTES 2
 
 typedef struct pfd_json_fields {
     pfd_json_field *fields;
     int64_t num_fields;
     pfd_json_node *nodes; /* the first one is the object of the line */
     int32_t num_nodes;
+    int32_t invalid_utf8; /* PFD_JSON_*_BYTES */
     int32_t *order;
     char *names;
 } pfd_json_fields;

@@ -7,6 +7,7 @@
 
 typedef struct json_lines_attrs {
     pfd_list_string fields;
+    int32_t invalid_utf8;
 } json_lines_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -50,6 +51,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     PFD_TRY(pfd_text_check(args, '"', 0, err));
     if (!pfd_files_are_stream(args)) PFD_TRY(find_heads(args, &wrap.heads, err));
     PFD_TRY(pfd_json_fields_make(args->host, attrs->fields, &fields, err));
+    fields->invalid_utf8 = attrs->invalid_utf8;
     wrap.state = fields;
     pfd_status status = args->host->open_lines(args, out, err);
     if (status != PFD_OK) {
@@ -75,6 +77,10 @@ static const pfd_attr attrs_table[] = {
                        "with a shape for arrays, such as float32[3] or int64[?]; bytes or str for "
                        "a string; json for the text of any value. Left out, they are all fields "
                        "of the first records, with the types that these have."),
+    PFD_CHOICE_ATTR(json_lines_attrs, invalid_utf8, "error", "error|replace|keep",
+                    "What becomes of bytes in strings that are not UTF-8: \"error\": the line is "
+                    "damaged; \"replace\": U+FFFD takes their place, as by Python's "
+                    "decode(errors=\"replace\"); \"keep\": they stay as they are, also in names."),
 };
 
 static const pfd_port outputs[] = {

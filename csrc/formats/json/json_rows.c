@@ -76,6 +76,8 @@ typedef struct reader {
     const pfd_json_fields *fields;
     const pfd_compute_args *args;
     int64_t row;
+    const uint8_t *text; /* of the row: the record, or a copy in UTF-8 */
+    int64_t size;
     slot *slots;   /* of each field */
     int64_t *seen; /* of each node: row + 1 if the record has it */
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
@@ -88,6 +90,13 @@ static void *take(reader *r, int64_t bytes)
     void *memory = r->args->host->alloc(r->args->scratch, bytes > 0 ? bytes : 1);
     if (!memory) r->is_out_of_memory = 1;
     return memory;
+}
+
+static pfd_json begin_row(const reader *r)
+{
+    pfd_json json = pfd_json_begin(r->text, r->size);
+    json.keeps_bytes = r->fields->invalid_utf8 == PFD_JSON_KEEPS_BYTES;
+    return json;
 }
 
 /* Notes what is wrong with a value; returns 0. */
@@ -300,7 +309,7 @@ static void read_members(reader *r, const pfd_json_node *node, pfd_json *json)
     pfd_json_text key;
     int32_t expected = node->child;
     (void)pfd_json_enter(json, '{');
-    while (pfd_json_member(json, &key)) {
+    while (pfd_json_member_of(json, node->names, &key)) {
         int32_t child = find_member(r, node, &key, expected);
         if (child < 0) {
             (void)pfd_json_skip(json);
@@ -346,16 +355,67 @@ static void read_node(reader *r, int32_t number, pfd_json *json)
     else (void)pfd_json_skip(json);
 }
 
+/* ---- Bytes that are not UTF-8 ---------------------------------------------------------------- */
+
+/* How many bytes at p U+FFFD replaces: those that begin a character and are not one, or one. */
+static int64_t wrong_length(const uint8_t *p, int64_t left)
+{
+    int64_t size = p[0] < 0xc2 || p[0] > 0xf4 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4, n = 1;
+    uint8_t least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    uint8_t most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    for (; n < size && n < left && p[n] >= least && p[n] <= most; n++) {
+        least = 0x80;
+        most = 0xbf;
+    }
+    return n;
+}
+
+/* Writes the character at `from`, or U+FFFD, to out + *to, and moves *to; NULL: only moves.
+ * Returns how many bytes of the record that were. */
+static int64_t replace_one(const pfd_record *record, int64_t from, uint8_t *out, int64_t *to)
+{
+    static const uint8_t replacement[3] = {0xef, 0xbf, 0xbd};
+    const uint8_t *p = record->data + from;
+    int64_t length = pfd_utf8_length(p, record->size - from), size = length ? length : 3;
+    if (out) memcpy(out + *to, length ? p : replacement, (size_t)size);
+    *to += size;
+    return length ? length : wrong_length(p, record->size - from);
+}
+
+/* Makes the row's text a copy of the record in UTF-8; 0: the record is UTF-8, or no memory. */
+static int32_t replace_bytes(reader *r)
+{
+    const pfd_record *record = &r->args->records[r->row];
+    if (pfd_is_utf8(record->data, record->size)) return 0;
+    uint8_t *copy = take(r, 3 * record->size);
+    if (!copy) return 0;
+    r->text = copy;
+    r->size = 0;
+    for (int64_t from = 0; from < record->size;) from += replace_one(record, from, copy, &r->size);
+    return 1;
+}
+
 /* ---- Failures -------------------------------------------------------------------------------- */
+
+/* Where a byte of the row's text is in the record. */
+static int64_t place_of(const reader *r, int64_t at)
+{
+    const pfd_record *record = &r->args->records[r->row];
+    if (r->text == record->data) return at;
+    int64_t from = 0, to = 0;
+    while (to < at && from < record->size) from += replace_one(record, from, NULL, &to);
+    return from;
+}
 
 static pfd_status fail_json(const reader *r, const pfd_json *json, pfd_error *err)
 {
     char found[256] = "the end of the line";
+    int64_t at = place_of(r, json->at);
     if (json->at < json->size)
-        (void)pfd_quote_bytes(json->data + json->at, 1, found, sizeof found);
-    return r->args->host->fail_row(err, r->row, json->at, PFD_CORRUPT_DATA,
+        (void)pfd_quote_bytes(r->args->records[r->row].data + at, 1, found, sizeof found);
+    return r->args->host->fail_row(err, r->row, at, PFD_CORRUPT_DATA,
                                    "column %" PRId64 ": %s, found %s; a line is one JSON object",
-                                   json->at + 1, json->problem, found);
+                                   at + 1, json->problem, found);
 }
 
 static const char *kind_of(const pfd_json_field *field, int32_t is_item)
@@ -403,16 +463,16 @@ static void describe(const pfd_json_field *field, const slot *s, char *out, size
 static pfd_status fail_value(const reader *r, const pfd_json_field *field, const slot *s,
                              pfd_error *err)
 {
-    const pfd_record *record = &r->args->records[r->row];
     char found[256], problem[256];
-    pfd_json json = pfd_json_begin(record->data, record->size);
+    pfd_json json = begin_row(r);
+    int64_t at = place_of(r, s->at);
     json.at = s->at;
     (void)pfd_json_skip(&json);
     describe(field, s, problem, sizeof problem);
     (void)r->args->host->fail_row(
-        err, r->row, s->at, PFD_CORRUPT_DATA, "column %" PRId64 ": field '%.200s': %s, found %s",
-        s->at + 1, field->element, problem,
-        pfd_quote_bytes(record->data + s->at, json.at - s->at, found, sizeof found));
+        err, r->row, at, PFD_CORRUPT_DATA, "column %" PRId64 ": field '%.200s': %s, found %s",
+        at + 1, field->element, problem,
+        pfd_quote_bytes(r->text + s->at, json.at - s->at, found, sizeof found));
     return pfd_error_set_attr(err, "fields");
 }
 
@@ -421,7 +481,7 @@ static pfd_status fail_missing(const reader *r, const pfd_json_field *field, con
 {
     int32_t is_null = s->state == IS_NULL;
     return r->args->host->fail_row(
-        err, r->row, is_null ? s->at : 0, PFD_CORRUPT_DATA,
+        err, r->row, is_null ? place_of(r, s->at) : 0, PFD_CORRUPT_DATA,
         "field '%.200s': %s; a default, as in '%.200s%s', would replace it", field->element,
         is_null ? "the value is null" : "the line has no such value", field->element,
         default_of(field));
@@ -457,15 +517,25 @@ static pfd_status finish_row(const reader *r, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status read_row(reader *r, pfd_error *err)
+static pfd_json read_text(reader *r)
 {
-    const pfd_record *record = &r->args->records[r->row];
-    pfd_json json = pfd_json_begin(record->data, record->size);
+    pfd_json json = begin_row(r);
     forget(r, &r->fields->nodes[0]);
     read_members(r, &r->fields->nodes[0], &json);
+    (void)pfd_json_end(&json);
+    return json;
+}
+
+static pfd_status read_row(reader *r, pfd_error *err)
+{
+    r->text = r->args->records[r->row].data;
+    r->size = r->args->records[r->row].size;
+    pfd_json json = read_text(r);
+    if (json.problem && r->fields->invalid_utf8 == PFD_JSON_REPLACES_BYTES && replace_bytes(r))
+        json = read_text(r);
     if (r->is_out_of_memory)
         return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the values of a line");
-    if (!pfd_json_end(&json)) return fail_json(r, &json, err);
+    if (json.problem) return fail_json(r, &json, err);
     return finish_row(r, err);
 }
 

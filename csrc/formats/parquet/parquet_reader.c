@@ -346,6 +346,11 @@ static pfd_status find_columns(const parquet *self, const pfd_file *file,
     for (int64_t i = 0; i < self->num_outputs; i++)
         PFD_TRY(pfd_arrow_column_find(self->host, file, schema, &self->outputs[i], &words,
                                       &to->columns[i], err));
+    for (int64_t i = 0; i < self->num_outputs; i++)
+        if (to->columns[i].has_dictionary)
+            return self->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
+                                         "column '%.200s' is encoded by a dictionary in memory",
+                                         self->outputs[i].element);
     out->words = calloc((size_t)words + 1, sizeof *out->words);
     if (!out->words) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++) {

@@ -646,13 +646,15 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
  * gives it back to the functions below. So plugins cannot use the type. */
 #define PFD_ATTR_OBJECT 13
 
-/* An array of the program, such as a column of lengths, that is the object of an attr. */
+/* An array of the program, such as a column of lengths, that is the object of an attr.  Or an Arrow
+ * table: the addresses, as int64, of a pfd_exported_schema and of the pfd_exported_array of each
+ * chunk, which are all borrowed. */
 typedef struct pfd_table {
     const void *data; /* borrowed until pfd_table_drop() */
     int64_t count;    /* elements */
-    int32_t dtype;    /* PFD_INT64 ... */
-    int32_t reserved;
-    uint64_t fingerprint; /* a hash of the contents; a state has it */
+    int32_t dtype;    /* PFD_INT64 ...; 0 of an Arrow table */
+    int32_t is_arrow;
+    uint64_t fingerprint; /* a hash of the contents; a state has it; 0 of a new Arrow table */
 } pfd_table;
 
 /* Makes a copy of *table known to ops as the object with this number, before a loader opens. */

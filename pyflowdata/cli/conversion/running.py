@@ -7,8 +7,9 @@ import os
 import sys
 from typing import NamedTuple
 
-from ...errors import CorruptDataError
+from ...errors import CorruptDataError, FileError
 from ...formats import Source, damage_of, image_fields, rows_of_batch
+from ...words.plain_text import size
 from ..bars import command_bar
 from ..usage import UsageError, say
 from .shards import Conversion, run_tasks
@@ -25,6 +26,7 @@ def add_shard_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="processes at most (default: one for each core)")
     add("--skip-damaged", action="store_true", help="leave damaged records out (one shard only)")
     add("--overwrite", action="store_true", help="replace what is there")
+    add("--ignore-space", action="store_true", help="begin even where space seems too little")
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -87,6 +89,29 @@ def _size_of(source: Source, is_needed: bool) -> _Size:
         return none
 
 
+def _check_space(conversion: Conversion, found: _Size, args: argparse.Namespace) -> None:
+    """Says how large the files will be; records of one batch are written at once.
+
+    Raises:
+        FileError: The space that is free there is less.
+    """
+    if 0 <= found.records <= found.batch_size or len(conversion.done) == len(conversion):
+        return
+    about = os.statvfs(conversion.folder)
+    free = about.f_bavail * about.f_frsize
+    left = conversion.bytes_left(found.records, found.batch_size) if found.records >= 0 else -1
+    is_too_little = left > free
+    said = "a size that is not known yet" if left < 0 else f"about {size(left)}"
+    said = f"{said} to write, and {size(free)} free"
+    if is_too_little and not args.ignore_space:
+        raise FileError(
+            f"{said}: make room, convert to another place, or say --ignore-space",
+            file=conversion.target.path,
+        )
+    if is_too_little or not args.quiet:
+        say(f"{conversion.target.path}: {said}", sys.stderr)
+
+
 def _say_left_out(conversion: Conversion) -> None:
     count, first = conversion.left_out, conversion.left_out_first
     if not count:
@@ -132,7 +157,7 @@ def carry_out(
 
     Raises:
         UsageError: The options do not fit each other.
-        Error: A file cannot be read or written.
+        Error: A file cannot be read or written, or the space that is free is too little.
     """
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
@@ -147,6 +172,7 @@ def carry_out(
             say(f"{target.path}: {conversion.says}", sys.stderr)
         for note in target.notes(source):
             say(f"{target.path}: {note}", sys.stderr)
+        _check_space(conversion, found, args)
         jobs = args.jobs or len(os.sched_getaffinity(0))
         before = sum(conversion.done.values())
         with command_bar(doing, found.records, done=before, quiet=args.quiet) as bar:

@@ -188,6 +188,7 @@ _VERSION = 2
 _NAMED = 5  # damaged records that are named
 _MANIFEST, _LOCK = "manifest.json", "lock"
 _CHECKED = "checked"
+_SAMPLE = "sample"  # the folder of the first records as a file
 
 
 def _folder(target: Target) -> Path:
@@ -374,6 +375,30 @@ class Conversion:
             _Task(source, self.target, str(self.folder), tuple(group), batch_size, threads)
             for group in groups
         ]
+
+    def bytes_left(self, records: int, batch_size: int) -> int:
+        """About how many bytes the shards take that are not made yet: what the first batch takes
+        as a file, times the records.
+
+        Args:
+            records: The records of all shards; they are known, and more than a batch.
+            batch_size: Records that are read at a time.
+
+        Returns:
+            The size; -1: the first batch has no record that is not damaged.
+        """
+        folder = self.folder / _SAMPLE
+        folder.mkdir()
+        try:
+            source = self.source.checked() if self._is_checked else self.source
+            task = _Task(source, self.target, str(folder), ((0, 0, batch_size),), batch_size)
+            (written,) = _write_shards(task, lambda _: None)
+            files = (path.lstat() for path in folder.rglob("*"))
+            taken = sum(one.st_size for one in files if stat.S_ISREG(one.st_mode))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        left = records - sum(self.done.values())
+        return left * taken // written.records if written.records else -1
 
     def publish(self) -> list[Path]:
         """Gives all shards their names; none where that fails."""

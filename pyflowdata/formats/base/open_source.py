@@ -74,6 +74,28 @@ def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
     return found
 
 
+_FEW = 16  # files whose format is always looked for
+
+
+def _detect_all(
+    paths: Sequence[str | os.PathLike[str]], format: str | None
+) -> list[Detected]:
+    """The formats of files.  Of many, a file with the suffix of an earlier one is left to the
+    reader, if that refuses a file of another format and names it."""
+    found = [_detect(path, format) for path in paths[:_FEW]]
+    first = found[0]
+    known = {os.path.splitext(path)[1] for path in paths[:_FEW]} - {""}
+    refuses = FORMATS[first.format].refuses_others
+    for path in paths[_FEW:]:
+        suffix = os.path.splitext(path)[1]
+        if refuses and suffix in known:
+            found.append(Detected(os.fspath(path), first.format, first.compression, b"", 0))
+            continue
+        found.append(_detect(path, format))
+        known |= {suffix} - {""}
+    return found
+
+
 def _refuse_damaged(path: str) -> None:
     """Raises if the first bytes of a compressed file cannot be decompressed."""
     damage = head_of(path).damage
@@ -121,7 +143,7 @@ def open_source(
         CorruptDataError: A file is damaged where its fields are looked for.
         OutOfMemoryError: One of the first records is larger than the memory budget.
     """
-    found = [_detect(path, format) for path in paths]
+    found = _detect_all(paths, format)
     _refuse_several(found)
     first = found[0]
     own = FORMATS[first.format]

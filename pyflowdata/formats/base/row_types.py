@@ -230,8 +230,7 @@ class ColumnsWriter(Writer):
             FileError: The file cannot be written.
         """
         with self._naming():
-            if not isinstance(sample, Mapping):
-                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            self._check_sample(sample)
         self.write_batch({name: single(value) for name, value in sample.items()})
 
 

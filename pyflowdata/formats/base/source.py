@@ -12,9 +12,9 @@ from ...nodes import Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
-from .fields import Field, notes_of, output_fields, port_name, specs
+from .fields import Field, notes_of, output_fields, port_name, specs, split_spec
 
-# ---- Arrays of the program ----------------------------------------------------------------------
+# ---- Arrays and tables of the program ------------------------------------------------------------
 
 
 def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blob:
@@ -24,6 +24,14 @@ def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blo
         rank=0, world_size=1, seed=0,
     )  # fmt: skip
     return node.outputs[0]
+
+
+def table_blobs(table: Any, columns: str | Sequence[str] | None) -> dict[str, Blob]:
+    """Columns of an Arrow table by their names, all on one rank; the arguments are the attrs of the
+    reader, which finds the columns itself if they are None."""
+    given = {} if columns is None else {"columns": columns}
+    node = make_node("ArrowTableReader", (), table=table, rank=0, world_size=1, seed=0, **given)
+    return {blob.name.partition("/")[2]: blob for blob in node.outputs}
 
 
 # ---- Files --------------------------------------------------------------------------------------
@@ -62,9 +70,14 @@ class RecordFormat(FileFormat):
     Attributes:
         decompresses_whole: Whether its reader decompresses files into memory, so that records can
             be read in any order.
+        refuses_others: Whether its reader looks at the beginning of each file before it gives
+            records, and names a file that is of another format or compressed.
+        field: The class of fields that the user gives with their types.
     """
 
     decompresses_whole: ClassVar[bool] = False
+    refuses_others: ClassVar[bool] = False
+    field: ClassVar[type[Field]] = Field
 
     @property
     def list_attrs(self) -> frozenset[str]:
@@ -136,16 +149,24 @@ class Source:
         """
         if not wanted:
             return self
+        chosen = tuple(self._chosen(one) for one in wanted)
+        return dataclasses.replace(self, fields=chosen, left_out=())
+
+    def _chosen(self, spec: str) -> Field:
         known = {field.name: field for field in self.fields}
-        chosen = []
-        for one in wanted:
-            name, colon, kind = one.rpartition(":") if one not in known else (one, "", "")
-            name = name if colon else one
-            if name not in known and not colon:
-                raise InvalidArgumentError(no_field(name, known))
-            field = known.get(name, Field(name, ""))
-            chosen.append(field.with_type(kind) if colon else field)
-        return dataclasses.replace(self, fields=tuple(chosen), left_out=())
+        if spec in known:
+            return known[spec]
+        key, colon, kind = spec.rpartition(":")
+        name = ""
+        if colon and key not in known:
+            name, key, kind, default = split_spec(spec)
+            kind += "" if default is None else f"={default}"
+        if not colon:
+            left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
+            advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"
+            raise InvalidArgumentError(no_field(spec, known) + left_out + advice * bool(left_out))
+        field = known.get(key, self.format.field(key, "")).with_type(kind)
+        return dataclasses.replace(field, name=name, key=field.key or key) if name else field
 
     def with_attrs(self, texts: Mapping[str, str]) -> Source:
         """The source with attrs of the reader, as a command line spells them.

@@ -200,6 +200,11 @@ class Writer(ABC):
                 raise
             raise self._fail(failure.message, failure.ordinal) from failure.__cause__
 
+    @staticmethod
+    def _check_sample(sample: object) -> None:
+        if not isinstance(sample, Mapping):
+            raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+
     def _emit(self, data: bytes | memoryview, sizes: Sizes) -> None:
         """Appends records that are back to back in a buffer, each as a whole in one shard."""
         with self._writing():

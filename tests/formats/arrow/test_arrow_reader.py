@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import cli
+from pyflowdata.formats.base import detection
 
 FIXTURES = ROOT / "tests/fixtures/arrow"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text())
@@ -202,6 +205,28 @@ def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
     with flow.DataLoader(*blobs, num_threads=3, memory_budget=16 << 20) as loader:
         seen = [number for _, batch in zip(range(30), loader) for number in batch[0].tolist()]
     assert len(seen) == len(set(seen)) == 240
+
+
+def test_compressed_bodies_are_read_once(tmp_path):
+    """A second look could find other sizes, in a file that is being written, than the first."""
+    pa, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
+    values = np.random.default_rng(1).integers(0, 256, 1 << 20).astype(np.uint8)
+    path = tmp_path / "values.arrow"
+    table = pa.table({"x": values})
+    options = ipc.IpcWriteOptions(compression="lz4")
+    with ipc.new_file(str(path), table.schema, options=options) as to:
+        to.write_table(table)
+
+    def bytes_read():
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = bytes_read()
+    with flow.DataLoader(
+        flow.ArrowReader(files=str(path), columns=["x:uint8"], batch_size=1024, file_access="read"),
+        num_threads=1,
+    ) as loader:
+        next(iter(loader))
+        assert bytes_read() - before < 1.5 * path.stat().st_size
 
 
 def test_unmapped_files_give_the_same(tmp_path):
@@ -413,6 +438,27 @@ def test_a_state_json_of_another_program(tmp_path):
     with pytest.raises(flow.CorruptDataError, match=r"state\.json.*the member _data_files"):
         flow.open(tmp_path)
     assert len(flow.open(tmp_path / "*.arrows")) == 8
+
+
+@pytest.mark.parametrize("name, data, says", [
+    ("f03.arrows", b"a,b\n1,2\n", r"f03\.arrows.*it looks like CSV"),
+    ("f90.arrows", b"a,b\n1,2\n", r"f90\.arrows.*it looks like CSV"),
+    ("f90.arrows", b"", r"f90\.arrows.*neither an Arrow IPC file"),
+    ("f90.arrows", gzip.compress(b"a", mtime=0), r"f90\.arrows.*compressed by gzip"),
+    ("f90.txt", b"a,b\n1,2\n", r"not of one format.*f90\.txt is"),
+])  # fmt: skip
+def test_few_of_many_files_are_read_to_find_their_format(
+    tmp_path, monkeypatch, name, data, says
+):
+    counted = []
+    head_of = detection.head_of
+    monkeypatch.setattr(detection, "head_of", lambda path: counted.append(path) or head_of(path))
+    for number in range(100):
+        shutil.copy(FIXTURES / "legacy.arrows", tmp_path / f"f{number:02}.arrows")
+    assert len(flow.open(tmp_path)) == 800 and len(counted) <= 16
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(flow.Error, match=says):
+        len(flow.open(tmp_path))
 
 
 # ---- Damage --------------------------------------------------------------------------------------

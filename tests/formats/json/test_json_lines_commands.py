@@ -202,3 +202,20 @@ def test_a_first_record_that_is_longer_than_the_sample(lines):
     path = lines([{"text": "x" * 200_000, "n": 1}, {"text": "", "n": 2}])
     assert specs_of(path) == (["text:bytes", "n:int64"], [])
     assert read(path)["n"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("field, rows", [
+    ("t=tags[0]:bytes=", [b"a", b""]), ("tags:json", [b'["a", 1]', b"[]"]),
+    ("w=v:json", [b"[1, 2]", b"[3, 4]"]), ("v:int8", [[1, 2], [3, 4]]),
+    ("d=no:str=1:2", [b"1:2"] * 2),
+])  # fmt: skip
+def test_fields_are_opened_as_the_reader_takes_them(lines, field: str, rows: list[object]) -> None:
+    path = lines(['{"tags": ["a", 1], "v": [1, 2]}', '{"tags": [], "v": [3, 4]}'])
+    data = flow.open(path, fields=[field])
+    (name,) = data.fields
+    found = [data[row][name] for row in range(2)]
+    assert found == rows if isinstance(rows[0], bytes) else np.array_equal(found, rows)
+    with pytest.raises(flow.InvalidArgumentError, match=r"tags:str\[\?\]"):
+        flow.open(path, fields=["tags:str[?]"])
+    with pytest.raises(flow.InvalidArgumentError, match="there is no field 't=tags'"):
+        flow.open(path, fields=["t=tags"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import random
 import re
 from pathlib import Path
@@ -249,34 +250,40 @@ def test_random_documents_read_as_by_pythons_json(lines) -> None:
     outcomes(lines(*given), given)
 
 
+LINES = int(os.environ.get("JSON_LINES", "4000"))  # that are mutated; make soak has more
+PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"null", b"tru",
+          b"\\ud83d", b"\\ude00", b"\x00", b"\x1f", b"\x80", b"\xc3", b"\xf0\x9f", b"NaN", b" ",
+          b"'", b"1e999", b"\\u0061", b"Infinity", b"//", b"\x0c", b"\xc2\xa0", b"01",
+          b"+1"]  # fmt: skip
+
+
+def mutated(rng: random.Random, given: bytes) -> bytes:
+    line = bytearray(given)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        at = rng.randrange(len(line) + 1)
+        action = rng.randrange(4)
+        if action == 0:
+            line[at:at] = rng.choice(PIECES)
+        elif action == 1:
+            del line[at : at + rng.choice([1, 1, 2, 9])]
+        elif action == 2:
+            line[at : at + 1] = bytes([rng.randrange(256)])
+        else:
+            line[at:at] = line[rng.randrange(len(line) + 1) :][: rng.randrange(9)]
+    return bytes(line).replace(b"\n", b" ")
+
+
 def test_mutated_lines_are_read_or_refused_as_by_pythons_json(lines) -> None:
-    rng = random.Random(2)
-    base = [line for line in (random_object(rng).encode() for _ in range(400)) if is_good(line)]
-    pieces = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b".", b"e", b"null",
-              b"tru",
-              b"\\ud83d", b"\\ude00", b"\x00", b"\x1f", b"\x80", b"\xc3", b"\xf0\x9f", b"NaN", b" ",
-              b"'",
-              b"1e999", b"\\u0061", b"Infinity", b"//", b"\x0c", b"\xc2\xa0", b"01",
-              b"+1"]  # fmt: skip
-    given = [b'{"i": 1}']
-    while len(given) < 4000:
-        line = bytearray(rng.choice(base))
-        for _ in range(rng.choice([1, 1, 1, 2, 3])):
-            at = rng.randrange(len(line) + 1)
-            action = rng.randrange(4)
-            if action == 0:
-                line[at:at] = rng.choice(pieces)
-            elif action == 1:
-                del line[at : at + rng.choice([1, 1, 2, 9])]
-            elif action == 2:
-                line[at : at + 1] = bytes([rng.randrange(256)])
-            else:
-                line[at:at] = line[rng.randrange(len(line) + 1) :][: rng.randrange(9)]
-        mutated = bytes(line).replace(b"\n", b" ")
-        if mutated.strip(b" \t\r"):
-            given.append(mutated)
-    assert 400 < sum(map(is_good, given)) < 3600
-    outcomes(lines(*given), given)
+    for seed in range(0, LINES, 4000):
+        rng = random.Random(2 + seed)
+        base = [line for line in (random_object(rng).encode() for _ in range(400)) if is_good(line)]
+        given = [b'{"i": 1}']
+        while len(given) < 4000:
+            line = mutated(rng, rng.choice(base))
+            if line.strip(b" \t\r"):
+                given.append(line)
+        assert 400 < sum(map(is_good, given)) < 3600
+        outcomes(lines(*given), given)
 
 
 def is_good(line: bytes) -> bool:
@@ -285,6 +292,54 @@ def is_good(line: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+# ---- Bytes that are not UTF-8 -------------------------------------------------------------------
+
+BYTES = [b"a", b"\\n", b"\\u00e9", *map(str.encode, "é€😀"), b"\x80", b"\xbf", b"\xc0",
+         b"\xc2", b"\xe0", b"\xe0\xa0", b"\xed\xa0\x80", b"\xe2\x82", b"\xf0\x90", b"\xf0\x9f\x98",
+         b"\xf4\x90", b"\xf5", b"\xff"]  # fmt: skip
+
+
+def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> None:
+    rng = random.Random(3)
+    texts = [b"".join(rng.choices(BYTES, k=rng.choice([1, 2, 5, 90]))) for _ in range(2000)]
+    given = [b'{"\xe9": 1, "m": ["%s", 1], "s": "%s"}' % (text, text) for text in texts]
+    path = lines(*given)
+    read_as = [line.decode(errors="replace") for line in given]
+    texts_of = ["s:str", "m:json", "m[1]:int8"]
+    found = read(path, [*texts_of, "n=\ufffd:int8=0"], invalid_utf8="replace")
+    assert found[0] == [json.loads(text)["s"].encode() for text in read_as]
+    assert [json.loads(text) for text in found[1]] == [json.loads(text)["m"] for text in read_as]
+    assert found[2:] == [[1] * 2000, [1] * 2000]
+    kept = read(path, texts_of, invalid_utf8="keep")
+    unescaped = [text.replace(b"\\n", b"\n").replace(b"\\u00e9", "é".encode()) for text in texts]
+    assert kept == [unescaped, [b'["%s", 1]' % text for text in texts], [1] * 2000]
+    with pytest.raises(flow.CorruptDataError, match=r":1 \(byte 2\): column 3: .* UTF-8"):
+        read(path, texts_of)
+
+
+@pytest.mark.parametrize("policy", ["replace", "keep"])
+@pytest.mark.parametrize("line, says", [
+    (b'{"s": "\xff\xff", "x": \xff}', r"\(byte 34\): column 18: expected a value, found '\\xff'"),
+    (b'{"s": "\xe2\x82", "x": "a"}', r"\(byte 34\): column 18: .* an integer, found '\"a\"'"),
+])  # fmt: skip
+def test_errors_beside_such_bytes_name_the_byte_of_the_file(
+    lines, line: bytes, says: str, policy: str
+) -> None:
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(lines(b'{"x": 1, "s":""}', line), ["s:str", "x:int64"], invalid_utf8=policy)
+
+
+def test_fields_are_found_in_lines_that_are_not_utf8(lines) -> None:
+    path = lines(b'{"s": "a\xff"}')
+    with pytest.raises(flow.CorruptDataError, match=r"its byte 8 is not UTF-8 .invalid_utf8="):
+        flow.open(path)
+    with flow.DataLoader(flow.open(path, invalid_utf8="replace").batch(1)) as loader:
+        assert [rows_of(batch) for (batch,) in [next(iter(loader))]] == [["a\ufffd".encode()]]
+    kept = flow.JSONLinesReader(files=path, fields=["s"], batch_size=1, invalid_utf8="keep")
+    with flow.DataLoader(kept) as loader:
+        assert rows_of(next(iter(loader))) == [b"a\xff"]
 
 
 # ---- RFC 8259 -----------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def test_commands(data, capsys, tmp_path):
     assert detect(path).format == detect(plain).format == "manifest"
     assert [field.name for field in open_source([path]).fields] == ["image", "label"]
     plain.write_text('{"source": "a wiki", "text": "b"}\n{"source": "c", "usage": "train"}\n')
-    assert detect(plain).format == "text"
+    assert detect(plain).format == "json"
     assert cli.main(["head", str(path)]) == 0
     assert "manifest, 12 records" in capsys.readouterr().out
     os.remove(path.parent / "images/2.png")

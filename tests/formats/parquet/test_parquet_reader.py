@@ -291,6 +291,13 @@ def test_a_file_that_is_replaced_after_open_gives_no_row(tmp_path):
             list(batches)
 
 
+def test_columns_that_are_left_out_are_named(tmp_path):
+    path = write(tmp_path / "a.parquet", pa.table({"i": [1, 2], "v": [None, 3]}))
+    with pytest.raises(flow.InvalidArgumentError, match="no field 'v'.*Left out: v, .* default"):
+        flow.open(path, fields=["v"])
+    assert flow.open(path, fields=["v:int64=7"]).column("v").tolist() == [7, 3]
+
+
 def test_without_pyarrow_the_package_is_named(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet", *numbered(5))
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
