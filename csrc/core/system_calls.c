@@ -54,8 +54,8 @@ int32_t pfd_errno_class(int reason, int32_t is_remote)
     case ENETRESET:
     case EHOSTDOWN:
     case EHOSTUNREACH:
-    case EREMOTEIO: return PFD_FAILURE_TRANSIENT;
-    case EIO: return is_remote ? PFD_FAILURE_TRANSIENT : PFD_FAILURE_ENVIRONMENT;
+    case EREMOTEIO: return PFD_REASON_TRANSIENT;
+    case EIO: return is_remote ? PFD_REASON_TRANSIENT : PFD_REASON_ENVIRONMENT;
     case ENOENT:
     case ENOTDIR:
     case EISDIR:
@@ -63,23 +63,20 @@ int32_t pfd_errno_class(int reason, int32_t is_remote)
     case ENAMETOOLONG:
     case ENXIO:
     case EFBIG:
-    case EOVERFLOW: return PFD_FAILURE_DAMAGE;
-    default: return PFD_FAILURE_ENVIRONMENT;
+    case EOVERFLOW: return PFD_REASON_NONE;
+    default: return PFD_REASON_ENVIRONMENT;
     }
 }
 
 pfd_status pfd_status_of_errno(int reason)
 {
     if (reason == ENOMEM) return PFD_OUT_OF_MEMORY;
-    return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? PFD_CORRUPT_DATA : PFD_IO;
+    return pfd_errno_class(reason, 0) == PFD_REASON_NONE ? PFD_CORRUPT_DATA : PFD_IO;
 }
 
 int32_t pfd_reason_of_errno(int32_t reason)
 {
-    int32_t failure = pfd_errno_class(reason, 0);
-    return failure == PFD_FAILURE_DAMAGE      ? PFD_REASON_NONE
-           : failure == PFD_FAILURE_TRANSIENT ? PFD_REASON_TRANSIENT
-                                              : PFD_REASON_ENVIRONMENT;
+    return pfd_errno_class(reason, 0);
 }
 
 pfd_status pfd_error_set_errno(pfd_error *err, int reason)
@@ -180,7 +177,7 @@ static int32_t may_retry(attempts *self, int reason)
     if (reason == EINTR) {
         goes_on = ++self->interruptions < MOST_INTERRUPTIONS;
     } else if (pfd_errno_class(reason, reason == EIO && is_remote(self->fd)) ==
-                   PFD_FAILURE_TRANSIENT &&
+                   PFD_REASON_TRANSIENT &&
                ++self->tries < MOST_TRIES) {
         goes_on = wait_ms(self, INT64_C(1) << (2 * self->tries - 2)); /* 1, 4, 16, 64, 256 ms */
     }

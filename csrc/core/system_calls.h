@@ -25,11 +25,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#define PFD_FAILURE_TRANSIENT 1
-#define PFD_FAILURE_ENVIRONMENT 2
-#define PFD_FAILURE_DAMAGE 3
-
-/* PFD_FAILURE_* of an errno; is_remote: of a file that lies on another machine. */
+/* What an errno means: PFD_REASON_TRANSIENT, PFD_REASON_ENVIRONMENT, or PFD_REASON_NONE for damage;
+ * is_remote: of a file that lies on another machine. */
 int32_t pfd_errno_class(int reason, int32_t is_remote);
 
 /* Whether an open file, or a folder, lies on another machine: its input and output may fail for a

@@ -96,7 +96,7 @@ static int find_kind(int folder, const struct dirent *entry, entry_kind *out)
     int reason = pfd_sys_stat(NULL, folder, entry->d_name, &st) == 0 ? 0 : errno;
     if (!reason) *out = S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
     else *out = FILE_NAME;
-    return pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE ? 0 : reason;
+    return pfd_errno_class(reason, 0) == PFD_REASON_NONE ? 0 : reason;
 }
 
 static int add_name(pfd_path_list *list, const char *name)
@@ -390,7 +390,7 @@ static _Thread_local struct {
 /* What is not there, or is no folder, has no matches. */
 static void note_unread(const char *path)
 {
-    if (unread.reason || pfd_errno_class(errno, 0) == PFD_FAILURE_DAMAGE) return;
+    if (unread.reason || pfd_errno_class(errno, 0) == PFD_REASON_NONE) return;
     unread.reason = errno;
     if (path) (void)snprintf(unread.path, sizeof unread.path, "%s", path);
 }

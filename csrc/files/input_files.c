@@ -72,7 +72,7 @@ static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 static pfd_status fail_open(pfd_error *err, const char *path, int reason)
 {
     struct stat st;
-    if (pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE && stat(path, &st) == 0 &&
+    if (pfd_errno_class(reason, 0) == PFD_REASON_NONE && stat(path, &st) == 0 &&
         !S_ISREG(st.st_mode))
         return fail_kind(err, path, st.st_mode);
     (void)pfd_fail_file(err, path, "the file cannot be opened: %s%s", strerror(reason),

@@ -69,7 +69,7 @@ static int32_t is_index_of_parts(const pfd_format *format, const char *path, int
         }
         found = has_suffix(format, one->d_name, pfd_compression_plain_length(one->d_name));
     }
-    if (reason != 0 && pfd_errno_class(reason, 0) != PFD_FAILURE_DAMAGE) *failure = reason;
+    if (reason != 0 && pfd_errno_class(reason, 0) != PFD_REASON_NONE) *failure = reason;
     if (names) (void)closedir(names);
     return found;
 }

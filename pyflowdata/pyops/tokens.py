@@ -430,7 +430,8 @@ def tokenize(
 ) -> tuple[Any, ...]:
     """The tokens of texts, as numbers."""
     has_eos = eos >= 0
-    ready = cast("TokenizerContent", tokenizer).ready(max_length - has_eos if max_length else 0, side)
+    limit = max_length - has_eos if max_length else 0
+    ready = cast("TokenizerContent", tokenizer).ready(limit, side)
     texts = [_texts("text", text)]
     if pair is not None:
         texts.append(_texts("pair", pair))

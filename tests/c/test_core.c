@@ -529,14 +529,14 @@ static void test_pool_changes_its_size(void)
 
 static void test_what_an_errno_means(void)
 {
-    CHECK(pfd_errno_class(EINTR, 0) == PFD_FAILURE_TRANSIENT);
-    CHECK(pfd_errno_class(ESTALE, 0) == PFD_FAILURE_TRANSIENT);
-    CHECK(pfd_errno_class(EIO, 1) == PFD_FAILURE_TRANSIENT);
-    CHECK(pfd_errno_class(EIO, 0) == PFD_FAILURE_ENVIRONMENT);
-    CHECK(pfd_errno_class(EACCES, 1) == PFD_FAILURE_ENVIRONMENT);
-    CHECK(pfd_errno_class(EMFILE, 0) == PFD_FAILURE_ENVIRONMENT);
-    CHECK(pfd_errno_class(12345, 0) == PFD_FAILURE_ENVIRONMENT);
-    CHECK(pfd_errno_class(ENOENT, 0) == PFD_FAILURE_DAMAGE);
+    CHECK(pfd_errno_class(EINTR, 0) == PFD_REASON_TRANSIENT);
+    CHECK(pfd_errno_class(ESTALE, 0) == PFD_REASON_TRANSIENT);
+    CHECK(pfd_errno_class(EIO, 1) == PFD_REASON_TRANSIENT);
+    CHECK(pfd_errno_class(EIO, 0) == PFD_REASON_ENVIRONMENT);
+    CHECK(pfd_errno_class(EACCES, 1) == PFD_REASON_ENVIRONMENT);
+    CHECK(pfd_errno_class(EMFILE, 0) == PFD_REASON_ENVIRONMENT);
+    CHECK(pfd_errno_class(12345, 0) == PFD_REASON_ENVIRONMENT);
+    CHECK(pfd_errno_class(ENOENT, 0) == PFD_REASON_NONE);
     CHECK(pfd_status_of_errno(ENOENT) == PFD_CORRUPT_DATA);
     CHECK(pfd_status_of_errno(ENOMEM) == PFD_OUT_OF_MEMORY);
     CHECK(pfd_status_of_errno(EACCES) == PFD_IO);

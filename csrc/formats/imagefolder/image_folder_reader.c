@@ -469,7 +469,7 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
     struct stat st, of_root;
     if (pfd_sys_stat(bounds, root, name, &st) != 0) {
         int reason = errno;
-        if (pfd_errno_class(reason, 0) == PFD_FAILURE_DAMAGE) return PFD_OK;
+        if (pfd_errno_class(reason, 0) == PFD_REASON_NONE) return PFD_OK;
         return fail_listing(self, name, reason, err);
     }
     if (!S_ISDIR(st.st_mode)) return PFD_OK; /* check_found_classes() fails then */

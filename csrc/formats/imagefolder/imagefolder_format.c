@@ -21,7 +21,7 @@ static int32_t has_images(const char *path, const char *name, int *failure)
     if (length >= (int)sizeof below) return 0;
     int reason = pfd_folder_names_read(AT_FDCWD, below, &images, &names);
     int32_t found = reason == 0 && names.files.size > 0;
-    if (pfd_errno_class(reason, 0) != PFD_FAILURE_DAMAGE && reason != 0) *failure = reason;
+    if (pfd_errno_class(reason, 0) != PFD_REASON_NONE && reason != 0) *failure = reason;
     pfd_folder_names_free(&names);
     return found;
 }
@@ -32,7 +32,7 @@ static int32_t probe_folder(const pfd_probe_folder_args *args)
     pfd_folder_names names = {0};
     int32_t found = 0;
     int failure = pfd_folder_names_read(AT_FDCWD, args->path, &all, &names);
-    if (pfd_errno_class(failure, 0) == PFD_FAILURE_DAMAGE) failure = 0; /* it is no folder */
+    if (pfd_errno_class(failure, 0) == PFD_REASON_NONE) failure = 0; /* it is no folder */
     for (int64_t i = 0; i < names.folders.size && i < most_folders && !found; i++)
         found = has_images(args->path, names.folders.paths[i], &failure);
     /* A folder of files may have a folder that is not for everyone, such as lost+found. */

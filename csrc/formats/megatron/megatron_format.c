@@ -22,7 +22,7 @@ static int32_t has_other_half(const char *path)
     (void)snprintf(other, sizeof other, "%.*s%s", (int)(length - 4), path,
                    is_tokens ? ".idx" : ".bin");
     if (pfd_sys_stat(NULL, AT_FDCWD, other, &about) == 0) return S_ISREG(about.st_mode);
-    return pfd_errno_class(errno, 0) == PFD_FAILURE_DAMAGE ? 0 : PFD_PROBE_FAILED;
+    return pfd_errno_class(errno, 0) == PFD_REASON_NONE ? 0 : PFD_PROBE_FAILED;
 }
 
 static int32_t probe(const pfd_probe_args *args)
