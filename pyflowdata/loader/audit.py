@@ -23,7 +23,7 @@ from ..errors import FileError, shown
 from ..words.plain_text import joined
 from .epoch_steps import EpochSteps
 from .ledger import (
-    END, FAILED, LOAD, MOST_LISTED, MOVE, SEEK, STEP, SUFFIX, LedgerFile, Step, read_ledger,
+    CLOSE, END, FAILED, LOAD, MOST_LISTED, MOVE, SEEK, STEP, SUFFIX, LedgerFile, Step, read_ledger,
 )  # fmt: skip
 
 _MOST_NAMED = 5  # ranges, records and files that a text names
@@ -40,8 +40,8 @@ class EpochAudit:
 
     Attributes:
         epoch: Counted from 0.
-        status: "finished"; "left": the program went on with another epoch before its end; or
-            "running": the history ends in it.
+        status: "finished": a rank saw its end; "left": a rank went on with another epoch before its
+            end; or "running": the history ends in it, for all ranks.
         once, twice, never: Records that were delivered so often.  Never counts up to the last step
             of an epoch that is not finished, and not at all where `records` is -1.
         repeated: Records that were delivered, rolled back, and delivered again or not yet.
@@ -210,6 +210,7 @@ class _Part:
         steps: The batches that count.
         repeated: Epoch -> records that were rolled back by a state or a later start.
         ended: Epochs whose end it saw.
+        is_closed: Its loader was closed; if not, the process was killed, runs, or the file is cut.
         damaged: (epoch, step) -> [file, record] of damaged records.
     """
 
@@ -225,6 +226,7 @@ class _Part:
         self.steps: list[Step] = []
         self.repeated: Counter[int] = Counter()
         self.ended: set[int] = set()
+        self.is_closed = False
         self.damaged: dict[Place, list[list[Any]]] = {}
         self._last: Place | None = None  # the greatest place in `steps`, if it is known
         self._floor = 0  # steps before it stay when the library seeks
@@ -255,6 +257,8 @@ class _Part:
             self._floor = 0
         elif kind == END:
             self.ended.add(value[0])
+        elif kind == CLOSE:
+            self.is_closed = True
 
     def roll_back(self, place_of: Callable[[int], Place], epoch: int) -> None:
         """Takes the steps from a place in this epoch on out; place_of(step) is the place of the
@@ -281,6 +285,11 @@ class _Part:
         if 0 <= num_steps <= step:
             epoch, step = epoch + 1, 0
         return max((epoch, step), (max(self.ended, default=-1) + 1, 0))
+
+    def over(self, num_steps: int) -> int:
+        """Epochs before this one it ended or left.  A run that was killed after the last step of an
+        epoch may have had no time to end it."""
+        return self.next(num_steps if self.is_closed else -1)[0]
 
 
 # ---- Starts: the parts of all ranks -------------------------------------------------------------
@@ -327,6 +336,17 @@ class _Start:
         """The place before which each process had all its steps."""
         return min(part.next(num_steps) for part in self.parts)
 
+    def ranks(self) -> list[list[_Part]]:
+        """The parts of each rank that has one."""
+        by_rank: dict[int, list[_Part]] = {}
+        for part in self.parts:
+            by_rank.setdefault(part.rank, []).append(part)
+        return list(by_rank.values())
+
+    def over(self, num_steps: int) -> int:
+        """Epochs before this one a rank ended or left, with all its processes."""
+        return max(min(part.over(num_steps) for part in own) for own in self.ranks())
+
     def describe(self) -> StartAudit:
         first, (epoch, step) = self.parts[0], self.place
         files = [part.name for part in self.parts]
@@ -364,7 +384,8 @@ class _History:
         self._starts = starts
         self._records, self._num_steps = int(header["rows"]), int(header["steps"])
         self._batch_size = int(header["batch_size"])
-        self._end: Place = 0, 0  # the place before which all must have been delivered
+        self._end: Place = 0, 0  # the place before which each process had all its steps
+        self._over = 0  # no rank goes on in the epochs before it
         self.found = HistoryAudit([start.describe() for start in starts])
 
     def audit(self) -> HistoryAudit:
@@ -372,7 +393,10 @@ class _History:
             self._resume(number, start)
         for number, start in enumerate(self._starts):
             self._compare_ranks(number, start)
-        self._end = self._starts[-1].next(self._num_steps)
+        last = self._starts[-1]
+        self._end = last.next(self._num_steps)
+        self._over = max(self._end[0], last.over(self._num_steps))
+        self._compare_ends(last)
         parts = self._parts()
         by_epoch: dict[int, list[tuple[Step, _Part]]] = {}
         for part in parts:
@@ -432,6 +456,24 @@ class _History:
                         f"has no ledger that begins at epoch {start.place[0]}, step "
                         f"{start.place[1]}")  # fmt: skip
 
+    def _compare_ends(self, last: _Start) -> None:
+        """Finds the ranks that stopped before the others did."""
+        is_any_closed = any(part.is_closed for part in last.parts)
+        behind = [part for part in last.parts if part.next(self._num_steps)[0] < self._over]
+        if behind and (self._num_steps >= 0 or is_any_closed):  # a stream's end is not foreseen
+            said = [
+                "{} ends at epoch {}, step {}".format(
+                    self._whose(part), *part.next(self._num_steps)
+                )
+                for part in behind
+            ]
+            self._fault(f"{_listed(said)}, and another rank ended or left epoch {self._over - 1}")
+        unclosed = [self._whose(part) for part in last.parts if not part.is_closed]
+        if is_any_closed and unclosed and last.parts[0].share[1] == 1:  # workers may be killed
+            self._fault(f"{_listed(unclosed)}: no close of the loader is noted, and one of another "
+                        "rank is: the process was killed or still runs, or the end of the ledger "
+                        "is lost")  # fmt: skip
+
     # ---- Epochs -------------------------------------------------------------------------------
 
     def _epoch(self, epoch: int, steps: Sequence[tuple[Step, _Part]]) -> EpochAudit:
@@ -460,7 +502,7 @@ class _History:
     def _status(self, epoch: int, steps: Sequence[Step]) -> tuple[str, int]:
         """The status of an epoch, and the step before which all must have been delivered."""
         most = max((step.step for step in steps), default=-1) + 1
-        if epoch < self._end[0]:
+        if epoch < self._over:
             ended = any(epoch in part.ended for part in self._parts())
             is_finished = ended or 0 <= self._num_steps <= most
             return ("finished" if is_finished else "left"), most

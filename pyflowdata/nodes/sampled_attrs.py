@@ -53,13 +53,23 @@ def sampled_values(
 
 def has_types(elements: Any) -> bool:
     """Whether a list of fields was given, each with its type."""
-    return bool(elements) and all(":" in str(one) for one in elements)
+    return bool(elements) and _are_texts(elements) and all(":" in one for one in elements)
+
+
+def _are_texts(elements: Any) -> bool:
+    """Whether a list of fields can be one, or was left out; C refuses others."""
+    return elements is None or isinstance(elements, str) or (
+        isinstance(elements, Sequence) and all(isinstance(one, str) for one in elements)
+    )
 
 
 def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
     """The format that the reader reads; None where its outputs and their types are known."""
     listed = op.attr(op.outputs_attr)
-    if listed is None or not listed.is_found or has_types(values.get(listed.name)):
+    if listed is None or not listed.is_found:
+        return None
+    given = values.get(listed.name)
+    if has_types(given) or not _are_texts(given):
         return None
     return next((one.name for one in registered_formats() if one.reader == op.name), None)
 

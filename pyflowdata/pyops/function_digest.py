@@ -6,10 +6,11 @@ and the place in the file do not count, and neither does the version of Python. 
 - the functions, classes and callable objects of the program that it names, also within a
   `functools.partial`, `lru_cache` or another wrapper;
 - its default arguments, and what it has taken from the functions around it;
-- of an object, the methods and attributes that this code names.
+- of an object or a function, the methods and attributes that this code names.
 
 While the program runs, a method may set or fill attributes of its object, such as a cache, and a
-function variables of the functions around it.  Their values do not count.
+function attributes of functions and variables of the functions around it.  Their values do not
+count.
 
 Values count if they are numbers, texts, bytes, paths, None, arrays, or lists, tuples, sets and
 dicts of these; of an object of a library, only its type and the program's functions in it.  Of an
@@ -125,16 +126,17 @@ Binding = tuple[Any, str, Any]  # an object, the name of an attribute, its value
 
 def _digest_of(things: Iterable[Any]) -> tuple[str, list[Binding]]:
     names: set[str] = set()
+    filled: set[str] = set()
     arrays: dict[int, str] = {}
     while True:  # which methods and attributes count depends on the names in all code that counts
-        walk = _Walk({*names}, arrays)
+        walk = _Walk({*names}, {*filled}, arrays)
         try:
             text = repr([walk.value(one) for one in things])
         except Exception:  # noqa: BLE001  (classes of the program may refuse any question)
             text = repr([(type(one).__qualname__, _name_of(one)) for one in things])
-        if walk.names == names:
+        if walk.names == names and walk.filled == filled:
             break
-        names = walk.names
+        names, filled = walk.names, walk.filled
     version = f"py{sys.version_info[0]}.{sys.version_info[1]}-"
     return ("" if walk.has_source else version) + _hash(text)[:_DIGITS], walk.bound
 
@@ -252,15 +254,16 @@ class _Walk:
 
     Attributes:
         names: The names in the code that was reached, here or in a walk before.
+        filled: Those of attributes that this code sets or fills, not of its arguments.
         bound: What the values were taken from.
         has_source: Every function so far has its source.
     """
 
-    def __init__(self, names: set[str], arrays: dict[int, str]) -> None:
-        self.names = names
+    def __init__(self, names: set[str], filled: set[str], arrays: dict[int, str]) -> None:
+        self.names, self.filled = names, filled
         self.bound: list[Binding] = []
         self.has_source = True
-        self._named_before = frozenset(names)
+        self._named_before, self._filled_before = frozenset(names), frozenset(filled)
         self._arrays = arrays
         self._texts: dict[int, str] = {}
         self._inside: dict[int, int] = {}  # id of a value that the walk is in -> its depth
@@ -290,7 +293,8 @@ class _Walk:
 
     def _made_of(self, value: Any) -> Any:
         if isinstance(value, np.generic):
-            return str(value.dtype), "" if value.dtype.hasobject else value.tobytes().hex()
+            is_bytes = not value.dtype.hasobject
+            return str(value.dtype), value.tobytes().hex() if is_bytes else self.value(value.item())
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, types.MethodType):
@@ -322,11 +326,12 @@ class _Walk:
         return [*map(self.value, value)]
 
     def _array(self, array: Any) -> Any:
+        if array.dtype.hasobject:
+            is_small = array.size <= self._left
+            elements = [*map(self.value, np.asarray(array).ravel().tolist())] if is_small else []
+            return str(array.dtype), array.shape, elements, _mask_digest(array)
         if id(array) not in self._arrays:
-            mask = np.ma.getmask(array)
-            self._arrays[id(array)] = _bytes_digest(array) + (
-                "" if mask is np.ma.nomask else _bytes_digest(mask)
-            )
+            self._arrays[id(array)] = _bytes_digest(array) + _mask_digest(array)
         return str(array.dtype), array.shape, self._arrays[id(array)]
 
     # ---- Objects ------------------------------------------------------------------------------
@@ -398,6 +403,7 @@ class _Walk:
         code, names = function.__code__, function.__globals__
         self.names |= _names(code)
         source = _source_of_code(code, names)
+        self.filled |= _set_attributes(function, source)
         self.has_source &= source is not None
         own = self._compiled(code, function.__doc__) if source is None else _definition(source)
         given = ("__code__", "__defaults__", "__kwdefaults__")
@@ -409,7 +415,12 @@ class _Walk:
                  for name, cell in zip(code.co_freevars, cells, strict=True)]  # fmt: skip
         defaults = [self.value(function.__defaults__), self.value(function.__kwdefaults__)]
         named = [(name, self.value(one)) for name, one in _named(code, names)]
-        return _local_name(function.__qualname__), own, inner, defaults, named
+        attributes = {
+            name: one for name, one in vars(function).items()
+            if name in self._named_before and name not in self._filled_before
+        }  # fmt: skip
+        own_values = [self._attributes(function, attributes)] if attributes else []
+        return _local_name(function.__qualname__), own, inner, defaults, named, *own_values
 
     def _compiled(self, code: types.CodeType, doc: str | None = None) -> Any:
         """The byte code of a function and those in it, without its place and docstring."""
@@ -498,6 +509,17 @@ def _changed_attributes(method: types.FunctionType) -> set[str]:
                 if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
                 and isinstance(node.value, ast.Name)]  # fmt: skip
     return {path[1] for path in changed if path[:1] == own and len(path) > 1}
+
+
+def _set_attributes(function: types.FunctionType, source: Definition | None) -> set[str]:
+    """The attributes that a function and those in it set or fill, not those of its arguments."""
+    if source is None:
+        return _stored(function, "STORE_ATTR")
+    nodes = [*ast.walk(source)]
+    changed = [*_filled(nodes), *(one for one in nodes if isinstance(one, ast.Attribute)
+                                  and not isinstance(one.ctx, ast.Load))]  # fmt: skip
+    paths = [_path(one) for one in changed]
+    return {path[-1] for path in paths if len(path) > 1 and path[0] not in _takes(source.args)}
 
 
 def _changed_variables(function: types.FunctionType) -> set[str]:
@@ -613,8 +635,13 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {name: one for name, one in own.items() if name[:2] != "__" or name in _HELD}
 
 
+def _mask_digest(array: Any) -> str:
+    mask = np.ma.getmask(array)
+    return "" if mask is np.ma.nomask else _bytes_digest(mask)
+
+
 def _bytes_digest(array: Any) -> str:
-    if array.dtype.hasobject or array.nbytes > _MOST_ARRAY_BYTES:
+    if array.nbytes > _MOST_ARRAY_BYTES:
         return ""
     return hashlib.sha256(np.asarray(array).tobytes()).hexdigest()
 

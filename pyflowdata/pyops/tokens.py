@@ -336,7 +336,8 @@ def token_number(tokenizer: TokenizerContent, token: int | str) -> int:
             f"eos = {shown(token)} ({type(token).__name__}); it must be a token or its number",
             attr="eos",
         )
-    if ready.id_to_token(int(token)) is None:
+    is_number = 0 <= token < 2**31  # what the package takes, and what fits the rows
+    if not is_number or ready.id_to_token(int(token)) is None:
         raise InvalidArgumentError(
             f"eos = {token}: {tokenizer.name} has no such token; it has {ready.get_vocab_size()}",
             attr="eos",

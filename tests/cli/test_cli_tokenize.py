@@ -136,6 +136,7 @@ def test_wrong_calls(here, files, tmp_path):
     assert "say --field id:bytes" in said("--field", "id")
     assert "title" in said("--field", "title")
     assert "no such token" in said("--eos", "</s>")
+    assert "no such token" in said("--eos", str(2**63))
     assert "files of documents have int32" in said("--dtype", "uint32")
     assert "No such file" in said(tokenizer="no.json")
     lines = tmp_path.parent / "two.jsonl"

@@ -311,6 +311,55 @@ def test_a_lost_file_of_a_rank_is_found(made, tmp_path, lost):
     assert f"rank {lost} of world size 3 has no ledger" in found.faults[0]
 
 
+def test_a_rank_that_stops_before_the_others_is_found(made, tmp_path):
+    ranks = [made(rank=rank, world_size=2) for rank in range(2)]
+    for _ in range(2):
+        collections.deque(ranks[0], 0)
+    taken(iter(ranks[1]), 1)
+    assert not audited(tmp_path).is_exact  # perhaps both were killed, and rank 0 much later
+    for loader in ranks:
+        loader.close()
+    found = audited(tmp_path)
+    assert counts(only_history(found)) == [
+        ("finished", 26 + 3, 0, 25 - 3, 0), ("finished", 26, 0, 25, 0)
+    ]  # fmt: skip
+    assert "rank 1 in start 1" in found.faults[0]
+    assert "ends at epoch 0, step 1, and another rank ended or left epoch 1" in found.faults[0]
+
+
+def test_a_ledger_of_a_rank_that_is_cut_anywhere_is_found(made, tmp_path):
+    ranks = [made(rank=rank, world_size=2) for rank in range(2)]
+    for loader in ranks:
+        for _ in range(2):
+            collections.deque(loader, 0)
+        loader.close()
+    assert audited(tmp_path).is_exact
+    path = next((tmp_path / "ledger").glob("*-rank1-*"))
+    said = collections.Counter()
+    for size in range(path.stat().st_size - 8, 0, -8):
+        os.truncate(path, size)
+        try:
+            found = audited(tmp_path)
+        except flow.CorruptDataError:  # in an entry
+            continue
+        assert not found.is_exact, size
+        assert all(one.once + one.never == RECORDS for one in only_history(found).epochs)
+        said["closed"] += any("rank 1 " in one and "no close" in one for one in found.faults)
+        said["behind"] += any("rank 1 " in one and " ends at " in one for one in found.faults)
+    assert said["closed"] > said["behind"] >= 18  # its steps
+
+
+def test_ranks_that_are_killed_in_their_last_epoch_are_exact(made, tmp_path):
+    """Also where one of them has had the last step, and the other has not."""
+    ranks = [made(rank=rank, world_size=2) for rank in range(2)]
+    batches = [iter(loader) for loader in ranks]
+    taken(batches[0], -(-RECORDS // BATCH))
+    taken(batches[1], 3)
+    found = audited(tmp_path)
+    assert found.is_exact, found
+    assert only_history(found).epochs[0].status == "running"
+
+
 def test_a_lost_start_is_found(made, tmp_path):
     state = None
     for _ in range(3):

@@ -545,6 +545,12 @@ def test_other_samples_of_a_function_are_refused(written):
 def test_what_a_function_fills_does_not_count():
     seen, calls, groups, last = {}, 0, [[]], None
 
+    def helper(i):
+        helper.cache[i] = i
+        return i
+
+    helper.cache, helper.count = {}, 0
+
     def samples():
         nonlocal calls
         calls += 1
@@ -552,7 +558,8 @@ def test_what_a_function_fills_does_not_count():
         def note(i):
             nonlocal last
             groups[0].append(i)
-            last = i
+            last = helper(i)
+            helper.count += 1
 
         for i in range(12):
             note(i)
@@ -560,7 +567,9 @@ def test_what_a_function_fills_does_not_count():
 
     state = loaded(read(samples))
     loaded(read(samples), state)
-    assert len(seen) == 12 and last is not None and groups[0]
+    helper.count = 7
+    loaded(read(samples), state)
+    assert len(seen) == len(helper.cache) == 12 and last is not None and groups[0]
 
 
 def test_samples_in_a_tuple_or_range_are_those_of_a_list():
@@ -809,6 +818,24 @@ class Scale:
     def __call__(self, x): return self.of(x)
 change = Scale()
 """, "2.0", "3.0"),
+    "an attribute of the function": ("""
+def change(x): return x * change.factor
+change.factor = 2.0
+""", "2.0", "3.0"),
+    "an attribute of another function": ("""
+class Offset:
+    def __init__(self): self.factor = 1.0
+    def __call__(self, x): return x * scale(self.factor)
+def scale(x): return x * scale.factor
+scale.factor = 2.0
+change = Offset()
+""", "2.0", "3.0"),
+    "an array of objects": ("""
+def made(table):
+    def change(x): return x * table[0][1]
+    return change
+change = made(np.array([[1.0, 2.0], [None, "b"]], dtype=object))
+""", "2.0]", "3.0]"),
     "a base class": ("""
 class Base:
     def __call__(self, x): return x * 2.0

@@ -137,6 +137,9 @@ def test_types_of_named_fields(lines):
         flow.JSONLinesReader(files=path, fields=["text", "nope"], batch_size=1)
     with pytest.raises(flow.InvalidArgumentError, match="meta, which is an object"):
         flow.JSONLinesReader(files=path, fields=["meta"], batch_size=1)
+    for wrong in ([1], ["text", 1], 1):
+        with pytest.raises(flow.InvalidArgumentError, match="'fields' = .*; it must be a list of"):
+            flow.JSONLinesReader(files=path, fields=wrong, batch_size=1)
 
 
 def test_odd_names(lines, run, tmp_path):
