@@ -22,8 +22,8 @@ void pfd_path_list_free(pfd_path_list *list) PFD_PRIVATE;
 
 /* Files with certain suffixes, and folders.  Names that begin with a period are left out, as are
  * devices, sockets and FIFOs.  Symbolic links count as what they lead to; one that leads nowhere
- * counts as a file, and `broken` has its name: pfd_check_links() says what is wrong.  A zeroed struct is empty; its memory is the
- * caller's, also after a failure. */
+ * counts as a file, and `broken` has its name: pfd_check_links() says what is wrong.  A zeroed
+ * struct is empty; its memory is the caller's, also after a failure. */
 typedef struct pfd_folder_names {
     pfd_path_list files, folders; /* names, each list sorted by bytes */
     int64_t num_others;           /* files without one of the suffixes */
