@@ -2,6 +2,7 @@
 #include "files/file_names.h"
 
 #include "core/system_calls.h"
+#include "files/file_read.h"
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -85,7 +86,7 @@ int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
     return changed + tick >= now_ns;
 }
 
-typedef enum entry_kind { FILE_NAME, FOLDER_NAME, OTHER } entry_kind;
+typedef enum entry_kind { FILE_NAME, FOLDER_NAME, BROKEN_LINK, OTHER } entry_kind;
 
 /* Returns 0 or an errno. */
 static int find_kind(int folder, const struct dirent *entry, entry_kind *out)
@@ -95,7 +96,8 @@ static int find_kind(int folder, const struct dirent *entry, entry_kind *out)
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return 0;
     int reason = pfd_sys_stat(NULL, folder, entry->d_name, &st) == 0 ? 0 : errno;
     if (!reason) *out = S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
-    else *out = FILE_NAME;
+    else *out = fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISLNK(st.st_mode) ? BROKEN_LINK : FILE_NAME;
     return pfd_errno_class(reason, 0) == PFD_REASON_NONE ? 0 : reason;
 }
 
@@ -145,6 +147,9 @@ static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_n
         if (entry->d_name[0] == '.') continue;
         failure = find_kind(dirfd(folder), entry, &found);
         if (failure) break;
+        if (found == BROKEN_LINK && !out->broken) out->broken = strdup(entry->d_name);
+        if (found == BROKEN_LINK) failure = out->broken ? 0 : ENOMEM, found = FILE_NAME;
+        if (failure) break;
         if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
         else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes))
             failure = pfd_note_example(&out->others, entry->d_name), out->num_others++;
@@ -178,6 +183,7 @@ void pfd_folder_names_free(pfd_folder_names *names)
     pfd_path_list_free(&names->files);
     pfd_path_list_free(&names->folders);
     pfd_path_list_free(&names->others);
+    free(names->broken);
     *names = (pfd_folder_names){0};
 }
 
@@ -384,14 +390,19 @@ static int32_t is_seal(const char *name)
 /* What glob() could not read, and leaves out; its callbacks have no argument for this. */
 static _Thread_local struct {
     int reason; /* an errno; 0: nothing failed */
-    char path[400];
+    char path[PATH_MAX];
 } unread;
 
-/* What is not there, or is no folder, has no matches. */
+/* What is not there, or is no folder, has no matches; a link that leads nowhere stands for some. */
 static void note_unread(const char *path)
 {
-    if (unread.reason || pfd_errno_class(errno, 0) == PFD_REASON_NONE) return;
-    unread.reason = errno;
+    int reason = errno;
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    if (unread.reason) return;
+    if (pfd_errno_class(reason, 0) == PFD_REASON_NONE &&
+        (!path || pfd_check_links(path, &ignored) == PFD_OK))
+        return;
+    unread.reason = reason;
     if (path) (void)snprintf(unread.path, sizeof unread.path, "%s", path);
 }
 
@@ -422,16 +433,11 @@ static int examine(const char *path, struct stat *st)
     return result;
 }
 
-/* A link to nothing is a match, whose reader says what is wrong. */
-static int examine_link(const char *path, struct stat *st)
-{
-    int result = examine(path, st);
-    return result != 0 && errno == ENOENT ? lstat(path, st) : result;
-}
-
 static pfd_status check_unread(const char *attr, const char *pattern, pfd_error *err)
 {
     if (!unread.reason) return PFD_OK;
+    if (pfd_errno_class(unread.reason, 0) == PFD_REASON_NONE)
+        PFD_TRY(pfd_check_links(unread.path, err));
     pfd_status status = unread.reason == ENOMEM ? PFD_OUT_OF_MEMORY : PFD_IO;
     (void)pfd_fail_attr(err, attr, NULL, status,
                         ": the pattern '%.400s' cannot be matched: '%.400s': %s", pattern,
@@ -443,7 +449,7 @@ static pfd_status find_matches(const char *attr, const char *pattern, glob_t *fo
                                pfd_error *err)
 {
     *found = (glob_t){.gl_opendir = open_folder, .gl_readdir = read_folder,
-                      .gl_closedir = close_folder, .gl_stat = examine, .gl_lstat = examine_link};
+                      .gl_closedir = close_folder, .gl_stat = examine, .gl_lstat = examine};
     unread.reason = 0;
     /* glob() sorts by locale */
     int result = glob(pattern, GLOB_NOSORT | GLOB_ALTDIRFUNC, NULL, found);

@@ -22,14 +22,15 @@ void pfd_path_list_free(pfd_path_list *list) PFD_PRIVATE;
 
 /* Files with certain suffixes, and folders.  Names that begin with a period are left out, as are
  * devices, sockets and FIFOs.  Symbolic links count as what they lead to; one that leads nowhere
- * counts as a file, which then cannot be read.  A zeroed struct is empty; its memory is the
- * caller's, also after a failure. */
+ * counts as a file, and `broken` has its name: pfd_check_links() says what is wrong.  A zeroed
+ * struct is empty; its memory is the caller's, also after a failure. */
 typedef struct pfd_folder_names {
     pfd_path_list files, folders; /* names, each list sorted by bytes */
     int64_t num_others;           /* files without one of the suffixes */
     pfd_path_list others;         /* examples of these, see pfd_note_example() */
     int64_t changed_ns;           /* when a name was last added or taken away, or later */
     uint64_t device, inode;
+    char *broken;                 /* name of a link that leads nowhere; NULL: there is none */
 } pfd_folder_names;
 
 /* Reads the folder at `path` below the folder that `parent` is open on (AT_FDCWD: the current one).

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -251,6 +253,50 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     return status;
 }
 
+/* Whether a link to the name below a folder is followed in vain.  Its path may go through so many
+ * links that the system gives up, so that the name alone is looked at. */
+static int32_t leads_nowhere(const char *path)
+{
+    char above[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct stat st;
+    (void)snprintf(above, sizeof above, "%.*s.", (int)(name - path), path);
+    int folder = pfd_sys_open(NULL, AT_FDCWD, above, O_PATH | O_DIRECTORY);
+    int32_t found = folder >= 0 && pfd_sys_stat(NULL, folder, name, &st) != 0 &&
+                    pfd_errno_class(errno, 0) == PFD_REASON_NONE;
+    int reason = errno;
+    if (folder >= 0) close(folder);
+    errno = reason;
+    return found;
+}
+
+static pfd_status fail_link(const char *path, int reason, pfd_error *err)
+{
+    char target[400];
+    ssize_t size = readlink(path, target, sizeof target);
+    return pfd_fail_file(err, path, "this is a link to '%.*s', which %s: restore or mount what it "
+                         "leads to, or remove the link", (int)(size > 0 ? size : 0), target,
+                         reason == ELOOP ? "leads back to it" : "is not there");
+}
+
+pfd_status pfd_check_links(const char *path, pfd_error *err)
+{
+    char part[PATH_MAX];
+    struct stat st;
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) return PFD_OK;
+    for (;;) {
+        size_t size = strlen(part);
+        while (size > 1 && part[size - 1] == '/') part[--size] = '\0';
+        if (size == 0 || stat(part, &st) == 0) return PFD_OK;
+        if (lstat(part, &st) == 0)
+            return S_ISLNK(st.st_mode) && leads_nowhere(part) ? fail_link(part, errno, err)
+                                                              : PFD_OK;
+        char *slash = strrchr(part, '/');
+        if (!slash || slash == part) return PFD_OK;
+        *slash = '\0';
+    }
+}
+
 pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
 {
     struct stat st;
@@ -262,7 +308,7 @@ pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
         return PFD_OK;
     }
     int reason = errno;
-    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return PFD_OK;
+    if (pfd_reason_of_errno(reason) == PFD_REASON_NONE) return pfd_check_links(path, err);
     (void)pfd_fail_file(err, path, "the path cannot be examined: %s%s", strerror(reason),
                         reason == EACCES ? "; is this user allowed to enter the folders above it?"
                                          : "");
@@ -306,6 +352,14 @@ static const char *shown_name(const sample_reading *self)
     return self->file->shown ? self->file->shown : "the file";
 }
 
+/* What a folder listed was there. */
+static pfd_status fail_changed(const sample_reading *self, const char *now, pfd_error *err)
+{
+    return self->args->host->fail_row(err, self->row, -1, PFD_IO,
+                                      "%.400s changed while open: it was there when the reader "
+                                      "opened, and now %s", shown_name(self), now);
+}
+
 static pfd_status fail_sample(const sample_reading *self, const char *what, pfd_error *err)
 {
     return self->args->host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "%.400s %s",
@@ -315,7 +369,11 @@ static pfd_status fail_sample(const sample_reading *self, const char *what, pfd_
 static pfd_status fail_sample_errno(const sample_reading *self, const char *what, int reason,
                                     pfd_error *err)
 {
-    (void)self->args->host->fail_row(err, self->row, -1, pfd_status_of_errno(reason),
+    char now[160];
+    pfd_status status = pfd_status_of_errno(reason);
+    (void)snprintf(now, sizeof now, "it cannot be %s: %s", what, strerror(reason));
+    if (status == PFD_CORRUPT_DATA && self->file->is_listed) return fail_changed(self, now, err);
+    (void)self->args->host->fail_row(err, self->row, -1, status,
                                      "%.400s cannot be %s: %s", shown_name(self), what,
                                      strerror(reason));
     return pfd_error_set_errno(err, reason);
@@ -356,7 +414,9 @@ static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out
     const pfd_bounds *bounds = pfd_scratch_bounds(self->args->scratch);
     struct stat st;
     if (pfd_sys_fstat(bounds, fd, &st) != 0) return fail_sample_errno(self, "examined", errno, err);
-    if (!S_ISREG(st.st_mode)) return fail_sample(self, "is no regular file", err);
+    if (!S_ISREG(st.st_mode))
+        return self->file->is_listed ? fail_changed(self, "it is no regular file", err)
+                                     : fail_sample(self, "is no regular file", err);
     if (st.st_size == 0) return fail_sample(self, "is empty", err);
     uint8_t *data = self->args->host->alloc(self->args->scratch, st.st_size);
     if (!data) return fail_sample_memory(self, st.st_size, err);

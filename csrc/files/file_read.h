@@ -101,6 +101,10 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err);
 
+/* PFD_IO: the path is a symbolic link that leads nowhere or back to itself, or it goes through such
+ * a link; the error has the link, its target and what to do.  For paths that lead to nothing. */
+pfd_status pfd_check_links(const char *path, pfd_error *err);
+
 /* The path of a file that lies beside another one, or below its folder, in memory that the caller
  * frees; NULL: out of memory. */
 char *pfd_path_beside(const char *path, const char *name, int64_t name_size);
@@ -117,12 +121,13 @@ typedef struct pfd_whole_file {
     const char *path;
     const char *shown;       /* for messages; NULL: source->describe() adds the path to errors */
     const pfd_file *counted; /* a file of the reader's, as from which the bytes count */
+    int32_t is_listed;       /* whether the file was seen in its folder when the reader opened */
 } pfd_whole_file;
 
 /* Reads the file; the bytes live as long as args->scratch.
- * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the path leads to no file, or to an empty one.  PFD_IO
- *         and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, or it changed
- *         while it was read. */
+ * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was
+ *         not listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h
+ *         says, it changed while it was read, or it was listed and is no longer there. */
 pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
                                const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
 

@@ -82,11 +82,33 @@ def test_patterns_stand_for_the_files_of_glob(pattern, tmp_path, monkeypatch):
                               ".c/1.csv", "a/b/c/b/5.csv"]):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"n\n{i}\n")
-    (tmp_path / "a" / "to-nothing.csv").symlink_to("nothing")
     monkeypatch.chdir(tmp_path)
     for full in (pattern, str(tmp_path / pattern)):
         files = [one for one in sorted(glob.glob(full, recursive=True)) if os.path.isfile(one)]
         assert numbers(flow.open(full)) == numbers(flow.open(files))
+
+
+@pytest.mark.parametrize("link", ["part-1.csv", "b"])
+@pytest.mark.parametrize("target", ["", "/mnt/unmounted/part-1.csv"])
+def test_a_link_that_leads_nowhere_is_not_left_out(link, target, folder, monkeypatch):
+    target = target or link  # a circle
+    (folder / "a").mkdir()
+    shutil.copy(folder / "part-0.csv", folder / "a" / "1.csv")
+    (folder / "a" / ".#1.csv").symlink_to("somebody@somewhere")  # an editor's lock
+    (folder / "a" / "up").symlink_to("../a")
+    (folder / link).unlink(missing_ok=True)
+    (folder / link).symlink_to(target)
+    monkeypatch.chdir(folder)
+    patterns = {"b": ["*/1.csv", "*/*.csv", "**/1.csv", "."],
+                "part-1.csv": ["*.csv", "part-[12]*", "."]}  # fmt: skip
+    for pattern in [*patterns[link], link]:
+        calls = [lambda: flow.open(pattern), lambda: flow.CSVReader(files=pattern, batch_size=1)]
+        for call in calls if "**" not in pattern and pattern != "." else calls[:1]:
+            with pytest.raises(flow.FileError, match="link") as caught:
+                call()
+            assert os.path.basename(caught.value.file) == link, caught.value
+            assert repr(target) in caught.value.message and "remove" in caught.value.message
+    assert numbers(flow.open("a")) == numbers(flow.open("a/*.csv")) == [*range(10)]
 
 
 @pytest.mark.parametrize("pattern", ["*/*.csv", "**/1.csv", "b"])

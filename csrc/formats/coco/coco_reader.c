@@ -859,7 +859,7 @@ static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_error
     PFD_TRY(allocate(&rows, err));
     for (int64_t i = 0; i < rows.num_objects; i++)
         PFD_TRY(read_object(&rows, self->file, i, err));
-    const pfd_whole_file file = {self->folder, name, NULL, self->file};
+    const pfd_whole_file file = {self->folder, name, NULL, self->file, 0};
     PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
     PFD_TRY(check_size(&rows, &image, err));
     pfd_set_row(args, IMAGE, row, image.data, image.size);

@@ -364,6 +364,18 @@ static pfd_status fail_list_memory(const class_folders *wanted, pfd_error *err)
     return wanted->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the list of files");
 }
 
+/* An error for the link of this name that leads nowhere: what it stands for would be left out. */
+static pfd_status check_link(const pfd_host *host, const char *folder, const char *name,
+                             pfd_error *err)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the list of files");
+    pfd_status status = pfd_check_links(path, err);
+    free(path);
+    return status;
+}
+
 typedef struct walk {
     lister *lister;
     int32_t root, class_number;
@@ -380,6 +392,17 @@ static pfd_status fail_listing(const walk *self, const char *path, int reason, p
     (void)fail_folder(wanted->host, whole, reason, err);
     free(whole);
     return PFD_IO;
+}
+
+static pfd_status check_link_below(const walk *self, const char *path, const char *name,
+                                   pfd_error *err)
+{
+    char *below;
+    const class_folders *wanted = self->lister->wanted;
+    if (asprintf(&below, "%s/%s", path, name) < 0) return fail_list_memory(wanted, err);
+    pfd_status status = check_link(wanted->host, wanted->files[self->root]->path, below, err);
+    free(below);
+    return status;
 }
 
 static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err);
@@ -447,7 +470,8 @@ static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err
         return wanted->host->fail(err, PFD_CANCELLED, "the loader is closing");
     int reason = pfd_folder_names_read(wanted->roots[self->root], path, wanted->suffixes, &names);
     pfd_status status = reason ? fail_listing(self, path, reason, err) : PFD_OK;
-    int32_t is_new = reason ? 0 : note_seen(self, names.device, names.inode);
+    if (names.broken && !reason) status = check_link_below(self, path, names.broken, err);
+    int32_t is_new = status != PFD_OK ? 0 : note_seen(self, names.device, names.inode);
     if (is_new < 0) status = fail_list_memory(wanted, err);
     if (is_new > 0) status = note_folder(self, path, &names, err);
     if (is_new > 0 && status == PFD_OK) status = walk_below(self, path, &names.folders, err);
@@ -469,7 +493,9 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
     struct stat st, of_root;
     if (pfd_sys_stat(bounds, root, name, &st) != 0) {
         int reason = errno;
-        if (pfd_errno_class(reason, 0) == PFD_REASON_NONE) return PFD_OK;
+        if (pfd_errno_class(reason, 0) == PFD_REASON_NONE)
+            return check_link(self->lister->wanted->host,
+                              self->lister->wanted->files[self->root]->path, name, err);
         return fail_listing(self, name, reason, err);
     }
     if (!S_ISDIR(st.st_mode)) return PFD_OK; /* check_found_classes() fails then */
@@ -650,6 +676,7 @@ static pfd_status add_folders(const pfd_host *host, const char *path, pfd_path_l
     pfd_folder_names names = {0};
     int reason = pfd_folder_names_read(AT_FDCWD, path, &all, &names);
     pfd_status status = reason ? fail_folder(host, path, reason, err) : PFD_OK;
+    if (names.broken && !reason) status = check_link(host, path, names.broken, err);
     *num_files += names.files.size;
     for (int64_t i = 0; i < names.folders.size && status == PFD_OK; i++)
         status = pfd_path_list_take(out, strdup(names.folders.paths[i]), err);
@@ -902,7 +929,7 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_erro
     memcpy(path, record->data, (size_t)record->size); /* a copy of the record has no 0 byte */
     path[record->size] = '\0';
     const pfd_whole_file file = {
-        self->roots[record->file], path, NULL, self->files[record->file]};
+        self->roots[record->file], path, NULL, self->files[record->file], .is_listed = 1};
     PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
     pfd_set_row(args, 0, row, image.data, image.size);
     return PFD_OK;
@@ -958,7 +985,7 @@ const pfd_op pfd_op_image_folder_reader = {
            "for a class. Names that begin with a period are left out, files and folders. The list "
            "of files is an index, kept as others are for 4096 files or more; opening it again "
            "looks at each folder, and at no file. Each file is opened, read and closed when its "
-           "record is needed; one that is empty or missing is a damaged record.",
+           "record is needed; one that is empty is a damaged record, one that is gone an error.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     .propose = propose,
 };

@@ -421,7 +421,7 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row,
     int32_t of = args->records[row].file;
     pfd_bytes image;
     PFD_TRY(path_of(self, &line->source, row, path, err));
-    const pfd_whole_file file = {self->folders[of], path, path, self->files[of]};
+    const pfd_whole_file file = {self->folders[of], path, path, self->files[of], 0};
     PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
     pfd_set_row(args, 0, row, image.data, image.size);
     return PFD_OK;

@@ -908,7 +908,7 @@ const pfd_compression *pfd_compression_at(int64_t i);
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 
 /* What a path leads to. PFD_IO: it cannot be told, for a reason in `err` (PFD_REASON_*): rights, or
- * a network that fails after several tries. */
+ * a network that fails after several tries, or a symbolic link that leads nowhere. */
 #define PFD_PATH_MISSING 0 /* the path leads to nothing */
 #define PFD_PATH_FILE 1    /* a regular file */
 #define PFD_PATH_FOLDER 2

@@ -39,7 +39,8 @@ def _kind(path: str) -> int:
     """What a path leads to, as PFD_PATH_*.
 
     Raises:
-        FileError: It is not known: the call failed.  Else a part of the data would be left out.
+        FileError: It is not known: the call failed, or a link leads nowhere.  Otherwise a part of
+            the data would be left out.
     """
     kind, err = ffi.new("int32_t *"), new_error()
     check(lib.pfd_path_kind(encode(path or ".", "path"), kind, err), err)
@@ -62,7 +63,7 @@ def _names(folder: str) -> list[str]:
     """The names in a folder; none where there is no folder.
 
     Raises:
-        FileError: The folder cannot be read.
+        FileError: The folder cannot be read, or is a link that leads nowhere.
     """
     for pause in (*_PAUSES, None):
         try:
@@ -70,6 +71,7 @@ def _names(folder: str) -> list[str]:
         except OSError as failure:
             reason = lib.pfd_reason_of_errno(failure.errno or 0)
             if reason == lib.PFD_REASON_NONE:
+                _kind(folder)  # an error where a link leads nowhere
                 return []
             said = f"the folder cannot be read: {failure.strerror or failure}"
         if reason != lib.PFD_REASON_TRANSIENT:
@@ -135,7 +137,7 @@ def _why_missing(path: str) -> str:
 
 
 def _why_empty(path: str, names: list[str]) -> str:
-    folders = [name for name in names if _is_folder(os.path.join(path, name))]
+    folders = [name for name in names if _is_data(name) and _is_folder(os.path.join(path, name))]
     if not names:
         return "the folder is empty"
     if folders:
