@@ -158,9 +158,11 @@ PYTEST = $(IN_VENV) -m pytest -q -rs
 # One process more than there are cores: some tests wait, for a lock or for another process.
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
+# Tests of the tree and of types, which open no data: `make check` runs them, and `make test` all others.
+TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py stubs.py)
 #: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
 test: all run-c-tests .venv/test
-	$(PYTEST) $(PARALLEL) $(ARGS)
+	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -271,8 +273,7 @@ check-types: all .venv/types
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
-	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py kit/tests/test_layering.py \
-	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
+	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/project/test_messages.py tests/plugins/test_abi.py
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.

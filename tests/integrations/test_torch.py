@@ -313,7 +313,8 @@ def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_any):
         for _ in range(2):
             for _ in loader:
                 states.append(loader.state_dict())
-            assert loader.state_dict() == states[-1], "the end of an epoch is the next one's start"
+            last = {key: value for key, value in states[-1].items() if key != "in_loop"}
+            assert loader.state_dict() == last, "the end of an epoch is the next one's start"
     with make_loader(folder) as plain:
         fresh = plain.state_dict()
         assert states[0] == fresh

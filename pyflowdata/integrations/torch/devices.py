@@ -79,8 +79,9 @@ def _availability(kind: str, module: Any) -> Any:
 
 
 def _has_streams(device: torch.device) -> bool:
-    """Whether copies can run beside computations, and be waited for: CUDA and XPU, not MPS."""
-    module = _module_of(device.type)
+    """Whether copies can run beside computations, and be waited for: CUDA and XPU.  The streams of
+    MPS, which torch 2.15 has, are not used."""
+    module = None if device.type == "mps" else _module_of(device.type)
     return module is not None and all(hasattr(module, name) for name in _OF_STREAMS)
 
 
