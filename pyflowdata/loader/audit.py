@@ -459,13 +459,13 @@ class _History:
     def _compare_ends(self, last: _Start) -> None:
         """Finds the ranks that stopped before the others did."""
         is_any_closed = any(part.is_closed for part in last.parts)
-        behind = [part for part in last.parts if part.next(self._num_steps)[0] < self._over]
-        if behind and (self._num_steps >= 0 or is_any_closed):  # a stream's end is not foreseen
+        early = [part for part in last.parts if part.next(self._num_steps)[0] < self._over]
+        if early and (self._num_steps >= 0 or is_any_closed):  # a stream's end is not foreseen
             said = [
                 "{} ends at epoch {}, step {}".format(
                     self._whose(part), *part.next(self._num_steps)
                 )
-                for part in behind
+                for part in early
             ]
             self._fault(f"{_listed(said)}, and another rank ended or left epoch {self._over - 1}")
         unclosed = [self._whose(part) for part in last.parts if not part.is_closed]

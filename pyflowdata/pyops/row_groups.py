@@ -162,7 +162,7 @@ class _Bytes:
 
 
 class _File:
-    """A file that is open: its metadata.  Each decoding makes pyarrow's objects anew, as one thread
+    """A file that is open: its metadata.  Each decoding makes new objects of pyarrow, as one thread
     at a time may use them."""
 
     def __init__(self, readable: CData, where: str) -> None:
