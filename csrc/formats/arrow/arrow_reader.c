@@ -893,7 +893,9 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
                                              cache_bytes(args->scratch), decode, self,
                                              args->scratch, held, err);
-    if (status == PFD_OK) row->space = (*held)->space;
+    if (status == PFD_OK)
+        row->space = pfd_arrow_cache_lend(self->cache, *held, cache_bytes(args->scratch),
+                                          args->scratch);
     else err->row = row->row;
     return status;
 }

@@ -431,22 +431,25 @@ static void decode_ahead(const pfd_compute_args *args, int64_t number)
 typedef struct holding {
     int64_t numbers[MOST_HELD];
     pfd_arrow_decoded *groups[MOST_HELD];
+    pfd_arrow_space spaces[MOST_HELD];
 } holding;
 
-static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number,
-                       const pfd_arrow_decoded **out, pfd_error *err)
+/* Holds a group; *place is where `all` has it. */
+static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number, int64_t *place,
+                       pfd_error *err)
 {
     const parquet *self = args->source;
-    int64_t i = number % MOST_HELD;
+    int64_t i = *place = number % MOST_HELD, most = cache_bytes(args->scratch);
     if (!all->groups[i] || all->numbers[i] != number) {
         pfd_arrow_cache_release(self->cache, all->groups[i]);
         all->groups[i] = NULL;
         all->numbers[i] = number;
         if (self->in_sequence) decode_ahead(args, number);
-        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, cache_bytes(args->scratch),
-                                     decode, self, args->scratch, &all->groups[i], err));
+        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, most, decode, self,
+                                     args->scratch, &all->groups[i], err));
+        all->spaces[i] =
+            pfd_arrow_cache_lend(self->cache, all->groups[i], most, args->scratch);
     }
-    *out = all->groups[i];
     return PFD_OK;
 }
 
@@ -455,16 +458,15 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
     const parquet *self = args->source;
     pfd_arrow_row row = {.args = args};
     for (row.row = 0; row.row < args->num_rows; row.row++) {
-        const pfd_arrow_decoded *from;
-        int64_t ordinal = args->records[row.row].ordinal;
+        int64_t place, ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->table, ordinal);
-        pfd_status status = hold(args, all, number, &from, err);
+        pfd_status status = hold(args, all, number, &place, err);
         if (status != PFD_OK) {
             err->row = row.row;
             return status;
         }
-        const decoded_group *data = from->data;
-        row.space = from->space;
+        const decoded_group *data = all->groups[place]->data;
+        row.space = all->spaces[place];
         row.index = ordinal - self->table.first[number];
         for (int64_t i = 0; i < self->num_outputs; i++)
             PFD_TRY(pfd_arrow_column_write(&data->columns[i], &self->outputs[i], &row, i, err));
