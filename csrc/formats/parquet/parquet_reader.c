@@ -102,11 +102,15 @@ static int32_t leaves_before(const pfd_arrow_schema *schema, int32_t field)
     return n;
 }
 
-/* The leaf that a column has its values in. */
-static int32_t leaf_of(const pfd_arrow_schema *schema, const pfd_arrow_column *column)
+/* The leaf that a column has its values in; of JSON, the first of *count. */
+static int32_t leaf_of(const pfd_arrow_schema *schema, const pfd_arrow_column *column,
+                       int32_t *count)
 {
-    int32_t i = 0;
-    while (i < schema->num_fields && schema->fields[i].node != column->values.node) i++;
+    int32_t i = column->field;
+    while (!column->json && i < schema->num_fields && schema->fields[i].node != column->values.node)
+        i++;
+    *count = column->json ? leaves_before(schema, schema->fields[i].end) - leaves_before(schema, i)
+                          : 1;
     return leaves_before(schema, i);
 }
 
@@ -118,7 +122,7 @@ static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *
     pfd_arrow_proposal proposal;
     PFD_TRY(pfd_arrow_proposal_begin(args, &from->schema, &proposal, err));
     for (int64_t i = 0; i < proposal.size; i++) {
-        int32_t leaf = leaf_of(&from->schema, &proposal.columns[i]);
+        int32_t count, leaf = leaf_of(&from->schema, &proposal.columns[i], &count);
         proposal.columns[i].has_nulls = leaf < from->num_leaves && from->nulls[leaf];
     }
     return pfd_arrow_proposal_end(&proposal, file, err);
@@ -225,29 +229,23 @@ static const pfd_source_methods random_access = {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int compare_leaves(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Notes which leaves of file i the outputs need. */
 static pfd_status find_leaves(parquet *self, int64_t i, pfd_error *err)
 {
     const pfd_arrow_schema *schema = &self->sessions[i].schema;
-    int32_t words = 0;
-    int32_t *found = calloc((size_t)self->num_outputs + 1, sizeof *found);
+    int32_t words = 0, most = leaves_before(schema, schema->num_fields);
+    int32_t *found = calloc((size_t)most + 1, sizeof *found);
     if (!found) return fail_memory(self->host, err);
-    self->leaves[i] = found;
+    self->leaves[i] = found; /* of each leaf, whether it is needed; then their numbers */
     for (int64_t k = 0; k < self->num_outputs; k++) {
         pfd_arrow_column column;
         PFD_TRY(pfd_arrow_column_find(self->host, self->files[i], schema, &self->outputs[k],
                                       &words, &column, err));
-        found[k] = leaf_of(schema, &column);
+        int32_t count, first = leaf_of(schema, &column, &count);
+        for (int32_t leaf = first; leaf < first + count && leaf < most; leaf++) found[leaf] = 1;
     }
-    qsort(found, (size_t)self->num_outputs, sizeof *found, compare_leaves);
-    for (int64_t k = 0; k < self->num_outputs; k++)
-        if (k == 0 || found[k] != found[k - 1]) found[self->num_leaves[i]++] = found[k];
+    for (int32_t leaf = 0; leaf < most; leaf++)
+        if (found[leaf]) found[self->num_leaves[i]++] = leaf;
     return PFD_OK;
 }
 
@@ -320,6 +318,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 /* What the words of a decoded group lead to. */
 typedef struct decoded_group {
+    pfd_exported_schema exported; /* which the names of the schema point into */
+    pfd_arrow_schema schema;
     pfd_exported_array array;
     pfd_arrow_imported imported;
     pfd_arrow_column *columns; /* one for each output */
@@ -328,6 +328,8 @@ typedef struct decoded_group {
 static void release_group(void *data)
 {
     decoded_group *self = data;
+    pfd_arrow_schema_free(&self->schema);
+    if (self->exported.release) self->exported.release(&self->exported);
     if (self->array.release) self->array.release(&self->array);
     pfd_arrow_imported_free(&self->imported);
     free(self->columns);
@@ -335,8 +337,7 @@ static void release_group(void *data)
 }
 
 /* Finds the columns of the outputs, and writes their words. */
-static pfd_status find_columns(const parquet *self, const pfd_file *file,
-                               const pfd_arrow_schema *schema, decoded_group *to,
+static pfd_status find_columns(const parquet *self, const pfd_file *file, decoded_group *to,
                                pfd_arrow_decoded *out, pfd_error *err)
 {
     int32_t words = 0;
@@ -344,7 +345,7 @@ static pfd_status find_columns(const parquet *self, const pfd_file *file,
     to->columns = calloc((size_t)self->num_outputs + 1, sizeof *to->columns);
     if (!to->columns) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++)
-        PFD_TRY(pfd_arrow_column_find(self->host, file, schema, &self->outputs[i], &words,
+        PFD_TRY(pfd_arrow_column_find(self->host, file, &to->schema, &self->outputs[i], &words,
                                       &to->columns[i], err));
     for (int64_t i = 0; i < self->num_outputs; i++)
         if (to->columns[i].has_dictionary)
@@ -375,26 +376,23 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     const session *s = &self->sessions[from->file];
     const pfd_file *file = self->files[from->file];
     pfd_readable_file readable = {self->host, file, scratch};
-    pfd_exported_schema exported = {0};
-    pfd_arrow_schema schema = {0};
     decoded_group *made = calloc(1, sizeof *made);
     if (!made) return fail_memory(self->host, err);
     out->data = made;
     out->release = release_group;
     pfd_status status =
         s->python->decode(&readable, s->number, from->number, self->leaves[from->file],
-                          self->num_leaves[from->file], &exported, &made->array, err);
-    if (status == PFD_OK) status = pfd_arrow_schema_import(self->host, &exported, &schema, err);
+                          self->num_leaves[from->file], &made->exported, &made->array, err);
     if (status == PFD_OK)
-        status = pfd_arrow_array_import(self->host, &schema, &made->array, &made->imported, err);
+        status = pfd_arrow_schema_import(self->host, &made->exported, &made->schema, err);
+    if (status == PFD_OK)
+        status = pfd_arrow_array_import(self->host, &made->schema, &made->array, &made->imported,
+                                        err);
     if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
                                   "a row group has %" PRId64 " rows; the footer states %" PRId64,
                                   made->array.length, s->groups[from->number].rows);
-    if (status == PFD_OK) status = find_columns(self, file, &schema, made, out, err);
-    pfd_arrow_schema_free(&schema);
-    if (exported.release) exported.release(&exported);
-    return status;
+    return status == PFD_OK ? find_columns(self, file, made, out, err) : status;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
