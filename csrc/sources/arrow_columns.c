@@ -394,6 +394,11 @@ static pfd_status follow_path(const pfd_host *host, const pfd_file *file,
                                    "between them, like meta.lang, and a name with dots is written "
                                    "in single quotes, like 'a.b'.c", output->element, problem);
         *found = find_field(schema, begin, last, &one);
+        if (*found == -1 && at < end && begin == 0) { /* a column whose name has the dots itself */
+            step whole = {spec->key, spec->key_size, 0};
+            *found = find_field(schema, begin, last, &whole);
+            if (*found >= 0) return PFD_OK;
+        }
         if (*found < 0)
             return host->fail_attr(err, "columns", file, PFD_INVALID_ARGUMENT,
                                    ": %s '%.*s' (of '%.200s'); there are %s",
@@ -525,7 +530,7 @@ static pfd_status visit_field(visitor *v, int32_t i, char *at, pfd_arrow_column 
         return visit_fields(v, k + 1, fields[k].end, at, &inner, err);
     }
     const char *reason = find_column(v->schema, i, &words, column);
-    if (reason && !json_fault(v->schema, i)) {
+    if (reason && fields[i].type != PFD_ARROW_NULL && !json_fault(v->schema, i)) {
         set_json(v->schema, i, &words, column);
         reason = NULL;
     }
@@ -1294,8 +1299,9 @@ static pfd_status enter_lists(const writer *w, const pfd_arrow_level *level, run
         } else if (pair[0] != end || pair[1] - pair[0] != size) {
             return fail_row(w, space, words[1] + i * (is_large ? 8 : 4),
                             "has lists of %" PRId64 " and of %" PRId64 " items along dimension %d "
-                            "in one row, which has to be rectangular", size, pair[1] - pair[0],
-                            items->ndim);
+                            "in one row, which has to be rectangular; as '%.*s:json' it is text",
+                            size, pair[1] - pair[0], items->ndim, (int)w->output->spec.key_size,
+                            w->output->spec.key);
         }
         end = pair[1];
     }

@@ -934,7 +934,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(arrow_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns of the first file that rows can have."),
 };
 

@@ -288,7 +288,8 @@ static const pfd_attr attr_table[] = {
                  "What flow.from_arrow() makes of a table."),
     PFD_FOUND_ATTR_ROW(arrow_table_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns that rows can have."),
 };
 

@@ -7,6 +7,7 @@
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
+#include "index/index_image.h"
 #include "index/record_index.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/arrow_cache.h"
@@ -35,6 +36,7 @@ typedef struct session {
     int64_t num_groups;
     const uint8_t *nulls; /* one for each leaf */
     int64_t num_leaves;
+    const int64_t *leaf_bytes; /* of each leaf, in all groups: about so many when it is decoded */
     pfd_exported_schema exported; /* which the names of the schema point into */
     pfd_arrow_schema schema;
 } session;
@@ -83,7 +85,8 @@ static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_s
     pfd_readable_file readable = {host, file, scratch};
     pfd_status status =
         out->python->open(&readable, where, &out->number, &out->groups, &out->num_groups,
-                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->exported, err);
+                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->leaf_bytes,
+                          &out->exported, err);
     if (status == PFD_OK)
         status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
@@ -274,6 +277,30 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
     return PFD_OK;
 }
 
+/* The bytes that decoded groups may have together. */
+static int64_t cache_bytes(const pfd_scratch *scratch)
+{
+    return pfd_scratch_most_bytes(scratch) / 2;
+}
+
+/* Warns of an order that needs another group for almost every record. */
+static void advise(const parquet *self, const pfd_open_args *args)
+{
+    const double mb = 1e6;
+    int64_t bytes = 0, most = cache_bytes(args->scratch);
+    for (int64_t i = 0; i < self->num_files; i++)
+        for (int64_t k = 0; k < self->num_leaves[i]; k++)
+            bytes += self->sessions[i].leaf_bytes[self->leaves[i][k]];
+    if (self->table.size < 2 || bytes <= most || !pfd_index_order_is_global(args)) return;
+    pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
+                           "the %" PRId64 " row groups have about %.1f MB when they are decoded, "
+                           "and half of memory_budget, %.1f MB, is for them; "
+                           "shuffle(kind='window', window=8), of a reader shuffle='window', "
+                           "decodes each once, or convert the file once: pyflowdata convert "
+                           "x.parquet x.arrow",
+                     self->table.size, (double)bytes / mb, (double)most / mb);
+}
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const parquet_attrs *attrs = args->attrs;
@@ -300,6 +327,7 @@ static pfd_status open_parts(parquet *self, const pfd_open_args *args, pfd_error
         PFD_TRY(pfd_arrow_output_parse(self->host, attrs->columns.data[i], &self->outputs[i], err));
     for (int64_t i = 0; i < self->num_files; i++)
         PFD_TRY(open_file(self, args->scratch, attrs->row_groups_where, i, err));
+    advise(self, args);
     return PFD_OK;
 }
 
@@ -397,12 +425,6 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The bytes that decoded groups may have together. */
-static int64_t cache_bytes(const pfd_scratch *scratch)
-{
-    return pfd_scratch_most_bytes(scratch) / 2;
-}
-
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
 
@@ -486,7 +508,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(parquet_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns of the first file that rows can have. Only these "
                        "are decoded."),
     PFD_ATTR_ROW(parquet_attrs, row_groups_where, PFD_ATTR_STRING, "", 0, 0, NULL,
