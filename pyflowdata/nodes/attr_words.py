@@ -13,7 +13,6 @@ from .op_facts import Attr
 from .tables import Prepared, Table
 
 ORDER_KEY = "shuffle"  # a shuffle has this one if none is given
-JSON_TEXT = "json"  # the type of a field whose rows are the texts of values
 _FAR = 2**62  # numbers beyond it stand for the end
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, Node, dtype_name, find_op
-from ...nodes.attr_words import JSON_TEXT
-from ...nodes.registry import HOST_OUTPUTS
+from ...nodes.registry import HOST_OUTPUTS, JSON_TEXT
 
 BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
 
