@@ -185,6 +185,10 @@ const pfd_op *pfd_node_op(const pfd_node *node);
  * node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 
+/* *n texts, about parts of the records that the inferred attrs leave out; they live as long as the
+ * node. */
+const char *const *pfd_node_left_out(const pfd_node *node, int64_t *n);
+
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
  * its reader. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
