@@ -1,4 +1,4 @@
-/* The bytes of a file on disk: views of its mapping, pieces read into the scratch, its beginning. */
+/* The bytes of a file on disk: views of its mapping, pieces read into the scratch, its start. */
 #include "files/file_read.h"
 
 #include "core/system_calls.h"

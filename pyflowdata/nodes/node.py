@@ -164,7 +164,7 @@ class Node:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parts of the records that attrs leave out which were inferred from the files, in words."""
+        """Texts about parts of the records that no output has, as the files showed."""
         count = ffi.new("int64_t *")
         found = lib.pfd_node_left_out(self.handle, count)
         return tuple(text(found[i]) for i in range(count[0]))
