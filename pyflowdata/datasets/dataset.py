@@ -6,7 +6,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TYPE_CHECKING, TypeVar, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
@@ -14,6 +13,7 @@ from ..formats import output_names
 from .batches import Batches, Packing, batches_of, unknown_method
 from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
+from ..nodes.tables import SupportsArray, is_array
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
@@ -75,14 +75,16 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
     def __getitem__(self, key: str) -> Blob: ...
 
     @overload
-    def __getitem__(self: OwnT, key: slice | Sequence[int] | npt.NDArray[Any]) -> OwnT: ...
+    def __getitem__(
+        self: OwnT, key: slice | Sequence[int] | npt.NDArray[Any] | SupportsArray
+    ) -> OwnT: ...
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             return self.blob(key)
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
-        if isinstance(key, (list, tuple)) or (isinstance(key, np.ndarray) and key.ndim > 0):
+        if isinstance(key, (list, tuple)) or is_array(key):
             return self._selection(key)
         try:
             place = operator.index(key)
@@ -94,7 +96,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
         return self.record(place)
 
     def _selection(self: OwnT, key: Any) -> OwnT:
-        names = [one for one in key if isinstance(one, str)]
+        names = [] if is_array(key) else [one for one in key if isinstance(one, str)]
         if names:
             raise TypeError(
                 f"data[{shown(key)}]: project() makes a data set of some fields, and "

@@ -31,7 +31,7 @@ def _row_of(values: Any, row: int) -> Any:
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
-def _records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
+def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
     for row in range(rows):
         yield {name: _row_of(values, row) for name, values in batch.items()}
 
@@ -181,7 +181,7 @@ class Reading(DatasetBase):
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
         places = list(indexes)
-        return list(_records_of(self.rows(places), len(places))) if places else []
+        return list(records_of(self.rows(places), len(places))) if places else []
 
     def _places(self, indexes: Iterable[SupportsIndex]) -> list[int]:
         """Numbers of records, checked, and counted from the beginning."""
@@ -207,7 +207,7 @@ class Reading(DatasetBase):
             raise
         with loader:
             for batch in loader:
-                yield from _records_of(batch, len(next(iter(batch.values()))))
+                yield from records_of(batch, len(next(iter(batch.values()))))
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""

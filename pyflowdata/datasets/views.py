@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,10 +15,10 @@ from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
-from ..nodes.tables import Table
+from ..nodes.tables import SupportsArray, Table, array_of, is_array
 from ..words.remedies import did_you_mean
 from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, several_view
-from .columns import What, bitmap_of, column, words_of
+from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
 from .mixing import Changes, Weights, mix
 from .reading import Reading
 
@@ -34,7 +34,9 @@ OwnT = TypeVar("OwnT", bound="Selecting")
 class Selecting(Reading):
     """The methods of `Dataset` that select records."""
 
-    def where(self: OwnT, predicate: What) -> OwnT:
+    def where(
+        self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
+    ) -> OwnT:
         """The records for which a predicate is true, in their order.
 
         It is evaluated once, over all records, when the length or a record is first needed; the
@@ -43,12 +45,45 @@ class Selecting(Reading):
         Args:
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
                 whose parameters are fields, as `lambda label: label != 3`; or a blob of truths that
-                ops make of fields, as `flow.MyOp(data["image"])`.
+                ops make of fields, as `flow.MyOp(data["image"])`.  Or one truth for each record, as
+                an array, a tensor or a list.
 
         Raises:
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
+        if isinstance(predicate, (list, tuple)) or is_array(predicate):
+            refuse_changing_order(self)
+            truths = np.array(array_of(predicate, "where()"))
+            if truths.ndim != 1 or truths.dtype != np.bool_:
+                raise InvalidArgumentError(
+                    f"where({shown(predicate)}): give one truth (bool) for each record; select() "
+                    "takes numbers of records"
+                )
+            said = f"where({truths.size:,} truths)"
+            return self._selected(
+                Table(lambda: self._flagged(truths), said=said, key=("where", truths.tobytes()))
+            )
         return self._selected(bitmap_of(self, predicate))
+
+    def sort(self: OwnT, by: What, *, reverse: bool = False) -> OwnT:
+        """The records in the order of a value, those with the same value as they were.
+
+            data.sort("len(text)", reverse=True)
+            data.sort("day").sort("user")                   # by user, and for each by day
+
+        The order is computed once, over all records, and kept as the result of `where()` is.  NaN
+        comes last.  A shuffle before it has no part in it.
+
+        Args:
+            by: A field, an expression or a function, as in `where()`, with a number, a truth or a
+                text for each record.
+            reverse: Whether the largest value comes first.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it has no such value.
+        """
+        table = order_of(self, by, reverse)
+        return type(self)(named_view("SelectDataset", self._fields, {"table": table}))
 
     def column(self, what: What) -> Array:
         """A value for each record: of a field, an expression, or a function, as in `where()`.
@@ -62,17 +97,18 @@ class Selecting(Reading):
         """
         return column(self, what)
 
-    def select(self: OwnT, rows: Sequence[int] | Sequence[bool] | Array) -> OwnT:
+    def select(self: OwnT, rows: Iterable[int] | Iterable[bool] | Array | SupportsArray) -> OwnT:
         """The records with these numbers, in this order; or those where `rows` is True.
 
         Args:
             rows: Numbers, in any order and as often as wanted, negative ones from the end; or one
-                truth for each record.
+                truth for each record.  A list, an array, a tensor, or an iterator, which is read
+                to its end.
 
         Raises:
             InvalidArgumentError: They are neither.
         """
-        given = np.array(rows)
+        given = np.array(array_of(rows, "select()"))
         given = given.astype(np.int64) if given.size == 0 else given
         if given.ndim != 1 or given.dtype.kind not in "biu":
             raise InvalidArgumentError(
@@ -90,7 +126,7 @@ class Selecting(Reading):
     def _flagged(self, truths: Array) -> Array:
         if len(truths) != len(self):
             raise InvalidArgumentError(
-                f"select(): there are {len(truths)} truths, and {len(self)} records"
+                f"there are {len(truths)} truths, and {len(self)} records"
             )
         return words_of(truths)
 
