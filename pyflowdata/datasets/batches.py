@@ -47,8 +47,6 @@ _METHODS = {
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
-    "shard": "a slice, data[index::count]; ranks need none",
-    "sort": "select(np.argsort(data.column(name)))",
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",

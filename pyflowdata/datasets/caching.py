@@ -23,7 +23,7 @@ from ..pyops.row_function import RowFunction
 from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
-from .columns import COMPARED, changing_fields, refuse_changing_order
+from .columns import COMPARED, changing_fields, refuse_changing_order, refuse_endless
 from .fingerprints import is_own, of_function
 
 _AT_ONCE = 128  # records in a batch
@@ -112,6 +112,7 @@ class _Cache(Prepared):
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
+            refuse_endless(total, "cache()")
             with Bar(f"caching {', '.join(self.fields)}", total) as progress:
                 for batch in loader:
                     writer.write(batch.values, batch.row_splits)

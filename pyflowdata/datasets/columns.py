@@ -30,7 +30,7 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
-from ..loader.state import Reader
+from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
@@ -272,6 +272,7 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
                 f"{wanted.said}: records that are read in sequence have no numbers; convert the "
                 "files, or cache() the data set before"
             )
+        refuse_endless(reader.records, wanted.said)
         cached, is_given = _cached(wanted, data, loader, is_bitmap)
 
     def compute() -> Array:
@@ -289,6 +290,13 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
     with cached.lock():
         found = cached.load()  # another process may have computed it meanwhile
         return cached.store(compute()) if found is None else found
+
+
+def refuse_endless(records: int, what: str) -> None:
+    if records >= ENDLESS:
+        raise InvalidArgumentError(
+            f"{what}: it needs all records, and repeat() has no end: use it before repeat()"
+        )
 
 
 def _opened(

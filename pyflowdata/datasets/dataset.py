@@ -17,6 +17,7 @@ from ..nodes.tables import SupportsArray, is_array
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
+from .reading import FieldBlob
 from .samplers import Samplers
 from .views import Selecting, Views, method_of
 from .splitting import Splitting
@@ -30,7 +31,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
     own until it is read.
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
-    `data["x"]` is a field as a blob for ops.  Views such as `take()` make another data set;
+    `data["x"]` is a field as a blob for ops, and `data["x"][:5]` its first values.  Views such as `take()` make another data set;
     `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
     `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of what a reader gives, or ops make
     of it:
@@ -72,7 +73,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
     def __getitem__(self, key: int) -> dict[str, Any]: ...
 
     @overload
-    def __getitem__(self, key: str) -> Blob: ...
+    def __getitem__(self, key: str) -> FieldBlob: ...
 
     @overload
     def __getitem__(
@@ -81,7 +82,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return self.blob(key)
+            return self._field_blob(key)
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
         if isinstance(key, (list, tuple)) or is_array(key):

@@ -110,7 +110,7 @@ def range_(start: int, stop: int | None = None, step: int = 1) -> Dataset:
         start, stop, step: As those of Python's range; of one argument, it is `stop`.
     """
     numbers = range(start) if stop is None else range(start, stop, step)
-    return from_arrays({"id": np.arange(numbers.start, numbers.stop, numbers.step, np.int64)})
+    return from_arrays({"id": np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64)})
 
 
 def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:

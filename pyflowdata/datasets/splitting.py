@@ -209,10 +209,10 @@ class Splitting(Reading):
             split = _Split(self, sizes, by, stratify, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
         _check_seed(seed)
-        for name, given in (("by", by), ("stratify", stratify)):
-            if given:
+        for name, fields in (("by", by), ("stratify", stratify)):
+            if fields:
                 raise InvalidArgumentError(
-                    f"{name} = {shown(given)}: parts in order are cut wherever their sizes say; "
+                    f"{name} = {shown(fields)}: parts in order are cut wherever their sizes say; "
                     f"leave in_order or {name} out"
                 )
         refuse_changing_order(self)
@@ -580,7 +580,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
     if not names:
         raise InvalidArgumentError(f"leaks(key={shown(key)}): give a field or several")
     hashes = [_hashes_of(data, names) for data in (first, second)]
-    in_both = np.intersect1d(*hashes)
+    in_both = np.intersect1d(hashes[0], hashes[1])
     numbers = [np.flatnonzero(np.isin(own, in_both)) for own in hashes]
     _, places = np.unique(hashes[0][numbers[0]], return_index=True)
     ones = numbers[0][np.sort(places)]

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..native.calling_line import warn_program_once
+from ..nodes import Blob
 from ..nodes.argument_hints import takes_names_only
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
-from ..nodes.tables import SupportsArray, Table, array_of, is_array
+from ..nodes.world import world
+from ..nodes.tables import SupportsArray, Table, array_of
 from ..words.remedies import did_you_mean
 from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, several_view
 from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
@@ -51,19 +54,17 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
-        if isinstance(predicate, (list, tuple)) or is_array(predicate):
-            refuse_changing_order(self)
-            truths = np.array(array_of(predicate, "where()"))
-            if truths.ndim != 1 or truths.dtype != np.bool_:
-                raise InvalidArgumentError(
-                    f"where({shown(predicate)}): give one truth (bool) for each record; select() "
-                    "takes numbers of records"
-                )
-            said = f"where({truths.size:,} truths)"
-            return self._selected(
-                Table(lambda: self._flagged(truths), said=said, key=("where", truths.tobytes()))
+        if isinstance(predicate, (str, Blob)) or callable(predicate):
+            return self._selected(bitmap_of(self, predicate))
+        refuse_changing_order(self)
+        truths = np.array(array_of(predicate, "where()"))
+        if truths.ndim != 1 or (truths.dtype != np.bool_ and truths.size):
+            raise InvalidArgumentError(
+                f"where({shown(predicate)}): give an expression, a function of fields, a blob, or "
+                "one truth (bool) for each record; select() takes numbers of records"
             )
-        return self._selected(bitmap_of(self, predicate))
+        said, key = f"where({truths.size:,} truths)", ("where", truths.tobytes())
+        return self._selected(Table(lambda: self._flagged(truths), said=said, key=key))
 
     def sort(self: OwnT, by: What, *, reverse: bool = False) -> OwnT:
         """The records in the order of a value, those with the same value as they were.
@@ -168,10 +169,36 @@ class Views(DatasetBase):
         return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
 
-    def repeat(self: SetT, times: int) -> SetT:
+    def repeat(self: SetT, times: int | None = None) -> SetT:
         """The records `times` times; what shuffles them does so in each repeat in its own way, and
-        random ops treat each repeat of a record in their own way."""
-        return self._view("RepeatDataset", times=times)
+        random ops treat each repeat of a record in their own way.
+
+        Without `times` there is no end: a data set and a loader of it have no `len()`, a loop over
+        them stops by `break`, and all is one epoch.
+        """
+        return self._view("RepeatDataset", times=-1 if times is None else times)
+
+    def shard(self: SetT, count: int, index: int) -> SetT:
+        """Every count-th record from record `index` on, `data[index::count]`.
+
+        Ranks need no shards: batches are divided over them.  Where there are `count` ranks, a
+        warning says so, once.
+        """
+        if type(count) is not int or type(index) is not int or not 0 <= index < count:
+            raise InvalidArgumentError(
+                f"shard({shown(count)}, {shown(index)}): give the number of shards, and the one "
+                "that is wanted, from 0"
+            )
+        if 1 < count == world().world_size:
+            warn_program_once(
+                ("shard", count),
+                UserWarning(
+                    f"shard({count}, {index}): each of the {count} ranks gets its part of every "
+                    "batch already, so that shards divide the records a second time: leave shard() "
+                    "out, or say batch(..., rank=0, world_size=1)"
+                ),
+            )
+        return self._view("SliceDataset", begin=index, end=_FAR, step=count)
 
     def concat(self: SetT, *others: DatasetBase) -> SetT:
         """The records of this data set, then those of others with the same fields.
@@ -226,7 +253,10 @@ class Views(DatasetBase):
                 blobs[name] = blob
         return type(self)(named_view("ZipDataset", blobs, {}))
 
-    @takes_names_only("it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7)")
+    @takes_names_only(
+        "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); a source that "
+        "is read in sequence has a buffer, shuffle(buffer_size=1000)"
+    )
     def shuffle(
         self: SetT,
         *,
@@ -247,7 +277,8 @@ class Views(DatasetBase):
             reshuffle: False: every epoch has the order of the first one.
             block_size, window, lanes: For kind="window", as `shuffle_block_size`,
                 `shuffle_window` and `shuffle_lanes` of readers.
-            buffer_size: For kind="buffer", in records.
+            buffer_size: In records, for data that is read in sequence and for kind="buffer"; any
+                other kind shuffles all records, or those of a window, and has no buffer.
             order_key: A text on which the order depends besides the seed.
             seed: None: the seed of the batches, which is drawn where there is none.
         """

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidArgumentError, printable, shown
+from ..native import lib
 from .epoch_steps import EpochSteps
 from .graph_digest import Graph, short_hash
 
@@ -137,6 +138,7 @@ def check_sum(state: Mapping[str, Any]) -> None:
 
 
 LAST_EPOCH = 2**62
+ENDLESS: int = lib.PFD_ENDLESS  # so many records, or more: an epoch without end
 
 _GO_ON = (
     "\nto go on at this place all the same, with another order, other random numbers or other "
