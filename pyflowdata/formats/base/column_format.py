@@ -28,6 +28,8 @@ class ColumnFormat(Format):
     @staticmethod
     def without(source: Source, names: Iterable[str]) -> Source:
         """The source, which says which of these columns its fields have nothing of."""
+        if not source.fields:
+            return source  # it says why
         paths = {field.key or field.name for field in source.fields}
         left_out = tuple(
             f"{name}, which is neither numbers nor bytes, or has nulls that need a default"
