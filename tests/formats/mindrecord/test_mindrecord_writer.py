@@ -140,7 +140,8 @@ def test_pages_are_those_that_mindspore_makes_of_the_same_values(tmp_path):
     with MindRecordWriter(tmp_path / "blobs", **options) as writer:
         for row in rows:
             dtype, shape, values = row["b"]
-            writer.write({"a": bytes.fromhex(row["a"]), "b": np.array(values, dtype).reshape(shape)})
+            b = np.array(values, dtype).reshape(shape)
+            writer.write({"a": bytes.fromhex(row["a"]), "b": b})
     assert (tmp_path / "blobs").read_bytes() == theirs
 
 
