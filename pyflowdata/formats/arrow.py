@@ -1,13 +1,10 @@
-"""Arrow IPC files and streams: which columns a file has, and the writer, which needs pyarrow."""
+"""Arrow IPC files and streams: the writer, which needs pyarrow."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,66 +13,10 @@ from ..errors import InvalidArgumentError, missing_package, shown
 from ..nodes.registry import COMPRESSIONS
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
-from .base.detection import Detected
 from .base.fields import Field
 from .base.column_format import ColumnFormat
 from .base.row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
-from .base.source import Source
 from .base.writer import Shard, Sizes
-
-# ---- Columns that rows cannot have ---------------------------------------------------------------
-# A table begins with the distance to its vtable, which has the offsets of its fields.  Message.fbs,
-# File.fbs and Schema.fbs number the fields.
-
-_HEADER, _FOOTER_SCHEMA, _FIELDS, _NAME = 2, 1, 1, 0
-_MAGIC = b"ARROW1"
-_TAIL = 4 + len(_MAGIC)
-_MARK = b"\xff\xff\xff\xff"
-
-
-def _schema_message(path: str | Path) -> tuple[bytes, int]:
-    """The metadata of a file in which the schema is, and the field that leads to it: the footer, or
-    the first message of a stream."""
-    with open(path, "rb") as file:
-        is_file = file.read(len(_MAGIC)) == _MAGIC
-        file.seek(-_TAIL if is_file else 0, os.SEEK_END if is_file else os.SEEK_SET)
-        word = file.read(4)
-        if word == _MARK:
-            word = file.read(4)
-        (size,) = struct.unpack("<I", word)
-        if is_file:
-            file.seek(-_TAIL - size, os.SEEK_END)
-        return file.read(size), _FOOTER_SCHEMA if is_file else _HEADER
-
-
-def _schema_names(path: str | Path) -> Iterator[str]:
-    """The names of the columns of a file."""
-    data, schema = _schema_message(path)
-
-    def number(at: int, kind: str = "<I") -> int:
-        found: int = struct.unpack_from(kind, data, at)[0]
-        return found
-
-    def follow(at: int) -> int:
-        return at + number(at)
-
-    def field(table: int, which: int) -> int:
-        vtable = table - number(table, "<i")
-        return follow(table + number(vtable + 4 + 2 * which, "<H"))
-
-    fields = field(field(follow(0), schema), _FIELDS)
-    for at in range(fields + 4, fields + 4 + 4 * number(fields), 4):
-        name = field(follow(at), _NAME)
-        yield data[name + 4 : name + 4 + number(name)].decode(errors="replace")
-
-
-def _first_file(path: str) -> str | Path:
-    """The file, or the first one that a state.json lists."""
-    if not path.endswith(".json"):
-        return path
-    files = json.loads(Path(path).read_bytes())["_data_files"]
-    return Path(path).with_name(files[0]["filename"])
-
 
 # ---- Columns of a writer -------------------------------------------------------------------------
 
@@ -411,15 +352,6 @@ class Arrow(ColumnFormat):
 
     writer = ArrowWriter
     refuses_others = True
-
-    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with the columns of a file, and what is left out of them."""
-        found = super().infer(source, one, as_stored=as_stored)
-        try:
-            names = list(_schema_names(_first_file(one.path))) if found.fields else []
-        except (OSError, struct.error):
-            return found  # the file has changed since the reader looked at it
-        return self.without(found, names)
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The types of the fields; texts of JSON are text."""
