@@ -136,8 +136,9 @@ def of_table(table: Any) -> tuple[Digests, Any]:
     """A batch as a contender yields it, of a table or a record batch of pyarrow."""
 
     def columns() -> tuple[Any, Any, Any]:
-        texts = [text.encode() for text in table["text"].to_pylist()]
-        values = np.array(table["x"].to_pylist(), np.float32)
+        parts = [table] if not hasattr(table, "to_batches") else table.to_batches()
+        texts = [text.encode() for part in parts for text in part["text"].to_pylist()]
+        values = np.concatenate([part["x"].flatten() for part in parts]).reshape(-1, VALUES)
         return np.frombuffer(b"".join(texts), np.uint8), np.array(list(map(len, texts))), values
 
     return Digests(table.num_rows, columns), table["n"]

@@ -13,6 +13,7 @@ from bench.contender import Batch, Source, contender
 
 datasets.disable_progress_bars()
 datasets.disable_caching()
+datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0  # 5 s at the end of a shuffled stream
 
 
 def of_numpy(batch: Any) -> Batch:
@@ -30,21 +31,21 @@ def mapped(source: Source, kind: str) -> Any:
 
 for size in (256, 64):
 
-    @contender("W12", name=f"random-{size}-numpy")
+    @contender("W12", name=f"random-{size}-numpy", parts=1)
     def random_numpy(source: Source, size: int = size) -> Iterator[Batch]:
         """with_format("numpy")[list of rows]."""
         data = mapped(source, "numpy")
         for order in rows.orders(len(data), size):
             yield of_numpy(data[order])
 
-    @contender("W12", name=f"random-{size}-arrow")
+    @contender("W12", name=f"random-{size}-arrow", parts=1)
     def random_arrow(source: Source, size: int = size) -> Iterator[Batch]:
         """with_format("arrow")[list of rows], whose columns combine_chunks() joins."""
         data = mapped(source, "arrow")
         for order in rows.orders(len(data), size):
             yield rows.of_table(data[order].combine_chunks())
 
-    @contender("W12", name=f"random-{size}-pieces")
+    @contender("W12", name=f"random-{size}-pieces", parts=1)
     def random_pieces(source: Source, size: int = size) -> Iterator[Batch]:
         """with_format("arrow")[list of rows] as it comes: a chunk a row, of which no byte is read."""
         data = mapped(source, "arrow")
@@ -52,7 +53,7 @@ for size in (256, 64):
             yield rows.of_table(data[order])
 
 
-@contender("W12", name="random-256-shuffle")
+@contender("W12", name="random-256-shuffle", parts=1)
 def shuffle(source: Source) -> Iterator[Batch]:
     """shuffle().with_format("arrow").iter(), joined."""
     data = mapped(source, "arrow").shuffle(keep_in_memory=True)
@@ -60,7 +61,7 @@ def shuffle(source: Source) -> Iterator[Batch]:
         yield rows.of_table(batch.combine_chunks())
 
 
-@contender("W12", name="in-order-numpy")
+@contender("W12", name="in-order-numpy", parts=1)
 def in_order_numpy(source: Source) -> Iterator[Batch]:
     """with_format("numpy").iter()."""
     yield from map(of_numpy, mapped(source, "numpy").iter(source.batch_size))
