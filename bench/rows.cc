@@ -3,8 +3,8 @@
 //   rows ORDER THREADS BATCH_SIZE FILE...
 //
 // The mapped files are taken for groups of 1000 rows: 1000 numbers, then 1000 texts of 500 bytes,
-// then 1000 lists of 128 float32.  A row is copied from its three places into columns of a batch, in
-// ORDER "random" or "in-order", one batch a thread.  A first pass is for the page cache.
+// then 1000 lists of 128 float32.  A row is copied from its three places into columns of a batch,
+// in ORDER "random" or "in-order", one batch a thread.  A first pass is for the page cache.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

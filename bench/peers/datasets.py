@@ -47,7 +47,7 @@ for size in (256, 64):
 
     @contender("W12", name=f"random-{size}-pieces", parts=1)
     def random_pieces(source: Source, size: int = size) -> Iterator[Batch]:
-        """with_format("arrow")[list of rows] as it comes: a chunk a row, of which no byte is read."""
+        """with_format("arrow")[list of rows] as it comes: a chunk a row; no byte is read."""
         data = mapped(source, "arrow")
         for order in rows.orders(len(data), size):
             yield rows.of_table(data[order])

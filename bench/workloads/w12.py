@@ -23,4 +23,5 @@ TABLES = [
     kind(f"Random rows, batches of {rows}", f"random-{rows}",
          f"limits.random-{rows}", f"pyflowdata.random-{rows}")
     for rows in (256, 64)
-] + [kind("In order, batches of 256", "in-order", "limits.in-order", "pyflowdata.in-order")]  # fmt: skip
+]  # fmt: skip
+TABLES += [kind("In order, batches of 256", "in-order", "limits.in-order", "pyflowdata.in-order")]

@@ -1,5 +1,5 @@
-"""W15, texts to packs: 20 MB of JSON lines, tokenized by a byte-pair vocabulary of 4,000, in rows of
-2048 tokens; batches of 8."""
+"""W15, texts to packs: 20 MB of JSON lines, tokenized by a byte-pair vocabulary of 4,000, in rows
+of 2048 tokens; batches of 8."""
 
 from bench import table
 from bench.documents import Documents
