@@ -185,7 +185,11 @@ class CacheFolder:
             with open(self._notes) as file:
                 is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
                 notes = json.load(file)
-            return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
+            is_same = notes["file"] == _identify(found)
+            if is_own and notes["state"] == state and not is_same:
+                said = f"the cache {self.records} was changed after it was made; it is made again"
+                warn_program_once(("changed", self.records), UserWarning(said))
+            return is_own and notes["state"] == state and is_same
         except (OSError, ValueError, LookupError, TypeError):
             return False
 
@@ -277,7 +281,7 @@ class CacheFolder:
 
 
 def _identify(found: os.stat_result) -> list[int]:
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
+    return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def _remove_unused(cache: Path) -> None:
