@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from ..errors import FileError, InvalidArgumentError
 from ..native import ffi, lib, risk_of, text
+from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 
 # ---- The folder ----------------------------------------------------------------------------------
