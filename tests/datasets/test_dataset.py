@@ -455,7 +455,7 @@ def test_a_chain_of_a_thousand_ops():
     made = flow.Dataset({"x": x})
     assert len(made) == 5 and repr(made) and pickle.loads(pickle.dumps(made)) == made
     with flow.DataLoader(made.batch(5)["x"]) as loader:
-        assert [x.tolist() for (x,) in loader] == [[0, 1, 2, 3, 4]] and loader.state_dict()
+        assert [x.tolist() for x in loader] == [[0, 1, 2, 3, 4]] and loader.state_dict()
 
 
 # ---- Wrong use ----------------------------------------------------------------------------------
