@@ -178,7 +178,8 @@ def _chain_of(blobs: Sequence[Blob], levels: int = _MOST_LEVELS) -> _Chain:
         if len(groups) > 1:
             is_mix = order.op.name == "MixDataset"
             said = [f"{one} of " for one in _mix_shares(order)] if is_mix else [""] * len(groups)
-            inner = [(text, _chain_of(group, levels - 1)) for text, group in zip(said, groups, strict=True)]
+            chains = [_chain_of(group, levels - 1) for group in groups]
+            inner = list(zip(said, chains, strict=True))
             if all(chain == _Chain(_IN_MEMORY, (), []) for _, chain in inner):
                 return inner[0][1]._replace(steps=steps)
             return _Chain(_step_of(order), inner, steps)

@@ -69,8 +69,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "anchors", "depth", "found", "handle", "inputs", "name", "notes", "op", "outputs",
-        "sampled", "values", "worlds",
+        "__weakref__", "anchors", "depth", "found", "handle", "inputs", "name", "notes", "op",
+        "outputs", "sampled", "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]

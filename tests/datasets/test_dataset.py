@@ -485,7 +485,8 @@ def test_words_about_wrong_names_and_streams(data, tmp_path):
             getattr(data, name)
         assert "'_" not in str(failure.value).partition("did you mean")[2]
     (tmp_path / "rows.csv").write_text("a,x\n1,2\n")
-    with pytest.raises(flow.InvalidArgumentError, match="fields: in 'x:float23', the type 'float23'.* float32"):
+    says = "fields: in 'x:float23', the type 'float23'.* float32"
+    with pytest.raises(flow.InvalidArgumentError, match=says):
         flow.open(str(tmp_path / "rows.csv"), fields=["x:float23"])
     with gzip.open(tmp_path / "rows.jsonl.gz", "wt") as file:
         file.write('{"a": 1}\n')
