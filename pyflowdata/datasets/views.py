@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..nodes import Blob
 from ..nodes.argument_hints import takes_names_only
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
@@ -110,6 +111,25 @@ class Selecting(Reading):
 # ---- Views of all records -----------------------------------------------------------------------
 
 _FAR = 2**63 - 1  # beyond all records
+_MOST_PARTS = 64  # of a concat that is taken apart
+_MOST_INPUTS = 4096  # of a node
+
+
+def _parts_of(blobs: Mapping[str, Blob]) -> list[Mapping[str, Blob]]:
+    """The sources of a concat in place of its fields, or these fields.
+
+    A concat of many stays one source: a loop that adds one data set after another makes a tree of
+    few levels, in linear time.
+    """
+    node = next(iter(blobs.values())).node
+    fields, count = len(node.outputs), len(node.inputs) // len(node.outputs)
+    is_concat = node.op.name == "ConcatDataset" and not node.name and count < _MOST_PARTS
+    if not is_concat or any(blob.node is not node for blob in blobs.values()):
+        return [blobs]
+    return [
+        {name: node.inputs[source * fields + blob.index] for name, blob in blobs.items()}
+        for source in range(count)
+    ]
 
 
 class Views(DatasetBase):
@@ -146,7 +166,14 @@ class Views(DatasetBase):
             InvalidArgumentError: The fields differ; the text shows both.
         """
         check_sources("concat", others)
-        return type(self)(several_view("ConcatDataset", [self, *others], {})) if others else self
+        if not others:
+            return self
+        sources = [*_parts_of(self.blobs), *(other.blobs for other in others)]
+        most = max(2, _MOST_INPUTS // len(self._fields))
+        while len(sources) > most:
+            sources = [several_view("ConcatDataset", sources[at : at + most], {})
+                       for at in range(0, len(sources), most)]  # fmt: skip
+        return type(self)(several_view("ConcatDataset", sources, {}))
 
     def mix(
         self: SetT,
