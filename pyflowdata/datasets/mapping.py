@@ -103,9 +103,10 @@ def _types_of(
         return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
     found: dict[str, RowType] = {}
     for inputs in samples.read():
+        own: Mapping[str, RowType] = {}
         said = _called(function, inputs)
         if isinstance(function, RecordFunction):
-            results = function.made_of(said, inputs, outputs)
+            results, own = function.made_of(said, inputs, outputs)
         elif isinstance(said, Mapping):
             results = dict(said)
             if outputs is not None:
@@ -113,7 +114,6 @@ def _types_of(
         else:
             several = said if isinstance(said, tuple) else (said,)
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
-        own = function.types_of(said, inputs) if isinstance(function, RecordFunction) else {}
         for key, value in results.items():
             kind = own.get(key) or _type_of(key, value, samples)
             found[key] = _joined(key, found.get(key), kind)
@@ -230,6 +230,13 @@ class Maps(Reading):
             )
         if not fields and callable(function) and not hasattr(function, "op_name"):
             own = None if of_records else fields_named_by(function, self._fields, attrs)
+            if own == [] and len(self._fields) > 1:
+                raise InvalidArgumentError(
+                    f"map: no fields were named, and there are {len(self._fields)}: "
+                    f"{', '.join(self._fields)}; name those that {name_of(function)}() takes. A "
+                    "function of one parameter gets the record, and one of two, with "
+                    "with_index=True, the record and its number"
+                )
             if own is None:
                 return self._map_records(
                     function, outputs, batched, with_index, processes, name, attrs
@@ -384,8 +391,7 @@ def chosen(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
         return list(blobs)
     if not names:
         raise InvalidArgumentError(
-            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}; name "
-            "them, or give a function of one parameter, which gets the record"
+            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}"
         )
     return _checked(blobs, names)
 

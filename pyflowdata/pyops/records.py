@@ -7,6 +7,7 @@ once: the dicts are made of columns, and what the function returns becomes colum
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import os
 import types
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..errors import CorruptDataError, InvalidArgumentError, UserFunctionError, shown
 from ..nodes.row_types import RowType
 from ..nodes import Blob
 from ..ragged import Ragged
@@ -233,11 +234,21 @@ def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
 
 def records_of(columns: Mapping[str, Array | Ragged], num_rows: int) -> list[dict[str, Any]]:
     """The records of a batch."""
-    names = tuple(columns)
-    if not names:
+    if not columns:
         return [{} for _ in range(num_rows)]
-    rows = zip(*map(rows_of, columns.values()), strict=True)
-    return [dict(zip(names, row)) for row in rows]  # noqa: B905  (twice as fast)
+    return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
+
+
+@functools.lru_cache
+def _maker(names: tuple[str, ...]) -> Callable[[Iterable[Any]], list[dict[str, Any]]]:
+    """A function that makes records of rows by a dict display, which takes a third of the time of
+    dict(zip(names, row))."""
+    values = ", ".join(f"v{i}" for i in range(len(names)))
+    items = ", ".join(f"{name!r}: v{i}" for i, name in enumerate(names))
+    made: Callable[[Iterable[Any]], list[dict[str, Any]]] = eval(
+        f"lambda rows: [{{{items}}} for {values}, in rows]"
+    )
+    return made
 
 
 def _frozen(column: Array | Ragged) -> Array | Ragged:
@@ -309,37 +320,50 @@ class RecordFunction(RowFunction):
             [*made, *(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY) for one in given)]
         )
 
-    def call(self, *inputs: Any, **given: Any) -> dict[str, Any]:
+    def call(self, *inputs: Any, **given: Any) -> Any:
         """The result for the rows, or the columns, of the fields and the index."""
         for one in inputs:
             if isinstance(one, (np.ndarray, Ragged)):
                 _frozen(one)
         record = dict(zip(self.fields, inputs, strict=False))
-        index = inputs[len(self.fields) :]
-        return self._dict(self.function(record, *index, **self.keywords, **given))
+        return self.function(record, *inputs[len(self.fields) :], **self.keywords, **given)
 
     def made_of(
-        self, said: Mapping[str, Any], inputs: Sequence[Any], outputs: Any
-    ) -> dict[str, Any]:
-        """The fields that a call has made, without those that stay as they are.
+        self, said: Any, inputs: Sequence[Any], outputs: Any
+    ) -> tuple[dict[str, Any], dict[str, RowType]]:
+        """The fields that a call has made, without those that stay as they are; and the types of
+        those that it has returned as it got them.
 
         Raises:
-            UserFunctionError: It lacks one of `outputs`, or has more.
+            UserFunctionError: It lacks one of `outputs`, or has more, or makes none.
         """
-        wanted = None if outputs is None else [outputs] if isinstance(outputs, str) else outputs
-        if wanted is None:
-            return {name: one for name, one in said.items() if name not in (self.extra or ())}
-        given = dict(zip(self.fields, inputs, strict=False))
-        self._check_names(tuple(said), [said], [given], list(wanted))
-        return {name: said[name] for name in wanted}
-
-    def types_of(self, said: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, RowType]:
-        """The types of the fields that a call has returned as it got them."""
-        given = zip(self.fields, inputs, self.types, strict=False)
-        return {name: kind for name, value, kind in given if said.get(name) is value}
+        try:
+            found = self._dict(said)
+            given = dict(zip(self.fields, inputs, strict=False))
+            if outputs is None:
+                wanted = [name for name in found if name not in (self.extra or ())]
+            else:
+                wanted = [outputs] if isinstance(outputs, str) else list(outputs)
+                self._check_names(tuple(found), [found], [given], wanted)
+            if not wanted:
+                raise Mismatch(f"{self.__name__}() makes no field: it returns those of the record "
+                               f"as they are, or none{self._place()}")  # fmt: skip
+            for name in wanted if self.at_once else ():
+                self._check_rows(name, found[name], len(inputs[0]))
+        except Mismatch as failure:
+            raise UserFunctionError(failure.message) from None
+        same = zip(self.fields, inputs, self.types, strict=False)
+        own = {name: kind for name, value, kind in same if found.get(name) is value}
+        return {name: found[name] for name in wanted}, own
 
     def _dict(self, found: Any) -> dict[str, Any]:
         if isinstance(found, Mapping):
+            for name in found:
+                if not isinstance(name, str):
+                    raise Mismatch(
+                        f"{self.__name__}() returned a dict with the key {shown(name)}; keys are "
+                        f"names of fields{self._place()}"
+                    )
             return dict(found)
         fields = ", ".join(f'"{name}"' for name in self.fields) or '"x"'
         what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
@@ -396,11 +420,12 @@ class RecordFunction(RowFunction):
             raise
         if set(map(type, found)) != {dict}:
             found = [self._at_row(row, self._dict, one) for row, one in enumerate(found)]
-        for names in set(map(tuple, found)):
+        own = _by_field(found)
+        for names in set(map(tuple, found)) if own is None else [tuple(own)]:
             self._check_names(names, found, given, outputs)
         columns = []
         for name, declared in zip(outputs, call.types, strict=True):
-            values = [one[name] for one in found]
+            values = [one[name] for one in found] if own is None else own[name]
             packed = _packed(values, declared)
             columns.append(self._checked(name, values, declared) if packed is None else packed)
         return columns
@@ -486,7 +511,7 @@ class RecordFunction(RowFunction):
         is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
         return rows_of(column) if is_text else column
 
-    def _part(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
+    def _check_rows(self, name: str, found: Any, num_rows: int) -> None:
         count = len(found) if hasattr(found, "__len__") else -1
         if count != num_rows and not (found is None or isinstance(found, (str, bytes))):
             what = f"{count} rows" if count >= 0 else shown(found)
@@ -495,6 +520,9 @@ class RecordFunction(RowFunction):
                 "must return a row for each record; several rows of a record are "
                 f"flat_map(fan_out=){self._place()}"
             )
+
+    def _part(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
+        self._check_rows(name, found, num_rows)
         try:
             if not declared.is_ragged:
                 return checked(name, found, declared, (num_rows,))
@@ -520,6 +548,16 @@ def _remade(
     )
 
 
+def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
+    """The values of each field; None: the results have different fields."""
+    if len(set(map(len, results))) != 1:
+        return None
+    try:
+        return {name: [one[name] for one in results] for name in results[0]}
+    except KeyError:
+        return None
+
+
 def _joined(parts: Sequence[Array | Ragged]) -> Array | Ragged:
     if len(parts) == 1:
         return parts[0]
@@ -542,7 +580,7 @@ def _packed(values: list[Any], declared: RowType) -> Array | Ragged | None:
         return Ragged(np.frombuffer(b"".join(rows), np.uint8), splits)
     if shape == () and (kind in (bool, int, float) or issubclass(kind, np.generic)):
         array = np.array(values)
-        if array.dtype == dtype and array.ndim == 1:
+        if array.dtype == dtype:
             return array
         if kind in (bool, int, float) and are_numbers_of(values, array, dtype):
             return array.astype(dtype)

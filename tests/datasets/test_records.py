@@ -158,6 +158,7 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda a, b: a), "no fields were named, and there are 4"),
         (lambda: data.map(lambda r: {}, "x", batched=3), "leave out the fields"),
         (lambda: data.map(lambda r: {}, batched=-1), "batched = -1"),
+        (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
         (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
@@ -169,6 +170,8 @@ def test_which_form_a_function_has():
         (lambda r: len(r["text"]), r"returned 0; it must return a dict .*test_records.py:\d+\)"),
         (lambda r: None, r"is a return missing\? .*test_records.py:\d+\)"),
         (lambda r: r["x"].sort() or r, r"read-only .*test_records.py:\d+\)"),
+        (lambda r: {**r}, "makes no field"),
+        (lambda r: {1: 2}, "with the key 1; keys are names of fields"),
         (lambda r: r["nowhere"], r"KeyError: 'nowhere' .*test_records.py:\d+\)"),
     ):
         with pytest.raises(flow.UserFunctionError, match=text):
@@ -331,7 +334,7 @@ def test_records_for_which_a_function_is_true():
     assert [one["y"] for one in kept] == [
         i for i in range(SIZE) if i % 3 == 1 and len(TEXTS[i]) > 2
     ]
-    assert len(kept) == len(list(kept)) and kept[-1]["y"] == 37
+    assert len(kept) == len(list(kept)) and kept[-1]["y"] == 34
     assert len(data.filter("y > 3")) == len(data.filter(lambda y: y > 3)) == SIZE - 4
     assert data.column(lambda r: r["x"].sum()).tolist() == [2.0 * i for i in range(SIZE)]
     for predicate, text in (
