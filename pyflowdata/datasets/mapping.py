@@ -213,7 +213,8 @@ class Maps(Reading):
                 results take the place of `fields`; those of `Tokenize` are called as its outputs.
             batched: The most records that a function of records gets at once, as a dict of columns:
                 arrays with the rows first, `Ragged`, and lists of bytes.  It returns a row for
-                each record.  Which records come together must not matter.  0: one record.
+                each record.  Which records come together must not matter.  True: 1000; 0: a call
+                for each record.
             with_index: Whether a function of records gets the record's number in this data set as
                 its second argument.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
@@ -258,7 +259,9 @@ class Maps(Reading):
         name: str | None,
         attrs: Mapping[str, Any],
     ) -> MapsT:
-        if isinstance(batched, bool) or not isinstance(batched, int) or batched < 0:
+        if batched is True:
+            batched = 1000
+        if not isinstance(batched, int) or batched < 0:
             raise InvalidArgumentError(
                 f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
                 "batched=1000"

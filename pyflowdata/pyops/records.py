@@ -345,6 +345,7 @@ class RecordFunction(RowFunction):
             else:
                 wanted = [outputs] if isinstance(outputs, str) else list(outputs)
                 self._check_names(tuple(found), [found], [given], wanted)
+            self._check_same(found, given)
             if not wanted:
                 raise Mismatch(f"{self.__name__}() makes no field: it returns those of the record "
                                f"as they are, or none{self._place()}")  # fmt: skip
@@ -400,7 +401,7 @@ class RecordFunction(RowFunction):
         index: Any = inputs[-1].tolist() if self.has_index else None
         fields = dict(zip(self.fields, inputs, strict=False))
         records = records_of(fields, call.num_rows)
-        given = [dict(one) for one in records] if self.extra is None else []
+        given = [dict(one) for one in (records if self.extra is None else records[:1])]
         keywords = {**self.keywords, **call.keywords}
         function, before_row, found = self.function, call.before_row, []
         row = 0
@@ -420,6 +421,7 @@ class RecordFunction(RowFunction):
             raise
         if set(map(type, found)) != {dict}:
             found = [self._at_row(row, self._dict, one) for row, one in enumerate(found)]
+        self._check_same(found[0], given[0])
         own = _by_field(found)
         for names in set(map(tuple, found)) if own is None else [tuple(own)]:
             self._check_names(names, found, given, outputs)
@@ -452,10 +454,20 @@ class RecordFunction(RowFunction):
                 continue
             changed = more
             if self.extra is None:
-                own = given[row] if given else {}
+                own = given[row]
                 changed = [one for one in more if one not in own or result[one] is not own[one]]
             if missing or changed:
                 self._at_row(row, self._refuse_names, names, missing, changed, outputs)
+
+    def _check_same(self, found: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Refuses a result with other values of the fields that stay as they are."""
+        for name in self.extra or ():
+            if name in found and found[name] is not given.get(name):
+                raise Mismatch(
+                    f"{self.__name__}() returned another '{name}', where its source shows that the "
+                    "field stays as it is: if its file was edited meanwhile, start the program "
+                    f"again; or name the field in outputs{self._place()}"
+                )
 
     def _refuse_names(
         self, names: tuple[str, ...], missing: list[str], more: list[str], outputs: Sequence[str]
@@ -502,6 +514,7 @@ class RecordFunction(RowFunction):
                     BaseException.__setattr__(failure, "pyflowdata_row", begin + failure.row)
                 raise
             self._check_names(tuple(found), [found], [given], outputs)
+            self._check_same(found, given)
             for place, name in enumerate(outputs):
                 declared = call.types[place]
                 parts[place].append(self._part(name, found[name], declared, end - begin))
@@ -616,7 +629,8 @@ def record_function(
     if uses is None and outputs is not None:
         extra = None
     elif uses is not None and uses.made is not None:
-        extra = tuple(sorted(own.keys() - uses.made))
+        named = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        extra = tuple(sorted(own.keys() - uses.made - {*named}))
     inputs = [*fields, *names[len(own) :]]
     types = [RowType(blobs[name].dtype, blobs[name].shape[1:]) for name in inputs]
     made = RecordFunction(function, keywords, [is_bytes(one) for one in types], fields,

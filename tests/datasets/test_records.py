@@ -129,6 +129,18 @@ def test_only_the_fields_that_it_uses_are_read():
     assert len(data.filter(lambda r: r["y"] > 30)) == SIZE - 31
 
 
+def test_a_source_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatch):
+    path = tmp_path / "edited_meanwhile.py"
+    path.write_text('def f(r):\n    return {**r, "y": r["y"] + 1, "z": 1}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import edited_meanwhile
+
+    path.write_text('def f(r):\n    return {**r, "z": len(r["text"]) + r["y"]}\n')
+    with pytest.raises(flow.UserFunctionError, match="returned another 'y', .* edited meanwhile"):
+        made().map(edited_meanwhile.f)
+    assert made().map(edited_meanwhile.f, outputs=["y", "z"])[3]["y"] == 4
+
+
 def test_types_may_be_given():
     def never(r):
         raise AssertionError("called")
@@ -161,6 +173,7 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
         (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
+        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "it has r; map has processes="),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
         (lambda: data.map(lambda r: {"n": None}), "the result 'n' is None"),
     ):
@@ -240,6 +253,7 @@ def test_a_damaged_record_is_left_out_alone():
 def test_columns_of_several_records(processes):
     data = made()
     mapped = data.map(own.of_columns, batched=3, processes=processes)
+    assert plain(data.map(own.of_columns, batched=True)) == plain(mapped)
     assert types(mapped) == {
         **types(data), "n": "int64", "back": "bytes", "rest": "int64[?]", "sum": "float32"
     }  # fmt: skip
