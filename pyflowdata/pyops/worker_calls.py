@@ -374,12 +374,12 @@ class _Worker:
         memory, n, started = self._memory, task.num_rows, time.perf_counter()
         memory.follow(task.memory_size)
 
-        def rows(place: RowsPlace, declared: RowType) -> Rows:
+        def taken(place: RowsPlace, declared: RowType) -> Rows:
             return _read_input(memory, place, declared, n, is_column=runner.takes_columns)
 
-        inputs = list(map(rows, task.inputs, task.input_types))
+        inputs = list(map(taken, task.inputs, task.input_types))
         ids, keys = (
-            None if place is None else np.asarray(rows(place, declared))
+            None if place is None else np.asarray(taken(place, declared))
             for place, declared in ((task.ids, _IDS), (task.keys, _KEYS))
         )
         outputs = [
