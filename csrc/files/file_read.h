@@ -111,30 +111,4 @@ char *pfd_path_beside(const char *path, const char *name, int64_t name_size);
 
 /* Whether a name from a file stays below its folder: not absolute, no "..", no 0 byte. */
 int32_t pfd_path_is_below(const char *name, int64_t size);
-
-/* ---- Files that are one sample each ---------------------------------------------------------- */
-
-/* Files such as images, which are opened, read and closed, in any thread.  A reader that opened all
- * of them at once would need a descriptor and a mapping for each. */
-typedef struct pfd_whole_file {
-    int folder;              /* a descriptor of the folder that the path is below */
-    const char *path;
-    const char *shown;       /* for messages; NULL: source->describe() adds the path to errors */
-    const pfd_file *counted; /* a file of the reader's, as from which the bytes count */
-    int32_t is_listed;       /* whether the file was seen in its folder when the reader opened */
-} pfd_whole_file;
-
-/* Reads the file; the bytes live as long as args->scratch.
- * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was
- *         not listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h
- *         says, it changed while it was read, or it was listed and is no longer there. */
-pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
-                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
-
-/* Bytes of such a file; 0 where it cannot be examined. */
-int64_t pfd_whole_file_size(int folder, const char *path);
-
-/* Mean size of n files, for record_bytes(): of a few of them, spread over all.  size_of() gives the
- * bytes of file i, 0 <= i < n. */
-int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx);
 #endif

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,29 +372,21 @@ pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *e
 #define PATIENCE_NS_PER_BYTE 10
 #define PATIENCE_NS_FOLDERS (120 * SECOND_NS)
 
-static char *copy_unless_none(const char *folder)
+void pfd_index_folder(const char *index_dir, char *out, int64_t room)
 {
-    return strcmp(folder, "none") ? strdup(folder) : NULL;
-}
-
-/* The folder for the attr index_dir; the caller frees it.  NULL: no cache, or out of memory. */
-static char *index_folder(const char *attr)
-{
-    char *folder = NULL;
-    if (attr[0]) return copy_unless_none(attr);
     const char *own = getenv("PYFLOWDATA_INDEX_DIR"), *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (own && own[0]) return copy_unless_none(own);
-    int length = -1;
-    if (xdg && xdg[0] == '/')
-        length = asprintf(&folder, "%s/pyflowdata", xdg);
+    const char *home = getenv("HOME"), *named = index_dir[0] ? index_dir : own;
+    int length = 0;
+    if (named && named[0])
+        length = snprintf(out, (size_t)room, "%s", strcmp(named, "none") ? named : "");
+    else if (xdg && xdg[0] == '/')
+        length = snprintf(out, (size_t)room, "%s/pyflowdata", xdg);
     else if (home && home[0] == '/')
-        length = asprintf(&folder, "%s/.cache/pyflowdata", home);
-    return length < 0 ? NULL : folder;
+        length = snprintf(out, (size_t)room, "%s/.cache/pyflowdata", home);
+    if (length <= 0 || length >= room) out[0] = '\0';
 }
 
-/* Whether the user shares the cache: only then are indexes of other users accepted. */
-static int32_t is_shared(void)
+int32_t pfd_index_is_shared(void)
 {
     const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
     return shared && !strcmp(shared, "1");
@@ -401,7 +394,7 @@ static int32_t is_shared(void)
 
 static void make_folder(char *path)
 {
-    mode_t mode = is_shared() ? 0777 : 0755; /* else nobody else writes, as risk_of() asks */
+    mode_t mode = pfd_index_is_shared() ? 0777 : 0755; /* else pfd_index_folder_risk() finds one */
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';
@@ -419,7 +412,8 @@ typedef struct cached {
     int32_t num_threads;
     int32_t keeps_any; /* on disk, however few records it has */
     pfd_index_key key;
-    char *folder, *path; /* owned */
+    char folder[PATH_MAX];
+    char *path; /* owned */
 } cached;
 
 static pfd_index_request *request_of(const pfd_open_args *args)
@@ -469,12 +463,16 @@ static int64_t bytes_of(const pfd_open_args *args)
     return bytes;
 }
 
-/* What lets another user replace what is in the folder at any time; NULL: nothing does. */
-static const char *risk_of(const char *folder)
+int32_t pfd_index_folder_risk(const char *folder, char *out, int64_t room)
 {
     struct stat st;
-    if (is_shared() || stat(folder, &st) != 0) return NULL;
-    return pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode);
+    if (pfd_index_is_shared() || stat(folder, &st) != 0) return 0;
+    const char *risk = pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode);
+    if (!risk) return 0;
+    (void)snprintf(out, (size_t)room, "another user could change the folder of the index cache, "
+                   "%.400s: %s; choose one by PYFLOWDATA_INDEX_DIR, or trust this one by "
+                   "PYFLOWDATA_SHARED_INDEXES=1", folder, risk);
+    return 1;
 }
 
 /* Returns 0 if the index must stay in memory. */
@@ -484,14 +482,11 @@ static int open_cached(cached *self, const pfd_index_request *request)
     if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < LEAST_CACHED_BYTES)
         return 0;
     self->key = key_of(self->args, request, self->maker->kind);
-    self->folder = index_folder(request->folder);
-    if (!self->folder) return 0;
-    const char *risk = risk_of(self->folder);
-    if (risk) {
-        pfd_index_notice(self->args, "the index stays in memory, as another user could change the "
-                         "folder of the index cache, %.400s: %s; choose one by "
-                         "PYFLOWDATA_INDEX_DIR, or trust this one by PYFLOWDATA_SHARED_INDEXES=1",
-                         self->folder, risk);
+    pfd_index_folder(request->folder, self->folder, sizeof self->folder);
+    if (!self->folder[0]) return 0;
+    char risk[800];
+    if (pfd_index_folder_risk(self->folder, risk, sizeof risk)) {
+        pfd_index_notice(self->args, "the index stays in memory, as %s", risk);
         return 0;
     }
     if (asprintf(&self->path, "%s/%016" PRIx64 "%016" PRIx64 ".index", self->folder,
@@ -512,7 +507,7 @@ static pfd_index_image *load(const cached *self)
                                  .num_files = self->args->num_files,
                                  .kind = self->maker->kind,
                                  .num_threads = self->num_threads,
-                                 .of_any_owner = is_shared()};
+                                 .of_any_owner = pfd_index_is_shared()};
     pfd_index_image *image = index_image_load(self->path, &wanted);
     if (!image || is_current(self, image)) return image;
     pfd_index_image_free(image);
@@ -640,7 +635,7 @@ static int32_t is_worth_storing(const cached *self, const pfd_index_image *image
 }
 
 /* Loads an index that another process built meanwhile, or builds and stores it. */
-static pfd_status build_or_wait(const cached *self, int32_t *built, pfd_index_image **out,
+static pfd_status build_or_wait(cached *self, int32_t *built, pfd_index_image **out,
                                 pfd_error *err)
 {
     file_lock lock;
@@ -682,7 +677,6 @@ pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *make
         built = 1;
         status = maker->build(maker->ctx, self.num_threads, out, err);
     }
-    free(self.folder);
     free(self.path);
     request->num_sources++;
     if (status != PFD_OK) return status;

@@ -387,6 +387,12 @@ static pfd_status set_strings(void *found, const char *attr, const char *const *
     return set_named(found, attr, value, err);
 }
 
+static pfd_status leave_out(void *found, const char *said, pfd_error *err)
+{
+    inference *self = found;
+    return pfd_path_list_take(&self->node->left_out, strdup(said), err);
+}
+
 static pfd_status call_propose(inference *self, pfd_error *err)
 {
     pfd_scratch *scratch = pfd_scratch_create();
@@ -402,7 +408,8 @@ static pfd_status call_propose(inference *self, pfd_error *err)
                              .set_int = set_int,
                              .set_string = set_string,
                              .set_ints = set_ints,
-                             .set_strings = set_strings};
+                             .set_strings = set_strings,
+                             .leave_out = leave_out};
     pfd_error_clear(err);
     pfd_status status = pfd_check_returned(self->node->op->op->propose(&args, err), "propose", err);
     pfd_scratch_free(scratch);
@@ -1080,6 +1087,7 @@ void pfd_node_release(pfd_node *node)
         pfd_attrs_free(next->file_attrs);
         pfd_attrs_free(next->reader_attrs);
         free(next->inferred);
+        pfd_path_list_free(&next->left_out);
         free(next->inputs);
         free(next->outputs);
         free(next->name);
@@ -1097,6 +1105,12 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n)
 {
     *n = node->num_inferred;
     return node->inferred;
+}
+
+const char *const *pfd_node_left_out(const pfd_node *node, int64_t *n)
+{
+    *n = node->left_out.size;
+    return (const char *const *)node->left_out.paths;
 }
 
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

@@ -25,6 +25,7 @@ struct pfd_node {
     pfd_attrs *attrs;         /* attrs of the op's own table */
     pfd_attr_value *inferred; /* those of them that were inferred from files */
     int64_t num_inferred;
+    pfd_path_list left_out;   /* texts about parts of the records that `inferred` leaves out */
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
     pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */

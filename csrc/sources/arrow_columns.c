@@ -461,16 +461,22 @@ int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_b
 
 /* ---- Columns, where the user left them out --------------------------------------------------- */
 
+/* Leaves a column out, which "is no field" or the like, and notes why. */
+static pfd_status leave_out(pfd_arrow_proposal *p, const char *path, const char *why,
+                            const char *reason, pfd_error *err)
+{
+    char said[800];
+    p->left_out_bytes = pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes, path);
+    (void)snprintf(said, sizeof said, "%.400s, which %s%s", path, why, reason);
+    return p->args->leave_out(p->args->found, said, err);
+}
+
 static pfd_status propose_column(void *ctx, const char *path, const pfd_arrow_column *column,
                                  const char *reason, pfd_error *err)
 {
     pfd_arrow_proposal *p = ctx;
     const pfd_host *host = p->args->host;
-    if (reason) {
-        p->left_out_bytes =
-            pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes, path);
-        return PFD_OK;
-    }
+    if (reason) return leave_out(p, path, "is no field: ", reason, err);
     if (p->size == p->capacity) return PFD_OK;
     size_t size = strlen(path);
     char *key = host->alloc(p->args->scratch, (int64_t)size + 1);
@@ -513,21 +519,21 @@ static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *ou
 }
 
 /* Writes the types of the columns, and leaves out those that need a default from the user. */
-static void write_types(pfd_arrow_proposal *p)
+static pfd_status write_types(pfd_arrow_proposal *p, pfd_error *err)
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < p->size; i++) {
         if (write_type(&p->columns[i], &p->fields[i])) p->fields[kept++] = p->fields[i];
         else
-            p->left_out_bytes = pfd_add_name(p->left_out, sizeof p->left_out, p->left_out_bytes,
-                                             p->fields[i].key);
+            PFD_TRY(leave_out(p, p->fields[i].key, "has nulls and needs a default", "", err));
     }
     p->size = kept;
+    return PFD_OK;
 }
 
 pfd_status pfd_arrow_proposal_end(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err)
 {
-    write_types(p);
+    PFD_TRY(write_types(p, err));
     if (p->size > 0)
         return pfd_inferred_fields_set(p->args, "columns", file, p->fields, p->size, err);
     return p->args->host->fail_file(err, file, -1, PFD_UNSUPPORTED,

@@ -1,4 +1,4 @@
-"""Files of what was computed from records: columns as arrays, and the records of `cache()`."""
+"""The folder of what was computed from records, and the files of `cache()`."""
 
 from __future__ import annotations
 
@@ -6,92 +6,51 @@ import atexit
 import contextlib
 import errno
 import fcntl
-import hashlib
-import io
 import json
 import os
 import stat
-import struct
 import sys
 import time
-import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..errors import FileError, InvalidArgumentError
-from ..native import risk_of, xxh64
-from ..native.calling_line import warn_program_once
+from ..native import ffi, lib, risk_of, text
 from ..native.lock_files import open_lock, try_lock
-from .expressions import parsed
 
+# ---- The folder ----------------------------------------------------------------------------------
 
-# ---- Arrays -------------------------------------------------------------------------------------
-
-# Arrays that were computed from all records of a data set, kept on disk like indexes.
-#
-# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
-# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
-# under another name, synced and renamed.  Where files cannot be written, which is no error, each
-# process computes its own array.
-
-Array = npt.NDArray[Any]
-
-_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
-_MAGIC = b"pfdcolmn"
-_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
-
-
-def _is_shared() -> bool:
-    """Whether the program trusts the other users of the folder; see docs/concepts/indexes.md."""
-    return os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1"
-
-
-def _said_of_foreign(folder: Path) -> str:
-    """What is wrong with a folder in which another user could replace files, and what to do; "":
-    there is no such user."""
-    try:
-        found = "" if _is_shared() else risk_of(os.stat(folder))
-    except OSError:  # it is still to be made
-        return ""
-    return found and (
-        f"another user could change the folder of the index cache, {folder}: {found}; choose one "
-        "by PYFLOWDATA_INDEX_DIR, or trust this one by PYFLOWDATA_SHARED_INDEXES=1"
-    )
-
-
-def _make_folder(folder: Path) -> None:
-    folder.mkdir(0o777 if _is_shared() else 0o755, parents=True, exist_ok=True)
-
-
-def array_folder(index_dir: str) -> Path | None:
-    """As cache_folder(); None also where another user could change the folder, which is warned of
-    once."""
-    folder = cache_folder(index_dir)
-    if folder is not None and (said := _said_of_foreign(folder)):
-        warn_program_once(
-            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
-        )
-        return None
-    return folder
+_ROOM = 4096  # bytes of a path, and of a clause about a folder
 
 
 def cache_folder(index_dir: str) -> Path | None:
-    """The folder for arrays, which is that of indexes; None: there is none."""
-    xdg, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-    named = index_dir or os.environ.get("PYFLOWDATA_INDEX_DIR", "")
-    if named:
-        return None if named == "none" else Path(named)
-    if xdg.startswith("/"):
-        return Path(xdg, "pyflowdata")
-    return Path(home, ".cache", "pyflowdata") if home else None
+    """The folder of indexes, and of what is computed from records; None: there is none."""
+    room = ffi.new("char[]", _ROOM)
+    lib.pfd_index_folder(os.fsencode(index_dir), room, _ROOM)
+    found = ffi.string(room)
+    return Path(os.fsdecode(found)) if found else None
+
+
+def foreign_user(folder: Path) -> str:
+    """A clause about another user who could replace files in a folder, and what to do; "": there is
+    no such user."""
+    room = ffi.new("char[]", _ROOM)
+    lib.pfd_index_folder_risk(os.fsencode(folder), room, _ROOM)
+    return text(room)
+
+
+def is_trusted(found: os.stat_result) -> bool:
+    """Whether no other user can have written a file; see docs/concepts/indexes.md."""
+    return bool(lib.pfd_index_is_shared()) or not risk_of(found)
+
+
+def make_folder(folder: Path) -> None:
+    folder.mkdir(0o777 if lib.pfd_index_is_shared() else 0o755, parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
-def _new_file(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
+def new_file(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
     """A file that is written under another name, synced and renamed; a failure removes it."""
     try:
         with open(temporary, "xb") as file:
@@ -103,119 +62,6 @@ def _new_file(path: Path, temporary: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-class CachedArray:
-    """The file of one array.
-
-    Attributes:
-        path: Where it is.
-    """
-
-    def __init__(self, folder: Path, identity: str, state: str) -> None:
-        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
-        in another state is replaced."""
-        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
-        self._state = hashlib.sha256(state.encode()).digest()
-
-    def load(self) -> Array | None:
-        """The array, mapped; None where there is none that is whole and current."""
-        try:
-            with open(self.path, "rb") as file:
-                if not _is_trusted(os.fstat(file.fileno())):
-                    return None
-                return self._map(file)
-        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
-            return None
-
-    def _map(self, file: io.BufferedReader) -> Array | None:
-        file.seek(-_FOOTER.size, os.SEEK_END)
-        end = file.tell()
-        magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic != _MAGIC or state != self._state:
-            return None
-        file.seek(0)
-        version = np.lib.format.read_magic(file)
-        read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}")
-        place = file.tell()
-
-        def header() -> tuple[Any, Any, Any]:
-            """Reads it from its start, also a second time."""
-            file.seek(place)
-            found: tuple[Any, Any, Any] = read_header(file)
-            return found
-
-        shape, _, dtype = parsed(header)
-        begin, count = file.tell(), int(np.prod(shape))
-        if dtype.hasobject or begin + count * dtype.itemsize != end:
-            return None
-        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        return array if _checksum(array) == checksum else None
-
-    def store(self, array: Array) -> Array:
-        """The array, mapped from its new file where that can be written; else as it is."""
-        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
-        try:
-            _make_folder(self.path.parent)
-            with _new_file(self.path, temporary) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-                file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
-        except OSError:
-            return array
-        stored = self.load()
-        return array if stored is None else stored
-
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
-        path = f"{self.path}.lock"
-        try:
-            _make_folder(self.path.parent)
-            number = self._take_lock(path)
-        except OSError:
-            number = None
-        try:
-            if number is not None:
-                self._remove_leftovers()
-            yield
-        finally:
-            if number is not None:  # those who wait make their own lock, and find the array
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                os.close(number)
-
-    def _take_lock(self, path: str) -> int | None:
-        """A descriptor, which has the lock; None: others have had it for too long."""
-        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
-        while time.monotonic() < deadline:
-            number = open_lock(path)
-            try:
-                if try_lock(number, path):
-                    return number
-            except BlockingIOError:
-                pass
-            except OSError:
-                os.close(number)
-                raise
-            os.close(number)
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
-        return None
-
-    def _remove_leftovers(self) -> None:
-        """Removes the files of processes that were killed."""
-        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _is_trusted(found: os.stat_result) -> bool:
-    """Whether no other user can have written it; see docs/concepts/indexes.md."""
-    return _is_shared() or not risk_of(found)
-
-
-def _checksum(array: Array) -> int:
-    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
 # ---- Records ------------------------------------------------------------------------------------
@@ -273,13 +119,13 @@ class CachePlace:
             if self.is_memory:
                 self.folder.mkdir(0o700, parents=True, exist_ok=True)
             else:
-                _make_folder(self.folder)
+                make_folder(self.folder)
             found = os.lstat(self.folder)
         except OSError as failure:
             raise FileError(
                 f"the folder for caches cannot be made: {failure.strerror}", file=str(self.folder)
             ) from failure
-        if self._is_of_indexes and (said := _said_of_foreign(self.folder)):
+        if self._is_of_indexes and (said := foreign_user(self.folder)):
             raise FileError(
                 f"cache('disk') makes no files there, as {said}, or give cache() another folder",
                 file=str(self.folder),
@@ -337,7 +183,7 @@ class CacheFolder:
         try:
             found = os.stat(self.records)
             with open(self._notes) as file:
-                is_own = _is_trusted(found) and _is_trusted(os.fstat(file.fileno()))
+                is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
                 notes = json.load(file)
             return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
         except (OSError, ValueError, LookupError, TypeError):
@@ -347,7 +193,7 @@ class CacheFolder:
         """Writes the notes of records that were just written: the state of the data, and facts for
         people."""
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
-        with _new_file(self._notes, self.temporary()) as file:
+        with new_file(self._notes, self.temporary()) as file:
             file.write(json.dumps(said, indent=1).encode())
 
     def temporary(self) -> Path:

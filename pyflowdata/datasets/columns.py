@@ -6,15 +6,21 @@ has no part in what a record is.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import inspect
+import io
 import itertools
 import json
 import math
 import os
+import struct
 import sys
 import time
+import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,7 +31,9 @@ from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..loader.state import Reader
-from ..native import version
+from ..native import version, xxh64
+from ..native.calling_line import warn_program_once
+from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import nodes_of, reader_nodes
@@ -34,8 +42,8 @@ from ..pyops.callbacks import user_failure
 from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
-from .cache_files import CachedArray, array_folder
-from .expressions import Expression, empty_column
+from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
+from .expressions import Expression, empty_column, parsed
 from .fingerprints import of_blobs, of_function
 
 
@@ -77,9 +85,144 @@ def _bytes_of(values: Any) -> bytes:
     return found
 
 
-# ---- What a pass computes -----------------------------------------------------------------------
+# ---- Arrays on disk -----------------------------------------------------------------------------
+
+# Arrays that were computed from all records of a data set, kept on disk like indexes.
+#
+# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
+# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
+# under another name, synced and renamed.  Where files cannot be written, which is no error, each
+# process computes its own array.
 
 Array = npt.NDArray[Any]
+
+_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
+_MAGIC = b"pfdcolmn"
+_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
+
+
+def _array_folder(index_dir: str) -> Path | None:
+    """As cache_folder(); None also where another user could change the folder, which is warned of
+    once."""
+    folder = cache_folder(index_dir)
+    if folder is not None and (said := foreign_user(folder)):
+        warn_program_once(
+            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
+        )
+        return None
+    return folder
+
+
+class _CachedArray:
+    """The file of one array.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    def __init__(self, folder: Path, identity: str, state: str) -> None:
+        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
+        in another state is replaced."""
+        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
+        self._state = hashlib.sha256(state.encode()).digest()
+
+    def load(self) -> Array | None:
+        """The array, mapped; None where there is none that is whole and current."""
+        try:
+            with open(self.path, "rb") as file:
+                if not is_trusted(os.fstat(file.fileno())):
+                    return None
+                return self._map(file)
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
+            return None
+
+    def _map(self, file: io.BufferedReader) -> Array | None:
+        file.seek(-_FOOTER.size, os.SEEK_END)
+        end = file.tell()
+        magic, state, checksum = _FOOTER.unpack(file.read())
+        if magic != _MAGIC or state != self._state:
+            return None
+        file.seek(0)
+        major, minor = np.lib.format.read_magic(file)
+        read_header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
+        place = file.tell()
+
+        def header() -> tuple[Any, Any, Any]:
+            """Reads it from its start, also a second time."""
+            file.seek(place)
+            found: tuple[Any, Any, Any] = read_header(file)
+            return found
+
+        shape, _, dtype = parsed(header)
+        begin, count = file.tell(), int(np.prod(shape))
+        if dtype.hasobject or begin + count * dtype.itemsize != end:
+            return None
+        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
+        return array if _checksum(array) == checksum else None
+
+    def store(self, array: Array) -> Array:
+        """The array, mapped from its new file where that can be written; else as it is."""
+        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+        try:
+            make_folder(self.path.parent)
+            with new_file(self.path, temporary) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+                file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
+        except OSError:
+            return array
+        stored = self.load()
+        return array if stored is None else stored
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
+        path = f"{self.path}.lock"
+        try:
+            make_folder(self.path.parent)
+            number = self._take_lock(path)
+        except OSError:
+            number = None
+        try:
+            if number is not None:
+                self._remove_leftovers()
+            yield
+        finally:
+            if number is not None:  # those who wait make their own lock, and find the array
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                os.close(number)
+
+    def _take_lock(self, path: str) -> int | None:
+        """A descriptor, which has the lock; None: others have had it for too long."""
+        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
+        while time.monotonic() < deadline:
+            number = open_lock(path)
+            try:
+                if try_lock(number, path):
+                    return number
+            except BlockingIOError:
+                pass
+            except OSError:
+                os.close(number)
+                raise
+            os.close(number)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return None
+
+    def _remove_leftovers(self) -> None:
+        """Removes the files of processes that were killed."""
+        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _checksum(array: Array) -> int:
+    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+# ---- What a pass computes -----------------------------------------------------------------------
+
 Columns = dict[str, Any]
 
 _LEAST_BYTES = 16 << 20  # data whose columns are kept on disk, as indexes are
@@ -162,7 +305,7 @@ def _opened(
 
 def _cached(
     wanted: Computation, data: DatasetBase, loader: DataLoader[Columns], is_bitmap: bool
-) -> tuple[CachedArray | None, bool]:
+) -> tuple[_CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
     nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
@@ -171,14 +314,14 @@ def _cached(
     paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if wanted.key is None or graph is None or not paths:
         return None, False
-    folder = array_folder(named)
+    folder = _array_folder(named)
     if folder is None:
         return None, False
     reader = loader.readers[0]
     identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]
     found = [os.stat(path) for path in paths]
     state = [reader.data, [(one.st_size, one.st_mtime_ns) for one in found]]
-    return CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
+    return _CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
 
 
 class _Pass:

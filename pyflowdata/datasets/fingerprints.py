@@ -22,7 +22,7 @@ from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Table
 from ..native import version
-from ..pyops.function_digest import is_library
+from ..pyops.function_digest import is_library, names_in
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names out of sight
 
@@ -106,20 +106,11 @@ def _function(function: Any, seen: Seen) -> Any:
         raise _UnknownError from None
     named = [
         (name, _value(function.__globals__[name], seen))
-        for name in _names(code)
+        for name in sorted(names_in(code))
         if name in function.__globals__
     ]
     own = [function.__defaults__, function.__kwdefaults__, function.__dict__]
     return "function", sys.version_info[:2], _code(code), cells, named, _value(own, seen)
-
-
-def _names(code: types.CodeType) -> list[str]:
-    """The names that a function and those in it may look up among the global ones."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.update(_names(constant))
-    return sorted(names)
 
 
 def _code(code: types.CodeType) -> Any:

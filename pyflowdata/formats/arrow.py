@@ -1,13 +1,10 @@
-"""Arrow IPC files and streams: which columns a file has, and the writer, which needs pyarrow."""
+"""Arrow IPC files and streams: the writer, which needs pyarrow."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,51 +13,10 @@ from ..errors import InvalidArgumentError, missing_package, shown
 from ..nodes.registry import COMPRESSIONS
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
-from .base.detection import Detected, head_of
 from .base.fields import Field
 from .base.column_format import ColumnFormat
 from .base.row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
-from .base.source import Source
 from .base.writer import Shard, Sizes
-
-# ---- Columns that rows cannot have ---------------------------------------------------------------
-# A message begins with the offset of its table.  A table begins with the distance to its vtable,
-# which has the offsets of its fields.  Schema.fbs numbers the fields.
-
-_HEADER, _FIELDS, _NAME = 2, 1, 0
-_MAGIC = b"ARROW1\0\0"
-_MARK = b"\xff\xff\xff\xff"
-
-
-def _schema_names(head: bytes) -> Iterator[str]:
-    """The names of the columns in the schema that a file begins with."""
-
-    def number(at: int, kind: str = "<I") -> int:
-        found: int = struct.unpack_from(kind, head, at)[0]
-        return found
-
-    def follow(at: int) -> int:
-        return at + number(at)
-
-    def field(table: int, which: int) -> int:
-        vtable = table - number(table, "<i")
-        return follow(table + number(vtable + 4 + 2 * which, "<H"))
-
-    begin = len(_MAGIC) if head.startswith(_MAGIC) else 0
-    begin += 4 * head.startswith(_MARK, begin)
-    fields = field(field(follow(begin + 4), _HEADER), _FIELDS)
-    for at in range(fields + 4, fields + 4 + 4 * number(fields), 4):
-        name = field(follow(at), _NAME)
-        yield head[name + 4 : name + 4 + number(name)].decode(errors="replace")
-
-
-def _first_head(one: Detected) -> bytes:
-    """The first bytes of a file, or of the first one that a state.json lists."""
-    if not one.path.endswith(".json"):
-        return one.head or head_of(one.path).data
-    files = json.loads(Path(one.path).read_bytes())["_data_files"]
-    return head_of(Path(one.path).with_name(files[0]["filename"])).data
-
 
 # ---- Columns of a writer -------------------------------------------------------------------------
 
@@ -396,15 +352,6 @@ class Arrow(ColumnFormat):
 
     writer = ArrowWriter
     refuses_others = True
-
-    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with the columns of a file, and what is left out of them."""
-        found = super().infer(source, one, as_stored=as_stored)
-        try:
-            names = list(_schema_names(_first_head(one))) if found.fields else []
-        except struct.error:
-            return found  # the schema is longer than the first bytes of the file
-        return self.without(found, names)
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The types of the fields; texts of JSON are text."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
+from ..native.protobuf import wire_fields
 from ..nodes import Blob, Op
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
@@ -21,7 +22,6 @@ from .base.messages import (
     decode_features,
     encode_message,
     encode_messages,
-    fields as wire_fields,
 )
 from .base.fields import BYTES, Field
 from .base.images import ImageFields

@@ -1,10 +1,9 @@
-"""Parquet files: the columns that rows cannot have."""
+"""Parquet files, which need pyarrow."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import Any
 
 from .base.column_format import ColumnFormat
 from .base.detection import Detected
@@ -15,15 +14,13 @@ class Parquet(ColumnFormat):
     """Tables whose row groups pyarrow decodes."""
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with the columns of a file, and what is left out of them."""
+        """The source with the columns of a file; raises also if pyarrow is not installed."""
         try:
-            parquet: Any = importlib.import_module("pyarrow.parquet")
+            importlib.import_module("pyarrow.parquet")
         except ImportError:
             dataclasses.replace(source, files=(one.path,)).reader()  # says what it needs
             raise
-        found = super().infer(source, one, as_stored=as_stored)
-        names = parquet.read_schema(one.path).names if found.fields else []
-        return self.without(found, names)
+        return super().infer(source, one, as_stored=as_stored)
 
 
 FORMAT = Parquet

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..native import ffi, lib
+from ..native.protobuf import wire_fields
 from ..nodes import Op
 from .base.damage import Damage, Scan, walk_file
 from .base.messages import (
@@ -20,7 +21,6 @@ from .base.messages import (
     encode_lists,
     encode_message,
     encode_messages,
-    fields as wire_fields,
     wanted_of,
 )
 from .base.fields import Field

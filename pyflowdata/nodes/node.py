@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData, build_hint, check, encode, ffi, lib, new_error
+from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
 from .blob_hints import BlobHints
 from .objects import Identity, Object
@@ -161,6 +161,13 @@ class Node:
         self.op = with_ports_of(op, lib.pfd_node_op(self.handle))
         self.name = name or ""
         self.inputs = tuple(inputs)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Texts about parts of the records that no output has, as the files showed."""
+        count = ffi.new("int64_t *")
+        found = lib.pfd_node_left_out(self.handle, count)
+        return tuple(text(found[i]) for i in range(count[0]))
 
     @property
     def identity(self) -> Identity | None:

@@ -406,7 +406,7 @@ class _Walk:
         if _is_known(function):
             return "library", function.__module__, function.__qualname__, self._held_by(function)
         code, names = function.__code__, function.__globals__
-        self.names |= _names(code)
+        self.names |= names_in(code)
         source = _source_of_code(code, names)
         self.filled |= _set_attributes(function, source)
         self.has_source &= source is not None
@@ -494,7 +494,7 @@ def _changing(kind: type, names: Iterable[str]) -> set[str]:
                if isinstance(one, types.FunctionType) and not _is_known(one)}  # fmt: skip
     making = [name for name in _MAKERS if name in methods]
     for name in making:  # grows
-        found = _names(methods[name].__code__)
+        found = names_in(methods[name].__code__)
         making += [one for one in methods if one in found and one not in making]
     running = [one for name, one in methods.items()
                if name not in making and (name[:2] == "__" or name in names)]  # fmt: skip
@@ -597,7 +597,7 @@ def _path(node: ast.expr) -> tuple[str, ...]:
 def _named(code: types.CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a function names among global names, also in modules of the program: code of the
     program, also in lists and dicts, and constants, whose names are in capitals."""
-    used, spaces, found = sorted(_names(code)), [("", names)], {}
+    used, spaces, found = sorted(names_in(code)), [("", names)], {}
     for path, space in spaces:  # grows
         for name in used:
             value = space.get(name)
@@ -614,12 +614,12 @@ def _named(code: types.CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]
     return sorted(found.items(), key=lambda one: one[0])
 
 
-def _names(code: types.CodeType) -> set[str]:
+def names_in(code: types.CodeType) -> set[str]:
     """The names that a function, and those in it, may look up among the global ones."""
     names = set(code.co_names)
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
-            names |= _names(one)
+            names |= names_in(one)
     return names
 
 

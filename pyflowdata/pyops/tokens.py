@@ -22,6 +22,7 @@ from ..errors import (
     missing_package,
     shown,
 )
+from ..native.protobuf import read_varint, wire_fields
 from ..nodes import find_op
 from ..nodes.objects import Identity, Object
 from ..nodes.op_functions import make_function
@@ -216,30 +217,8 @@ def _fields(message: bytes) -> dict[int, list[Any]]:
         ValueError: It is none.
     """
     found: dict[int, list[Any]] = {}
-    place = 0
-
-    def varint() -> int:
-        nonlocal place
-        value = shift = 0
-        while True:
-            byte = message[place]
-            place += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while place < len(message):
-        number, wire = divmod(varint(), 8)
-        if wire == 0:
-            found.setdefault(number, []).append(varint())
-            continue
-        size = {1: 8, 2: -1, 5: 4}[wire]
-        size = varint() if size < 0 else size
-        if size > len(message) - place:
-            raise ValueError(f"byte {place} begins a field that is longer than its message")
-        found.setdefault(number, []).append(message[place : place + size])
-        place += size
+    for number, wire, data in wire_fields(message):
+        found.setdefault(number, []).append(read_varint(data, 0)[0] if wire == 0 else data)
     return found
 
 

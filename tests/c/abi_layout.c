@@ -1,4 +1,4 @@
-/* The layout of op.h 1.2 as static asserts; written by tools/abi_layout.py. */
+/* The layout of op.h 1.1 as static asserts; written by tools/abi_layout.py. */
 #include "pyflowdata/op.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " is of another size")
@@ -156,7 +156,7 @@ AT(pfd_companion_args, list, 40, 8);
 AT(pfd_companion_args, add, 48, 8);
 AT(pfd_companion_args, replace, 56, 8);
 
-SIZE(pfd_propose_args, 96);
+SIZE(pfd_propose_args, 104);
 AT(pfd_propose_args, struct_size, 0, 4);
 AT(pfd_propose_args, reserved, 4, 4);
 AT(pfd_propose_args, host, 8, 8);
@@ -170,6 +170,7 @@ AT(pfd_propose_args, set_int, 64, 8);
 AT(pfd_propose_args, set_string, 72, 8);
 AT(pfd_propose_args, set_ints, 80, 8);
 AT(pfd_propose_args, set_strings, 88, 8);
+AT(pfd_propose_args, leave_out, 96, 8);
 
 SIZE(pfd_open_args, 56);
 AT(pfd_open_args, struct_size, 0, 4);

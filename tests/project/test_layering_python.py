@@ -158,9 +158,9 @@ def test_commands_know_nothing_of_each_other():
 
 def test_formats_take_little_of_what_is_below():
     allowed = {
-        "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
-        "nodes.eager", "nodes.registry", "nodes.image_files", "loader.__init__",
-        "nodes.sampled_attrs", "nodes.node", "words.plain_text",
+        "native.__init__", "native.protobuf", "errors", "ragged", "nodes.__init__",
+        "nodes.attr_values", "nodes.eager", "nodes.registry", "nodes.image_files",
+        "nodes.sampled_attrs", "nodes.node", "loader.__init__", "words.plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}

@@ -9,8 +9,10 @@
 
 /* ---- Codecs ---------------------------------------------------------------------------------- */
 
-/* Both functions decode a whole frame, which must give exactly `out_size` bytes, and return NULL,
- * or what is wrong: no_memory itself, or words about damage. */
+/* A decoder decodes a whole frame, which must give exactly `out_size` bytes, and returns NULL, or
+ * what is wrong: no_memory itself, or words about damage.  The first frame of a record batch makes
+ * *context, and the others share it: for zstd it is large, and to make one takes as long as to
+ * decode a small buffer.  After a failure the context is only freed. */
 
 static const char no_memory[] = "there is no memory to decompress it";
 
@@ -18,21 +20,27 @@ static const char no_memory[] = "there is no memory to decompress it";
 #define LZ4F_STATIC_LINKING_ONLY /* for the codes of its errors */
 #include <lz4frame.h>
 
-static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size_t out_size)
+static void free_lz4(void *context)
 {
-    LZ4F_dctx *context = NULL;
+    (void)LZ4F_freeDecompressionContext(context);
+}
+
+static const char *decode_lz4(void **context, const uint8_t *in, size_t size, uint8_t *out,
+                              size_t out_size)
+{
+    LZ4F_dctx *own = *context;
     size_t used = 0, done = 0, left = 1;
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
+    if (!own && LZ4F_isError(LZ4F_createDecompressionContext(&own, LZ4F_VERSION)))
         return no_memory;
+    *context = own;
     while (used < size && left != 0) {
         size_t taken = size - used, made = out_size - done;
-        left = LZ4F_decompress(context, out + done, &made, in + used, &taken, NULL);
+        left = LZ4F_decompress(own, out + done, &made, in + used, &taken, NULL);
         if (LZ4F_isError(left)) break;
         used += taken;
         done += made;
         if (!taken && !made) break;
     }
-    (void)LZ4F_freeDecompressionContext(context);
     if (left == (size_t)-LZ4F_ERROR_allocation_failed) return no_memory;
     if (LZ4F_isError(left)) return LZ4F_getErrorName(left);
     return left == 0 && used == size && done == out_size ? NULL
@@ -40,32 +48,43 @@ static const char *decode_lz4(const uint8_t *in, size_t size, uint8_t *out, size
 }
 #else
 #define decode_lz4 NULL
+#define free_lz4 NULL
 #endif
 
 #ifdef PFD_HAVE_ZSTD
 #include <zstd.h>
 #include <zstd_errors.h>
 
-static const char *decode_zstd(const uint8_t *in, size_t size, uint8_t *out, size_t out_size)
+static void free_zstd(void *context)
 {
-    size_t done = ZSTD_decompress(out, out_size, in, size);
+    (void)ZSTD_freeDCtx(context);
+}
+
+static const char *decode_zstd(void **context, const uint8_t *in, size_t size, uint8_t *out,
+                               size_t out_size)
+{
+    if (!*context && !(*context = ZSTD_createDCtx())) return no_memory;
+    size_t done = ZSTD_decompressDCtx(*context, out, out_size, in, size);
     if (ZSTD_getErrorCode(done) == ZSTD_error_memory_allocation) return no_memory;
     if (ZSTD_isError(done)) return ZSTD_getErrorName(done);
     return done == out_size ? NULL : "its size is not the one that it states";
 }
 #else
 #define decode_zstd NULL
+#define free_zstd NULL
 #endif
 
 typedef struct codec {
     const char *name, *package;
-    const char *(*decode)(const uint8_t *in, size_t size, uint8_t *out, size_t out_size);
+    const char *(*decode)(void **context, const uint8_t *in, size_t size, uint8_t *out,
+                          size_t out_size);
+    void (*free)(void *context); /* accepts NULL */
     int64_t most; /* the most bytes that one byte decodes to */
 } codec;
 
 static const codec codecs[] = {
-    [PFD_ARROW_LZ4] = {"LZ4", "liblz4-dev", decode_lz4, 256},
-    [PFD_ARROW_ZSTD] = {"zstd", "libzstd-dev", decode_zstd, 65536},
+    [PFD_ARROW_LZ4] = {"LZ4", "liblz4-dev", decode_lz4, free_lz4, 256},
+    [PFD_ARROW_ZSTD] = {"zstd", "libzstd-dev", decode_zstd, free_zstd, 65536},
 };
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
@@ -104,6 +123,7 @@ typedef struct decoding {
     const pfd_file *file;
     const pfd_arrow_body *body;
     const codec *codec;
+    void *context; /* of the codec; NULL: not made yet */
     pfd_scratch *scratch;
     pfd_error *err;
 } decoding;
@@ -142,7 +162,7 @@ static int64_t padded(int64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static pfd_status decode_buffer(const decoding *d, const pfd_arrow_packed *from, uint8_t *to)
+static pfd_status decode_buffer(decoding *d, const pfd_arrow_packed *from, uint8_t *to)
 {
     if (!from->data) return PFD_OK;
     if (from->is_plain) {
@@ -150,8 +170,17 @@ static pfd_status decode_buffer(const decoding *d, const pfd_arrow_packed *from,
         return PFD_OK;
     }
     const char *problem =
-        d->codec->decode(from->data, (size_t)from->size, to, (size_t)from->decoded);
+        d->codec->decode(&d->context, from->data, (size_t)from->size, to, (size_t)from->decoded);
     return problem ? fail_buffer(d, from->at, problem) : PFD_OK;
+}
+
+static pfd_status decode_wanted(decoding *d, pfd_arrow_buffers *buffers)
+{
+    for (int64_t i = 0; i < buffers->num_buffers; i++)
+        if (buffers->wanted[i])
+            PFD_TRY(decode_buffer(d, &buffers->packed[i],
+                                  buffers->data + buffers->extents[i].offset));
+    return PFD_OK;
 }
 
 pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
@@ -159,7 +188,7 @@ pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
                                     pfd_arrow_buffers *buffers, pfd_error *err)
 {
     const codec *with = &codecs[body->batch->codec];
-    decoding d = {host, file, body, with, scratch, err};
+    decoding d = {host, file, body, with, NULL, scratch, err};
     int64_t total = ALIGNMENT; /* no buffer begins at 0, which means that nothing is null */
     if (!with->decode)
         return host->fail_file(err, file, -1, PFD_UNSUPPORTED,
@@ -182,10 +211,8 @@ pfd_status pfd_arrow_buffers_decode(const pfd_host *host, const pfd_file *file,
         return host->fail(err, PFD_OUT_OF_MEMORY,
                           "no memory for a record batch of %" PRId64 " bytes", total);
     buffers->bytes = total;
-    for (int64_t i = 0; i < buffers->num_buffers; i++)
-        if (buffers->wanted[i])
-            PFD_TRY(decode_buffer(&d, &buffers->packed[i],
-                                  buffers->data + buffers->extents[i].offset));
-    body->decoded = buffers->extents;
-    return PFD_OK;
+    pfd_status status = decode_wanted(&d, buffers);
+    with->free(d.context);
+    if (status == PFD_OK) body->decoded = buffers->extents;
+    return status;
 }

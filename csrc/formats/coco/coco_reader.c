@@ -8,6 +8,7 @@
 #include "index/index_image.h"
 #include "parse/json.h"
 #include "pyflowdata/pyflowdata.h"
+#include "sources/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,7 @@
 #include "index/index_image.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/class_numbers.h"
+#include "sources/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

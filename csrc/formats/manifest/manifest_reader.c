@@ -10,6 +10,7 @@
 #include "parse/json.h"
 #include "sources/class_numbers.h"
 #include "sources/text.h"
+#include "sources/whole_file.h"
 #include "sources/wrapped_source.h"
 
 #include <errno.h>

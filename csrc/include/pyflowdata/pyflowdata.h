@@ -8,6 +8,7 @@
  *   pfd_crc32c, pfd_xxh64            checksums that formats use, for writers
  *   pfd_seal_*    seals: checksums of all bytes of files, in a file beside them
  *   pfd_stat_risk                    what lets another user change a file
+ *   pfd_index_*                      the folder of indexes, and who may write into it
  *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
  *
@@ -183,6 +184,10 @@ const pfd_op *pfd_node_op(const pfd_node *node);
  * defaults: a node with these values given is the same node. The values live as long as the
  * node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
+
+/* *n texts, about parts of the records that the inferred attrs leave out; they live as long as the
+ * node. */
+const char *const *pfd_node_left_out(const pfd_node *node, int64_t *n);
 
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
  * its reader. */
@@ -717,6 +722,21 @@ void pfd_object_source_set(const pfd_object_source *source);
  * What lets a user other than this one and root change a file, or what lies in a folder, with these
  * values of stat(): "it belongs to another user" or the like, a static text; NULL: nothing does. */
 const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode);
+
+/* ---- The folder of indexes ---------------------------------------------------------------------
+ * Indexes are there, and what the program computes of all records.  The environment decides, see
+ * docs/concepts/indexes.md; any thread may ask, unless another one changes the environment.
+ *
+ * Writes the path for a value of the attr index_dir, with a NUL; "": files are kept nowhere, or the
+ * path is longer than `room` bytes. */
+void pfd_index_folder(const char *index_dir, char *out, int64_t room);
+
+/* Whether the users of the folder trust each other, so that each uses the files of all. */
+int32_t pfd_index_is_shared(void);
+
+/* 1: another user could replace files in such a folder; writes a clause that says so and what to
+ * do, of at most `room` bytes with the NUL.  0: there is no such user, or no folder. */
+int32_t pfd_index_folder_risk(const char *folder, char *out, int64_t room);
 
 /* ---- Checksums --------------------------------------------------------------------------------
  * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  `data` may be

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...nodes import find_op
 from ...nodes.sampled_attrs import Found
 from .format import Format
-from .source import Source, make_node
+from .source import make_node
 
 _ELEMENT = re.compile(r"(?:[^=:]*=)?(?P<path>.*):(?P<type>[^:=]+(?:=.*)?)")
 _QUOTED = re.compile("'[^']*'")
 
 
-def _spelled(name: str) -> str:
-    """A name as a path has it."""
-    plain = re.fullmatch(r"[^.\[\]'=:]+", name)
-    return name if plain else "'" + name.replace("'", "''") + "'"
-
-
 class ColumnFormat(Format):
     """Fields are the columns of the first file that rows can have, by their paths."""
-
-    @staticmethod
-    def without(source: Source, names: Iterable[str]) -> Source:
-        """The source, which says which of these columns its fields have nothing of."""
-        paths = {field.key or field.name for field in source.fields}
-        left_out = tuple(
-            f"{name}, which is neither numbers nor bytes, or has nulls that need a default"
-            for name in map(_spelled, names)
-            if not any(path == name or path.startswith(name + ".") for path in paths)
-        )
-        return dataclasses.replace(source, left_out=left_out)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The types of columns that were given without one, as C infers them for all columns."""

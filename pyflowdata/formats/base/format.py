@@ -109,7 +109,8 @@ class Format(RecordFormat):
             fields = tuple(map(listed_field, elements, node.outputs))
         else:
             fields = output_fields(node.outputs)
-        return dataclasses.replace(source, fields=fields)
+        left_out = (*source.left_out, *node.left_out)
+        return dataclasses.replace(source, fields=fields, left_out=left_out)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The attrs of the reader that were left out, as the first records have them.

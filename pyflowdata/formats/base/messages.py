@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, InvalidArgumentError, shown
+from ...native.protobuf import wire_fields
 from ...nodes import Blob, Node, Op
 from ...nodes.node import files_of
 from ...ragged import Ragged
@@ -55,47 +56,14 @@ class Feature:
     count: int
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            raise ValueError("a number is cut off")
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise ValueError("a number has more than 10 bytes")
-
-
-def fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Number, wire type and bytes of each field."""
-    at = 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        kind, begin = tag & 7, at
-        if kind == 0:
-            _, at = _read_varint(data, at)
-        elif kind == 2:
-            size, begin = _read_varint(data, at)
-            at = begin + size
-        elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
-        else:
-            raise ValueError(f"a field has the wire type {kind}")
-        if at > len(data) or tag >> 3 == 0:
-            raise ValueError("a field runs past the end")
-        yield tag >> 3, kind, data[begin:at]
-
-
 def _read_feature(data: bytes, kinds: dict[int, str]) -> Feature | None:
     found: Feature | None = None
-    for number, kind, body in fields(data):
+    for number, kind, body in wire_fields(data):
         if number not in kinds or kind != 2:
             continue
         dtype = kinds[number]
         count = 0
-        for inner, wire, values in fields(body):
+        for inner, wire, values in wire_fields(body):
             if inner != 1:
                 continue
             if dtype == "bytes" or wire != 2:
@@ -119,11 +87,11 @@ def decode_features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | N
         ValueError: The bytes are not such a message.
     """
     found: dict[str, Feature | None] = {}
-    for number, kind, entry in fields(data):
+    for number, kind, entry in wire_fields(data):
         if number != 1 or kind != 2:
             continue
         name, feature = "", None
-        for part, wire, body in fields(entry):
+        for part, wire, body in wire_fields(entry):
             if part == 1 and wire == 2:
                 name = body.decode()
             elif part == 2 and wire == 2:

@@ -388,6 +388,10 @@ typedef struct pfd_propose_args {
                            pfd_error *err);
     pfd_status (*set_strings)(void *found, const char *attr, const char *const *values, int64_t n,
                               pfd_error *err);
+
+    /* Since 1.1. Notes a part of the records that the values above leave out, as "tags, which is a
+     * map".  The text is copied; those who show the fields of a file show it. */
+    pfd_status (*leave_out)(void *found, const char *said, pfd_error *err);
 } pfd_propose_args;
 
 /* The usual order in which the host will ask for records. */
@@ -621,7 +625,7 @@ typedef struct pfd_format {
     const char *name;     /* as commands spell it, in lower_snake_case: "tfrecord" */
     const char *title;    /* as its users spell it: "TFRecord" */
     const char *doc;      /* one sentence, ends with a period */
-    const char *suffixes; /* ends of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
+    const char *suffixes; /* ends of file names, in lower case: ".tfrecord|-tfr"; NULL: none */
     const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
     const char *decoders; /* names of the ops that take the reader's records apart, the usual one
                              first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */

@@ -1,0 +1,33 @@
+/* sources/whole_file.h -- files that are one sample each, such as images.  The row that needs such
+ * a file opens, reads and closes it: a reader that opened all of them at once would need a
+ * descriptor and a mapping for each.
+ *
+ * OWNERSHIP  The bytes of a file live as long as args->scratch.
+ * THREADS    Any.
+ */
+#ifndef PFD_SOURCES_WHOLE_FILE_H
+#define PFD_SOURCES_WHOLE_FILE_H
+#include "core/rows.h"
+
+typedef struct pfd_whole_file {
+    int folder;              /* a descriptor of the folder that the path is below */
+    const char *path;
+    const char *shown;       /* for messages; NULL: source->describe() adds the path to errors */
+    const pfd_file *counted; /* a file of the reader's, as from which the bytes count */
+    int32_t is_listed;       /* whether the file was seen in its folder when the reader opened */
+} pfd_whole_file;
+
+/* Reads the file.
+ * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was
+ *         not listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h
+ *         says, it changed while it was read, or it was listed and is no longer there. */
+pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
+                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
+
+/* Bytes of such a file; 0 where it cannot be examined. */
+int64_t pfd_whole_file_size(int folder, const char *path);
+
+/* Mean size of n files, for record_bytes(): of a few of them, spread over all.  size_of() gives the
+ * bytes of file i, 0 <= i < n. */
+int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx);
+#endif
