@@ -50,16 +50,22 @@ class _SampleRows:
 
 
 class _SampleColumns(_SampleRows):
-    """The same records, for a call of a function that takes columns of several."""
+    """The same records, for calls of a function that takes columns of several."""
 
     leading = 1
 
+    def __init__(self, data: Reading, names: Sequence[str], at_once: int) -> None:
+        super().__init__(data, names)
+        self._at_once = at_once
+
     def read(self) -> list[list[Any]]:
-        """The arguments of the one call."""
-        rows = super().read()
+        """The arguments of each call."""
+        rows, n = super().read(), self._at_once
         types = [_row_type_of(self._data._fields[name]) for name in self._names]
-        columns = [column_of(list(one), kind) for one, kind in zip(zip(*rows), types)]  # noqa: B905
-        return [columns] if rows else []
+        return [
+            [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
+            for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
+        ]
 
 
 class SampleBatch:
@@ -275,7 +281,9 @@ class Maps(Reading):
         wrapped, inputs = record_function(
             function, attrs, blobs, names, outputs, has_index=with_index, at_once=batched
         )
-        samples = (_SampleColumns if batched else _SampleRows)(data, inputs)
+        samples = (
+            _SampleColumns(data, inputs, batched) if batched else _SampleRows(data, inputs)
+        )
         types = _types_of(wrapped, inputs, outputs, samples)
         op = mapped_op(wrapped, types, per="row", processes=processes)
         made = Node(op, name, [blobs[one] for one in inputs], {}).outputs

@@ -232,10 +232,8 @@ def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
     return to_ragged(rows, row_type) if row_type.is_ragged else np.array(rows, row_type.dtype)
 
 
-def records_of(columns: Mapping[str, Array | Ragged], num_rows: int) -> list[dict[str, Any]]:
-    """The records of a batch."""
-    if not columns:
-        return [{} for _ in range(num_rows)]
+def records_of(columns: Mapping[str, Array | Ragged]) -> list[dict[str, Any]]:
+    """The records of a batch, which has a field or more."""
     return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
 
 
@@ -399,11 +397,11 @@ class RecordFunction(RowFunction):
         self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
     ) -> list[Array | Ragged]:
         index: Any = inputs[-1].tolist() if self.has_index else None
-        fields = dict(zip(self.fields, inputs, strict=False))
-        records = records_of(fields, call.num_rows)
+        records = records_of(dict(zip(self.fields, inputs, strict=False)))
         given = [dict(one) for one in (records if self.extra is None else records[:1])]
         keywords = {**self.keywords, **call.keywords}
         function, before_row, found = self.function, call.before_row, []
+        lasting = [name for name, kind in zip(outputs, call.types, strict=True) if kind.shape]
         row = 0
         try:
             for row, record in enumerate(records):
@@ -412,13 +410,22 @@ class RecordFunction(RowFunction):
                     keywords["ids"] = call.ids[row]
                 if call.generator is not None:
                     keywords["rng"] = call.generator(row)
-                found.append(
+                result = (
                     function(record, **keywords) if index is None
                     else function(record, index[row], **keywords)
                 )  # fmt: skip
+                if lasting:
+                    result = self._dict(result)
+                    result.update({one: _kept(result[one]) for one in lasting if one in result})
+                found.append(result)
         except BaseException as failure:
             BaseException.__setattr__(failure, "pyflowdata_row", row)
             raise
+        if len(set(map(id, found))) != len(found):
+            raise Mismatch(
+                f"{self.__name__}() returned the same dict for several records; it must return a "
+                f"new one for each{self._place()}"
+            )
         if set(map(type, found)) != {dict}:
             found = [self._at_row(row, self._dict, one) for row, one in enumerate(found)]
         self._check_same(found[0], given[0])
@@ -517,7 +524,8 @@ class RecordFunction(RowFunction):
             self._check_same(found, given)
             for place, name in enumerate(outputs):
                 declared = call.types[place]
-                parts[place].append(self._part(name, found[name], declared, end - begin))
+                part = self._part(name, found[name], declared, end - begin)
+                parts[place].append(_joined([part], is_copy=end - begin < call.num_rows))
         return [_joined(one) for one in parts]
 
     def _column_of(self, column: Array | Ragged) -> Any:
@@ -561,6 +569,17 @@ def _remade(
     )
 
 
+def _kept(value: Any) -> Any:
+    """A value that stays as it is if the function uses the memory again for the next record."""
+    if type(value) in (bytes, str, int, float, bool):
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, list):
+        return list(value)
+    return np.array(value) if hasattr(value, "__array__") else value
+
+
 def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
     """The values of each field; None: the results have different fields."""
     if len(set(map(len, results))) != 1:
@@ -571,8 +590,9 @@ def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | No
         return None
 
 
-def _joined(parts: Sequence[Array | Ragged]) -> Array | Ragged:
-    if len(parts) == 1:
+def _joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
+    """Columns one after another; one alone is copied only if that is asked for."""
+    if len(parts) == 1 and not is_copy:
         return parts[0]
     if isinstance(parts[0], Ragged):
         return Ragged.concatenate(parts)  # type: ignore[arg-type]
@@ -656,9 +676,8 @@ def each_record(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], l
     """A function of batches that calls `function` with each record, for columns and predicates."""
 
     def of_batch(batch: Mapping[str, Any]) -> list[Any]:
-        columns = {name: _frozen(column) for name, column in batch.items()}
-        num_rows = len(next(iter(columns.values())))
-        records = records_of(columns, num_rows)
-        return [function(_First(record)) for record in records[:1]] + [*map(function, records[1:])]
+        records = records_of({name: _frozen(column) for name, column in batch.items()})
+        records[:1] = map(_First, records[:1])
+        return [_kept(function(record)) for record in records]
 
     return of_batch

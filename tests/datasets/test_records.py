@@ -235,6 +235,38 @@ def test_an_error_names_the_line_in_every_mode(function, batched, text, below, p
             list(loader)
 
 
+BUFFER = np.zeros((3, 2))
+KEPT = {}
+
+
+def used_again(r):
+    BUFFER[0] = r["y"]
+    return {"b": BUFFER[0], "raw": memoryview(BUFFER[0]).cast("B")}
+
+
+def used_again_in_columns(r):
+    BUFFER[: len(r["y"])] = r["y"][:, None]
+    return {"b": BUFFER[: len(r["y"])]}
+
+
+def same_dict(r):
+    KEPT["z"] = r["y"]
+    return KEPT
+
+
+def test_memory_that_a_function_uses_again_is_copied_in_time():
+    data = made()
+    for mapped in (data.map(used_again), data.map(used_again_in_columns, batched=3)):
+        found = np.concatenate([one["b"] for one in batches(mapped.batch(8).blobs)])
+        assert found.tolist() == [[i, i] for i in range(SIZE)]
+    (one,) = batches(data.map(used_again).project("raw").batch(SIZE).blobs)
+    raw = np.concatenate([np.frombuffer(row) for row in one["raw"].to_bytes_list()])
+    assert raw.tolist() == [i for i in range(SIZE) for _ in "ab"]
+    assert data.column(lambda r: used_again({"y": r["y"]})["b"]).tolist() == found.tolist()
+    with pytest.raises(flow.UserFunctionError, match=r"the same dict .*test_records.py:\d+\)"):
+        batches(data.map(same_dict).batch(8).blobs)
+
+
 def careful(r):
     if r["y"] % 10 == 7:
         raise flow.CorruptDataError("is no good")
