@@ -122,7 +122,10 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
 
--include $(OBJECTS:.o=.d) $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
+$(BUILD)/tests/c/fuzz_reader: %: %.o $(OBJECTS)
+	$(call DO,link) $(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+-include $(OBJECTS:.o=.d) $(BUILD)/tests/c/fuzz_reader.d $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
 # Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
@@ -245,6 +248,18 @@ fuzz:
 run-fuzz: all .venv/test
 	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) \
 	    tests/formats/test_fuzz.py tests/images/test_damaged_images.py $(ARGS)
+
+# libFuzzer starts from the fixtures of SEEDS, and keeps inputs that reach new code in build/.
+SEEDS  ?= tests/fixtures/arrow tests/fixtures/arrow/hf
+CORPUS := build/corpus/$(or $(READER),ArrowReader)
+#: 3 fuzz-reader  one reader by libFuzzer: READER=ArrowReader SECONDS=600; needs clang
+fuzz-reader:
+	@tools/install_packages 'libFuzzer' clang || [ -z "$$CI" ]
+	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined,fuzzer-no-link FLAVOUR=fuzzer run-fuzz-reader
+run-fuzz-reader: $(BUILD)/tests/c/fuzz_reader
+	@mkdir -p $(CORPUS)
+	FUZZ_READER=$(READER) $< -max_total_time=$(or $(SECONDS),600) -timeout=20 -rss_limit_mb=2048 \
+	    -print_final_stats=1 -artifact_prefix=$(CORPUS)- $(ARGS) $(CORPUS) $(SEEDS)
 
 # The parts run in parallel.  `objects` gives the warnings of one compiler.  The warnings of clang do not
 # depend on optimization, and no warnings depend on debugging symbols.
@@ -396,7 +411,7 @@ help:
 
 .PHONY: all objects run-c-tests train test test-kit test-arm test-reports test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
-        check-tests abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        check-tests abi asan tsan fixtures fuzz run-fuzz fuzz-reader run-fuzz-reader run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
         release-check clean docs docs-serve run-arm help pictures always
 .DELETE_ON_ERROR:

@@ -231,7 +231,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--smoke", action="store_true", help="tiny data, one round, few peers")
     arguments = parser.parse_args()
     if arguments.smoke:
-        arguments.rounds, arguments.scale, arguments.peers = 1, SMOKE_SCALE, ["numpy", "plugin"]
+        arguments.rounds, arguments.scale = 1, SMOKE_SCALE
+        arguments.peers = ["numpy", "plugin", "stdlib"]
     if arguments.record and (arguments.smoke or arguments.scale != 1):
         parser.error("--record is for data of full size")
     if arguments.peers is None:

@@ -83,6 +83,7 @@ IMAGES = _median("M images/s", lambda m: 1e-6 * m["rows"] / m["seconds"])  # of 
 PICTURES = _median("images/s", lambda m: m["records"] / m["seconds"])  # of W4
 CPU_PICTURE = _median("CPU us/image", lambda m: 1e6 * m["cpu"] / m["records"])
 CPU = _median("CPU s/M rows", lambda m: 1e6 * m["cpu"] / m["rows"])
+CPU_RATE = _median("MB/CPU s", lambda m: m["bytes"] / m["cpu"] / 1e6)
 CORES = _median("cores busy", lambda m: m["cpu"] / m["seconds"])
 OPEN = _median("open ms", lambda m: 1e3 * m["open_seconds"])
 FIRST = _median("first batch ms", lambda m: 1e3 * m["first_seconds"])

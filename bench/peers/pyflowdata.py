@@ -13,6 +13,7 @@ from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender, on_all_and_one_core
 from bench.examples import Examples
 from bench.digits import Images
+from bench.json_lines import Marks
 from bench.shuffles import SHUFFLES
 from bench.text import Text
 from bench.wide_text import WideText
@@ -224,3 +225,25 @@ for workload, function, ops in (("W4", crops, "ImageDecoder and RandomResizedCro
     contender(workload, name="folder", text=f"ImageFolderReader; {ops}: {BILINEAR}.")(
         functools.partial(function, read=pictures_of_folder, antialias=False)
     )
+
+
+class Pages:
+    """Epochs of batches with a mark for the text and the language of each row."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[tuple[Any, Marks]]:
+        for text, lang, score in self._loader:
+            yield score, Marks(functools.partial(zip, text, lang))
+
+
+def json_lines(source: Source) -> Pages:
+    fields = ["text:str", "meta.lang:str", "score:float64"]
+    columns = flow.JSONLinesReader(files=source.files, fields=fields, batch_size=source.batch_size)
+    return Pages(flow.DataLoader(*columns))
+
+
+on_all_and_one_core("W13", name="JSONLinesReader", text="A typed array, two of ragged text.")(
+    json_lines
+)

@@ -16,6 +16,7 @@ from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.tables import Table
+from ..words.remedies import did_you_mean
 from .base import (
     DatasetBase,
     SetT,
@@ -30,6 +31,8 @@ from .columns import What, bitmap_of, column, words_of
 from .mixing import Changes, Weights, mix
 from .reading import Reading
 
+
+_KINDS = ("auto", "global", "window", "buffer")  # of shuffle()
 
 # ---- Some of the records ------------------------------------------------------------------------
 
@@ -230,6 +233,12 @@ class Views(DatasetBase):
             order_key: A text on which the order depends besides the seed.
             seed: None: the seed of the batches, which is drawn where there is none.
         """
+        if kind not in _KINDS:
+            raise InvalidArgumentError(
+                f"kind = {shown(kind)}; the kinds are {', '.join(map(repr, _KINDS))}"
+                f"{did_you_mean(str(kind), _KINDS)}",
+                op="shuffle", attr="kind",
+            )  # fmt: skip
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}

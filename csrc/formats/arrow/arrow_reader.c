@@ -893,7 +893,9 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
                                              cache_bytes(args->scratch), decode, self,
                                              args->scratch, held, err);
-    if (status == PFD_OK) row->space = (*held)->space;
+    if (status == PFD_OK)
+        row->space = pfd_arrow_cache_lend(self->cache, *held, cache_bytes(args->scratch),
+                                          args->scratch);
     else err->row = row->row;
     return status;
 }
@@ -932,7 +934,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(arrow_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns of the first file that rows can have."),
 };
 
