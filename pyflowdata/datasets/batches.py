@@ -39,9 +39,7 @@ _METHODS = {
     "columns": "fields",
     "column_names": "fields",
     "concatenate": "concat(other)",
-    "enumerate": "batch(n, with_id=True)",
     "features": "fields",
-    "filter": "where(predicate)",
     "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
     "padded_batch": _PADDED,
@@ -81,8 +79,8 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 
 # ---- The blobs of batches -----------------------------------------------------------------------
 
-_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
-            "cache")  # fmt: skip
+_OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
+            "split", "sample", "cache")  # fmt: skip
 
 
 # An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.

@@ -112,3 +112,14 @@ def killed(x):
     if x == 5:
         os.kill(os.getpid(), signal.SIGKILL)
     return x
+
+
+def of_columns(r):
+    """A function of several records: columns of each kind."""
+    return {
+        **r,
+        "n": [len(one) for one in r["text"]],
+        "back": [one[::-1] for one in r["text"]],
+        "rest": r["tokens"],
+        "sum": r["x"].sum(axis=1),
+    }
