@@ -893,8 +893,10 @@ void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_bat
 {
     int64_t first = buffer_number(batch, values, 0), n = 2;
     if (values->kind == PFD_ARROW_BYTES || values->kind == PFD_ARROW_LARGE_BYTES) n = 3;
-    if (values->kind == PFD_ARROW_VIEWS && values->views < batch->num_views)
-        n += extra_buffers(batch, values->views);
+    if (values->kind == PFD_ARROW_VIEWS && values->views < batch->num_views) {
+        int64_t extra = extra_buffers(batch, values->views);
+        if (extra > 0 && extra <= batch->num_buffers) n += extra; /* else add_extras() fails */
+    }
     for (int64_t i = 0; i < n; i++) need(ctx, first + i);
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
+from ..native.calling_line import calling_frame, warn_at
 from ..nodes.argument_hints import says_how
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import reader_nodes
@@ -181,7 +183,8 @@ class Splitting(Reading):
             stratify: A field: each of its values has its share of every part, to a record or two.
                 Sizes are then exact, and appended records may move others.
             in_order: Whether parts are runs of consecutive records, of exactly these sizes:
-                fractions are rounded by largest remainders.
+                fractions are rounded by largest remainders.  A shuffle before it orders each part,
+                and does not decide what is in it.
             seed: Another one makes other parts.
             rule: 1: the parts that fractions had before this argument was there, for their states.
 
@@ -206,6 +209,8 @@ class Splitting(Reading):
         seed: int,
     ) -> list[OwnT]:
         if not in_order:
+            if sizes.counts and not by:
+                sizes.check(len(self))
             split = _Split(self, sizes, by, stratify, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
         _check_seed(seed)
@@ -216,11 +221,21 @@ class Splitting(Reading):
                     f"leave in_order or {name} out"
                 )
         refuse_changing_order(self)
+        if self._shuffle is not None:
+            said = UserWarning(
+                "split(in_order=True) after shuffle() cuts the records in the order that they have "
+                "without it, and each part shuffles its own: put shuffle() after it, or leave "
+                "in_order out for parts of records from anywhere"
+            )
+            warn_at(calling_frame(sys._getframe()) or sys._getframe(), said)
         given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
-        return [
+        found = [
             self._with_blobs(named_view("SplitDataset", self._fields, {**given, "part": part}))
             for part in range(len(sizes))
         ]
+        if sizes.counts:
+            len(found[0])  # compares them with the records
+        return found
 
     def folds(
         self: OwnT,

@@ -171,11 +171,8 @@ class _File:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
-            self._leaves = {
-                group.column(i).path_in_schema: i
-                for group in map(self._metadata.row_group, self._all_groups()[:1])
-                for i in range(group.num_columns)
-            }
+            # column() of a row group ends the process where a column is damaged: C++ throws there.
+            self._leaves = {".".join(path): i for i, path in enumerate(file.reader.column_paths)}
             condition = _Where(where) if where else None
             self._groups = [
                 i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))

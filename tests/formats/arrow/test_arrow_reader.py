@@ -530,3 +530,12 @@ def test_offsets_that_point_anywhere(name, tmp_path):
         found = tried(path, DAMAGED[name])
         others += found is None or not same(found, whole)
     assert others > 20
+
+
+def test_a_compressed_dictionary_that_states_too_many_buffers(tmp_path):
+    """7 * 2^56 buffers of views, over which a loop would not end."""
+    data = bytearray((FIXTURES / "polars.arrow").read_bytes())
+    data[1519] = 7  # the highest byte of their number
+    (tmp_path / "a.arrow").write_bytes(data)
+    with pytest.raises(flow.CorruptDataError, match="more buffers for views than it has"):
+        read(tmp_path / "a.arrow", "kind")
