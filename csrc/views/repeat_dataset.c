@@ -63,8 +63,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(repeat_dataset_attrs),
     PFD_ATTR_ROW(repeat_dataset_attrs, times, PFD_ATTR_INT64, "-1", -1, 9.2e18, NULL,
-                 "How often an epoch has each record; -1: without end, for a loop that stops by "
-                 "itself."),
+                 "How often an epoch has each record; -1: without end."),
 };
 
 static const pfd_op repeat_dataset = {
