@@ -7,6 +7,7 @@
     X(bucket_dataset)                                                                              \
     X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
+    X(enumerate_dataset)                                                                           \
     X(flat_dataset)                                                                                \
     X(mix_dataset)                                                                                 \
     X(pack_dataset)                                                                                \

@@ -167,6 +167,18 @@ def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> 
     return dict(zip(blobs, node.outputs, strict=False))
 
 
+def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
+    """The fields, and the record's number in the data set as a field of this name."""
+    if not isinstance(name, str) or not name or name in blobs:
+        why = "there is a field of this name" if name in blobs else "it must be a str"
+        raise InvalidArgumentError(f"enumerate({shown(name)}): {why}")
+    _refuse_stream(blobs.values(), "enumerate()")
+    names = [*blobs, name]
+    node = Node(find_op("EnumerateDataset"), None, list(blobs.values()),
+                {"fields": output_names(names)})  # fmt: skip
+    return dict(zip(names, node.outputs, strict=True))
+
+
 def check_sources(what: str, sources: Iterable[object]) -> None:
     """Refuses what is not a data set."""
     for source in sources:

@@ -185,9 +185,9 @@ def _origin(node: Node, version: str) -> str:
     function = function_of(node.op.name)
     if function is not None and not is_own(node.op.origin):  # its op has a name of this process
         name = name_of(function)
-        given: tuple[bool, ...] = ()
+        given: tuple[Any, ...] = ()
         if isinstance(function, RowFunction):  # map() made it
-            given = function.are_bytes
+            given = function.form
             function = functools.partial(function.function, **function.keywords)
         code = of_function(function)
         if code is None:

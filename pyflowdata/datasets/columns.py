@@ -39,6 +39,7 @@ from ..nodes.attr_words import prepared_of
 from ..nodes.node import nodes_of, reader_nodes
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
@@ -548,6 +549,8 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     said = getattr(function, "__name__", type(function).__name__)
     fields = data._fields
     names: list[str] = []
+    if fields_named_by(function, fields, ()) is None:
+        return _of_records(function, fields, said)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -570,14 +573,40 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     blobs = {name: fields[name] for name in dict.fromkeys(names)}
 
     def called(batch: Columns) -> Any:
+        return function(**batch)
+
+    return Computation(blobs, _of_user(called, said), of_function(function), said)
+
+
+def _of_records(
+    function: Callable[..., Any], fields: Mapping[str, Blob], said: str
+) -> Computation:
+    """The value of a function of the record, for each record."""
+    uses = uses_of(function)
+    if uses is not None and not uses.read:
+        own = next(iter(inspect.signature(function).parameters))
+        raise InvalidArgumentError(
+            f"{said}: there is no field {shown(own)} for its parameter; the fields are "
+            f"{', '.join(fields)}, and a function of the record reads {own}[{shown(next(iter(fields)))}]"
+        )
+    blobs = {name: fields[name] for name in fields_read(function, fields)}
+    key = of_function(function)
+    called = _of_user(each_record(function), said)
+    return Computation(blobs, called, None if key is None else f"record {key}", said)
+
+
+def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns], Any]:
+    """A call of the user's function, whose exceptions name it."""
+
+    def of_batch(batch: Columns) -> Any:
         try:
-            return function(**batch)
+            return called(batch)
         except Error:
             raise
         except Exception as failure:
             raise user_failure(failure, f"{said}()") from failure
 
-    return Computation(blobs, called, of_function(function), said)
+    return of_batch
 
 
 def refuse_changing_order(

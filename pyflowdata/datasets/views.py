@@ -16,7 +16,7 @@ from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.tables import Table
-from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, several_view
+from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, numbered, several_view
 from .columns import What, bitmap_of, column, words_of
 from .mixing import Changes, Weights, mix
 from .reading import Reading
@@ -39,13 +39,18 @@ class Selecting(Reading):
 
         Args:
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
-                whose parameters are fields, as `lambda label: label != 3`; or a blob of truths that
-                ops make of fields, as `flow.MyOp(data["image"])`.
+                whose parameters are fields, as `lambda label: label != 3`; a function of the
+                record, whose one parameter has another name, as `lambda r: r["label"] != 3`; or a
+                blob of truths that ops make of fields, as `flow.MyOp(data["image"])`.
 
         Raises:
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
         return self._selected(bitmap_of(self, predicate))
+
+    def filter(self: OwnT, predicate: What) -> OwnT:
+        """`where(predicate)`, by the name that other libraries have for it."""
+        return self.where(predicate)
 
     def column(self, what: What) -> Array:
         """A value for each record: of a field, an expression, or a function, as in `where()`.
@@ -133,6 +138,10 @@ class Views(DatasetBase):
         """The records `times` times; what shuffles them does so in each repeat in its own way, and
         random ops treat each repeat of a record in their own way."""
         return self._view("RepeatDataset", times=times)
+
+    def enumerate(self: SetT, name: str = "index") -> SetT:
+        """The records, each with its number in this data set, int64 from 0, as one more field."""
+        return type(self)(numbered(self.blobs, name))
 
     def concat(self: SetT, *others: DatasetBase) -> SetT:
         """The records of this data set, then those of others with the same fields.

@@ -97,3 +97,14 @@ def thirds(tokens):
 
 def corners(image):
     return np.stack([image[:1, :1], image[-1:, -1:]]), [0, 1]
+
+
+def of_columns(r):
+    """A function of several records: columns of each kind."""
+    return {
+        **r,
+        "n": [len(one) for one in r["text"]],
+        "back": [one[::-1] for one in r["text"]],
+        "rest": r["tokens"],
+        "sum": r["x"].sum(axis=1),
+    }
