@@ -19,7 +19,7 @@ from ..pyops.records import RecordFunction, column_of, fields_named_by, record_f
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
 from ..words.plain_text import no_field
-from .base import named_view, names_of, numbered
+from .base import names_of, numbered
 from .reading import Reading
 
 
@@ -115,8 +115,8 @@ def _types_of(
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
         own = function.types_of(said, inputs) if isinstance(function, RecordFunction) else {}
         for key, value in results.items():
-            kind = own.get(key) or _type_of(key, value, samples)
-            found[key] = _joined(key, found.get(key), kind)
+            kind = own.get(key) or type_of(key, value, samples)
+            found[key] = joined_types(key, found.get(key), kind)
     if not found:
         raise InvalidArgumentError(
             "map: there is no record to see what the function returns; give the types, as "
@@ -143,7 +143,7 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
-def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
+def type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
@@ -160,7 +160,7 @@ def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowTyp
         ) from failure
 
 
-def _joined(key: str, one: RowType | None, other: RowType) -> RowType:
+def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
     """The type of both; None for a dimension in which they differ."""
     if one is None or one == other:
         return other
@@ -272,39 +272,6 @@ class Maps(Reading):
         kept = {one: blobs[one] for one in self._fields}
         return data._with_blobs({**kept, **dict(zip(types, made, strict=True))})
 
-    def flat_map(
-        self: MapsT,
-        function: Callable[..., Any],
-        *fields: str,
-        fan_out: int,
-        outputs: Outputs | None = None,
-        processes: int = 0,
-        name: str | None = None,
-        **attrs: Any,
-    ) -> MapsT:
-        """`fan_out` rows of each record: row p has part p % fan_out of record p // fan_out.
-
-            crops = images.flat_map(five_crops, "image", fan_out=5)
-
-        Args:
-            function: As in `map`.  Of each output it returns all parts, as an array whose first
-                dimension is `fan_out`, or a list of arrays of one shape.
-            fan_out: Rows of each record.
-            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
-                of a record.
-
-        Raises:
-            InvalidArgumentError: As in `map`.
-        """
-        if isinstance(outputs, Mapping):
-            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
-        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
-        blobs, former = made.blobs, self._fields
-        divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
-        return type(self)(
-            named_view("FlatDataset", blobs, {"fan_out": fan_out, "divided": divided})
-        )
-
     def project(self: MapsT, *names: str | Sequence[str]) -> MapsT:
         """These fields alone, in this order: `data.project("x", "y")` or `data.project(["x"])`."""
         chosen_names = _checked(self._fields, _each(names))
@@ -347,13 +314,6 @@ def _check_scope(function: Any) -> None:
 
 def _row_type_of(blob: Blob) -> RowType:
     return RowType(blob.dtype, blob.shape[1:])
-
-
-def _parts(name: str, given: Any, fan_out: int) -> Any:
-    if given is None:
-        return None
-    declared = row_type(f"outputs['{name}']", given)
-    return declared.dtype, (fan_out, *declared.shape)
 
 
 # ---- Fields -------------------------------------------------------------------------------------
