@@ -24,16 +24,16 @@ static pfd_status infer_divided(const pfd_infer_args *args, int64_t field, const
     const pfd_row_type *in = &args->inputs[field];
     pfd_row_type *out = &args->outputs[field];
     char found[256];
+    if (whole >= 0 && (in->ndim == 0 || (in->shape[0] >= 0 && in->shape[0] != whole)))
+        return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 "; the rows of input number %" PRId64
+                             " are %s, and their first dimension must be that",
+                             whole, field, pfd_format_row_type(in, found, sizeof found));
     if (in->ndim == 0)
         return pfd_fail_attr(err, "divided", NULL, PFD_INVALID_ARGUMENT,
                              ": the rows of input number %" PRId64
                              " are %s, which have no dimension to be divided along",
                              field, pfd_format_row_type(in, found, sizeof found));
-    if (whole >= 0 && in->shape[0] >= 0 && in->shape[0] != whole)
-        return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 "; the rows of input number %" PRId64
-                             " are %s, and their first dimension must be that",
-                             whole, field, pfd_format_row_type(in, found, sizeof found));
     *out = *in;
     out->ndim--;
     memmove(out->shape, in->shape + 1, (size_t)out->ndim * sizeof *out->shape);

@@ -115,7 +115,7 @@ def _types_of(
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
         own = function.types_of(said, inputs) if isinstance(function, RecordFunction) else {}
         for key, value in results.items():
-            kind = own.get(key) or type_of(key, value, samples)
+            kind = own.get(key) or type_of(key, value, samples.leading)
             found[key] = joined_types(key, found.get(key), kind)
     if not found:
         raise InvalidArgumentError(
@@ -143,16 +143,17 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
-def type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
+def type_of(key: str, value: Any, leading: int = 0) -> RowType:
+    """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
         return RowType(value.dtype, value.row_shape)
-    if samples.leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
+    if leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
         return row_type(key, "bytes")
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, array.shape[samples.leading :]))
+        return row_type(key, (array.dtype, array.shape[leading:]))
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "

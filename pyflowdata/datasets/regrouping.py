@@ -90,7 +90,8 @@ class Regrouping(Maps):
                     "were given"
                 )
             return self._explode_fields(names_of(what))
-        return _Exploded(self, what, outputs, processes, name, attrs).made()
+        made = _Exploded(self, what, outputs, processes, name, attrs)
+        return type(self)(made.fields())
 
     def flat_map(
         self: OwnT,
@@ -329,39 +330,39 @@ class _Exploded:
                     f"explode: {self._said}() takes {one}, and a record has the same parts "
                     "whatever else is drawn; use map() on the parts"
                 )
-        self._fields = fields_read(function, data._fields)
+        self._read = fields_read(function, data._fields)
 
-    def made(self) -> Any:
-        """The data set of the parts."""
-        data, blobs = self._data, self._data._fields
+    def fields(self) -> dict[str, Blob]:
+        """The fields of the parts."""
+        blobs = self._data._fields
         types = self._types()
         own = next(one for one in map("part{}".format, itertools.count()) if one not in blobs)
         view = named_view("ExplodeDataset", blobs, {"counts": self._counts(), "divided": []}, [own])
         fields = {name: view[name] for name in blobs}
         if types:
-            inputs = [*self._fields, own]
+            inputs = [*self._read, own]
             part = self._record_function(OnePart(self._function, tuple(types)), view, inputs)
             op = mapped_op(part, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))
-        return type(data)(fields)
+        return fields
 
     def _record_function(
         self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
     ) -> RecordFunction:
         return RecordFunction(
             function, self._attrs, [is_bytes(_row_type(blobs[one])) for one in inputs],
-            self._fields, has_index=len(inputs) > len(self._fields), at_once=0, extra=(),
+            self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
         )  # fmt: skip
 
     def _counts(self) -> Table:
         """How many parts each record has: the function is called for all of them, by all threads or
         processes."""
         data = self._data
-        counted = self._record_function(NumParts(self._function), data._fields, self._fields)
+        counted = self._record_function(NumParts(self._function), data._fields, self._read)
         declared = {"count": row_type("count", "int64")}
         op = mapped_op(counted, declared, per="row", processes=self._processes)
-        fields = {one: data._fields[one] for one in self._fields}
+        fields = {one: data._fields[one] for one in self._read}
         blob = Node(op, None, list(fields.values()), {}).outputs[0]
         digest = of_function(functools.partial(self._function, **self._attrs))
         key = None if digest is None else f"parts {digest}"
@@ -389,14 +390,14 @@ class _Exploded:
             for key in names if names is not None else part:
                 if key not in part:
                     self._refuse_part(part, f"lacks {shown(key)}, which outputs names")
-                kind = type_of(key, part[key], _SAMPLE)
+                kind = type_of(key, part[key])
                 found[key] = joined_types(key, found.get(key), kind)
         return {**found, **types}
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
         """The parts of the first records that have some."""
         function = OnePart(self._function, tuple(names or ()))
-        fields = {name: self._data._fields[name] for name in self._fields}
+        fields = {name: self._data._fields[name] for name in self._read}
         num_found = 0
         for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
             try:
@@ -420,15 +421,6 @@ class _Exploded:
             f"explode: {self._said}() gave a part with {', '.join(part) or 'no fields'}, which "
             f"{what} ({function_place(self._function)})"
         )
-
-
-class _Sample:
-    """What `type_of()` is told of values that one part has."""
-
-    per, leading = "row", 0
-
-
-_SAMPLE = _Sample()
 
 
 def _count(batch: Columns) -> Any:
@@ -490,26 +482,32 @@ class _Groups:
     def __init__(self, data: DatasetBase, names: Sequence[str]) -> None:
         self._data = data
         self._wanted, self.key = _hashes(data, names)
+        self._runs: Array | None = None
 
     def order(self) -> Array:
         """The records, group by group."""
-        order, starts, ranks = self._sorted()
-        sizes = np.diff(np.append(starts, len(order)))
-        return order[np.argsort(np.repeat(ranks, sizes), kind="stable")]
+        order, self._runs = self._computed()
+        return order
 
     def runs(self) -> Array:
-        """Where each group begins in this order."""
-        order, starts, ranks = self._sorted()
-        sizes = np.empty_like(starts)
-        sizes[ranks] = np.diff(np.append(starts, len(order)))
-        return np.cumsum(sizes) - sizes
+        """Where each group begins in this order; a view needs it after the order."""
+        found, self._runs = self._runs, None
+        return self._computed()[1] if found is None else found
 
-    def _sorted(self) -> tuple[Array, Array, Array]:
-        """The records in the order of their keys, where each key begins there, and its place among
-        the keys as they appear first."""
+    def _computed(self) -> tuple[Array, Array]:
         keys = _keys(self._data, self._wanted)
-        order = np.lexsort((keys[:, 1], keys[:, 0])).astype(np.int64, copy=False)
-        starts = _starts(keys[order])
-        ranks = np.empty_like(starts)
-        ranks[np.argsort(order[starts])] = np.arange(len(starts))
-        return order, starts, ranks
+        order = np.argsort(keys[:, 0], kind="stable")
+        ordered = keys[order]
+        if np.any((ordered[1:, 0] == ordered[:-1, 0]) & (ordered[1:, 1] != ordered[:-1, 1])):
+            order = np.lexsort((keys[:, 1], keys[:, 0]))
+            ordered = keys[order]
+        starts = _starts(ordered)
+        sizes = np.diff(np.append(starts, len(order)))
+        by = np.argsort(order[starts])  # the groups in the order of their first records
+        begins = np.cumsum(sizes[by]) - sizes[by]
+        moved = np.empty_like(starts)
+        moved[by] = begins
+        places = np.arange(len(order)) + np.repeat(moved - starts, sizes)
+        found = np.empty(len(order), np.int64)
+        found[places] = order
+        return found, begins

@@ -639,7 +639,7 @@ class Parted:
         return type(self), self.state
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.state == other.state  # type: ignore[attr-defined]
+        return isinstance(other, Parted) and (type(self), self.state) == (type(other), other.state)
 
     def __hash__(self) -> int:
         return hash((type(self), self.state))
