@@ -74,8 +74,8 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 
 # ---- The blobs of batches -----------------------------------------------------------------------
 
-_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
-            "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
+_OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
+            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
 class Batches(tuple[Blob, ...]):

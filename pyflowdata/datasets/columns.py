@@ -587,10 +587,10 @@ def _of_records(
     """The value of a function of the record, for each record."""
     uses = uses_of(function)
     if uses is not None and not uses.read:
-        own = next(iter(inspect.signature(function).parameters))
+        own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
         raise InvalidArgumentError(
             f"{said}: there is no field {shown(own)} for its parameter; the fields are "
-            f"{', '.join(fields)}, and a function of the record reads {own}[{shown(next(iter(fields)))}]"
+            f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"
         )
     blobs = {name: fields[name] for name in fields_read(function, fields)}
     key = of_function(function)

@@ -50,16 +50,22 @@ class _SampleRows:
 
 
 class _SampleColumns(_SampleRows):
-    """The same records, for a call of a function that takes columns of several."""
+    """The same records, for calls of a function that takes columns of several."""
 
     leading = 1
 
+    def __init__(self, data: Reading, names: Sequence[str], at_once: int) -> None:
+        super().__init__(data, names)
+        self._at_once = at_once
+
     def read(self) -> list[list[Any]]:
-        """The arguments of the one call."""
-        rows = super().read()
+        """The arguments of each call."""
+        rows, n = super().read(), self._at_once
         types = [_row_type_of(self._data._fields[name]) for name in self._names]
-        columns = [column_of(list(one), kind) for one, kind in zip(zip(*rows), types)]  # noqa: B905
-        return [columns] if rows else []
+        return [
+            [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
+            for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
+        ]
 
 
 class SampleBatch:
@@ -103,9 +109,10 @@ def _types_of(
         return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
     found: dict[str, RowType] = {}
     for inputs in samples.read():
+        own: Mapping[str, RowType] = {}
         said = _called(function, inputs)
         if isinstance(function, RecordFunction):
-            results = function.made_of(said, inputs, outputs)
+            results, own = function.made_of(said, inputs, outputs)
         elif isinstance(said, Mapping):
             results = dict(said)
             if outputs is not None:
@@ -113,7 +120,6 @@ def _types_of(
         else:
             several = said if isinstance(said, tuple) else (said,)
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
-        own = function.types_of(said, inputs) if isinstance(function, RecordFunction) else {}
         for key, value in results.items():
             kind = own.get(key) or type_of(key, value, samples.leading)
             found[key] = joined_types(key, found.get(key), kind)
@@ -214,7 +220,8 @@ class Maps(Reading):
                 results take the place of `fields`; those of `Tokenize` are called as its outputs.
             batched: The most records that a function of records gets at once, as a dict of columns:
                 arrays with the rows first, `Ragged`, and lists of bytes.  It returns a row for
-                each record.  Which records come together must not matter.  0: one record.
+                each record.  Which records come together must not matter.  True: 1000; 0: a call
+                for each record.
             with_index: Whether a function of records gets the record's number in this data set as
                 its second argument.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
@@ -231,6 +238,13 @@ class Maps(Reading):
             )
         if not fields and callable(function) and not hasattr(function, "op_name"):
             own = None if of_records else fields_named_by(function, self._fields, attrs)
+            if own == [] and len(self._fields) > 1:
+                raise InvalidArgumentError(
+                    f"map: no fields were named, and there are {len(self._fields)}: "
+                    f"{', '.join(self._fields)}; name those that {name_of(function)}() takes. A "
+                    "function of one parameter gets the record, and one of two, with "
+                    "with_index=True, the record and its number"
+                )
             if own is None:
                 return self._map_records(
                     function, outputs, batched, with_index, processes, name, attrs
@@ -252,7 +266,9 @@ class Maps(Reading):
         name: str | None,
         attrs: Mapping[str, Any],
     ) -> MapsT:
-        if isinstance(batched, bool) or not isinstance(batched, int) or batched < 0:
+        if batched is True:
+            batched = 1000
+        if not isinstance(batched, int) or batched < 0:
             raise InvalidArgumentError(
                 f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
                 "batched=1000"
@@ -266,7 +282,9 @@ class Maps(Reading):
         wrapped, inputs = record_function(
             function, attrs, blobs, names, outputs, has_index=with_index, at_once=batched
         )
-        samples = (_SampleColumns if batched else _SampleRows)(data, inputs)
+        samples = (
+            _SampleColumns(data, inputs, batched) if batched else _SampleRows(data, inputs)
+        )
         types = _types_of(wrapped, inputs, outputs, samples)
         op = mapped_op(wrapped, types, per="row", processes=processes)
         made = Node(op, name, [blobs[one] for one in inputs], {}).outputs
@@ -345,8 +363,7 @@ def chosen(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
         return list(blobs)
     if not names:
         raise InvalidArgumentError(
-            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}; name "
-            "them, or give a function of one parameter, which gets the record"
+            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}"
         )
     return _checked(blobs, names)
 

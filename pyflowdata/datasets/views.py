@@ -16,7 +16,16 @@ from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.tables import Table
-from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, numbered, several_view
+from .base import (
+    DatasetBase,
+    SetT,
+    Shuffle,
+    batch_node,
+    check_sources,
+    named_view,
+    numbered,
+    several_view,
+)
 from .columns import What, bitmap_of, column, words_of
 from .mixing import Changes, Weights, mix
 from .reading import Reading

@@ -379,7 +379,7 @@ class PythonOp:
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
         if compute is None:
-            has_columns = self.is_batch or getattr(described.function, "at_once", 0)
+            has_columns = self.is_batch or getattr(described.function, "at_once", False)
             note_interpreted(self._compute, by_row=not has_columns)
         if processes:
             from .processes import Pool

@@ -128,6 +128,20 @@ def _signature(
     return inspect.Signature(made)
 
 
+# Arguments of map() in other libraries -> what it has here.
+_WORDS_HERE = {
+    "batch_size": "batched=, the most records of a call",
+    "deterministic": "one order, always",
+    "fn_kwargs": "them as arguments, map(f, scale=2.0)",
+    "input_columns": "the names of fields after the function, map(f, 'x')",
+    "num_parallel_calls": "the loader's threads, and processes=",
+    "num_proc": "processes=",
+    "num_workers": "processes=",
+    "remove_columns": "drop() after it",
+    "with_indices": "with_index=True",
+}
+
+
 def check_keywords(
     function: Callable[..., Any],
     parameters: Sequence[inspect.Parameter],
@@ -139,8 +153,9 @@ def check_keywords(
     names = [one.name for one in own]
     for name in keywords:
         if name not in names and not takes_any:
+            here = f"; map has {_WORDS_HERE[name]}" if name in _WORDS_HERE else ""
             raise InvalidArgumentError(
-                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}"
+                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}{here}"
             )
     for one in own:
         is_needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty

@@ -373,12 +373,13 @@ class _Worker:
     def _run(self, runner: Runner, task: Task) -> Done:
         memory, n, started = self._memory, task.num_rows, time.perf_counter()
         memory.follow(task.memory_size)
-        inputs: list[Rows] = []
-        for place, declared in zip(task.inputs, task.input_types, strict=True):
-            is_column = runner.takes_columns
-            inputs.append(_read_input(memory, place, declared, n, is_column=is_column))
+
+        def taken(place: RowsPlace, declared: RowType) -> Rows:
+            return _read_input(memory, place, declared, n, is_column=runner.takes_columns)
+
+        inputs = list(map(taken, task.inputs, task.input_types))
         ids, keys = (
-            None if place is None else np.asarray(_read_input(memory, place, declared, n, is_column=True))
+            None if place is None else np.asarray(taken(place, declared))
             for place, declared in ((task.ids, _IDS), (task.keys, _KEYS))
         )
         outputs = [

@@ -129,6 +129,18 @@ def test_only_the_fields_that_it_uses_are_read():
     assert len(data.filter(lambda r: r["y"] > 30)) == SIZE - 31
 
 
+def test_a_source_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatch):
+    path = tmp_path / "edited_meanwhile.py"
+    path.write_text('def f(r):\n    return {**r, "y": r["y"] + 1, "z": 1}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import edited_meanwhile
+
+    path.write_text('def f(r):\n    return {**r, "z": len(r["text"]) + r["y"]}\n')
+    with pytest.raises(flow.UserFunctionError, match="returned another 'y', .* edited meanwhile"):
+        made().map(edited_meanwhile.f)
+    assert made().map(edited_meanwhile.f, outputs=["y", "z"])[3]["y"] == 4
+
+
 def test_types_may_be_given():
     def never(r):
         raise AssertionError("called")
@@ -158,8 +170,10 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda a, b: a), "no fields were named, and there are 4"),
         (lambda: data.map(lambda r: {}, "x", batched=3), "leave out the fields"),
         (lambda: data.map(lambda r: {}, batched=-1), "batched = -1"),
+        (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
         (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
+        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "it has r; map has processes="),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
         (lambda: data.map(lambda r: {"n": None}), "the result 'n' is None"),
     ):
@@ -169,6 +183,8 @@ def test_which_form_a_function_has():
         (lambda r: len(r["text"]), r"returned 0; it must return a dict .*test_records.py:\d+\)"),
         (lambda r: None, r"is a return missing\? .*test_records.py:\d+\)"),
         (lambda r: r["x"].sort() or r, r"read-only .*test_records.py:\d+\)"),
+        (lambda r: {**r}, "makes no field"),
+        (lambda r: {1: 2}, "with the key 1; keys are names of fields"),
         (lambda r: r["nowhere"], r"KeyError: 'nowhere' .*test_records.py:\d+\)"),
     ):
         with pytest.raises(flow.UserFunctionError, match=text):
@@ -219,6 +235,38 @@ def test_an_error_names_the_line_in_every_mode(function, batched, text, below, p
             list(loader)
 
 
+BUFFER = np.zeros((3, 2))
+KEPT = {}
+
+
+def used_again(r):
+    BUFFER[0] = r["y"]
+    return {"b": BUFFER[0], "raw": memoryview(BUFFER[0]).cast("B")}
+
+
+def used_again_in_columns(r):
+    BUFFER[: len(r["y"])] = r["y"][:, None]
+    return {"b": BUFFER[: len(r["y"])]}
+
+
+def same_dict(r):
+    KEPT["z"] = r["y"]
+    return KEPT
+
+
+def test_memory_that_a_function_uses_again_is_copied_in_time():
+    data = made()
+    for mapped in (data.map(used_again), data.map(used_again_in_columns, batched=3)):
+        found = np.concatenate([one["b"] for one in batches(mapped.batch(8).blobs)])
+        assert found.tolist() == [[i, i] for i in range(SIZE)]
+    (one,) = batches(data.map(used_again).project("raw").batch(SIZE).blobs)
+    raw = np.concatenate([np.frombuffer(row) for row in one["raw"].to_bytes_list()])
+    assert raw.tolist() == [i for i in range(SIZE) for _ in "ab"]
+    assert data.column(lambda r: used_again({"y": r["y"]})["b"]).tolist() == found.tolist()
+    with pytest.raises(flow.UserFunctionError, match=r"the same dict .*test_records.py:\d+\)"):
+        batches(data.map(same_dict).batch(8).blobs)
+
+
 def careful(r):
     if r["y"] % 10 == 7:
         raise flow.CorruptDataError("is no good")
@@ -237,6 +285,7 @@ def test_a_damaged_record_is_left_out_alone():
 def test_columns_of_several_records(processes):
     data = made()
     mapped = data.map(own.of_columns, batched=3, processes=processes)
+    assert plain(data.map(own.of_columns, batched=True)) == plain(mapped)
     assert types(mapped) == {
         **types(data), "n": "int64", "back": "bytes", "rest": "int64[?]", "sum": "float32"
     }  # fmt: skip
@@ -331,7 +380,7 @@ def test_records_for_which_a_function_is_true():
     assert [one["y"] for one in kept] == [
         i for i in range(SIZE) if i % 3 == 1 and len(TEXTS[i]) > 2
     ]
-    assert len(kept) == len(list(kept)) and kept[-1]["y"] == 37
+    assert len(kept) == len(list(kept)) and kept[-1]["y"] == 34
     assert len(data.filter("y > 3")) == len(data.filter(lambda y: y > 3)) == SIZE - 4
     assert data.column(lambda r: r["x"].sum()).tolist() == [2.0 * i for i in range(SIZE)]
     for predicate, text in (

@@ -76,6 +76,13 @@ def python_ops(x: flow.Blob) -> None:
     assert_type(scaled.__name__, str)
 
 
+def records(data: flow.Dataset) -> None:
+    longer = data.map(lambda r: {**r, "n": len(r["text"])}, outputs={"n": "int64"})
+    assert_type(longer.filter(lambda r: r["n"] > 3).enumerate(), flow.Dataset)
+    columns = data.map(lambda r, i: {"n": r["x"] + i}, batched=100, with_index=True, processes=2)
+    assert_type(columns.project(["n"]).rename({"n": "m"}).drop("x"), flow.Dataset)
+
+
 def ragged(rows: flow.Ragged) -> None:
     assert_type(np.asarray(rows), NDArray[Any])
     assert_type(rows.tolist(), list[Any])
