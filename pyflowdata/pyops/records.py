@@ -726,7 +726,7 @@ class Parted:
     def _part(self, part: Any, record: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(part, Mapping):
             self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
-        return {name: one for name, one in part.items()
+        return {name: _kept(one) for name, one in part.items()
                 if one is not record.get(name) or self._is_made(name)}  # fmt: skip
 
     def _is_made(self, _name: str) -> bool:
@@ -791,4 +791,4 @@ class OnePart(Parted):
                 f"gives {len(parts)} parts of this record, and gave {count} when parts were "
                 "counted; it must give the same number each time"
             )
-        return parts[number]
+        return {**parts[number]}

@@ -39,6 +39,13 @@ def words(r):
         yield {"word": word, "place": place}
 
 
+def in_one_buffer(r):
+    part, buffer = {}, np.zeros(2)
+    for buffer[:] in range(int(r["n"])):
+        part["x"] = buffer
+        yield part
+
+
 def expected_words():
     return [(i, w.encode(), k) for i, text in enumerate(TEXTS) for k, w in enumerate(text.split())]
 
@@ -90,10 +97,14 @@ def test_what_a_function_may_return():
     assert [int(r["n"]) for r in repeated] == [i for i in range(SIZE) for _ in range(i)]
     rows = data.project("n").explode(lambda r, k: [{"x": np.full(r["n"], i)} for i in range(k)], k=2)
     assert str(rows.fields["x"].type) == "int64[?]" and rows[7]["x"].tolist() == [1, 1, 1]
+    reused = [r["x"].tolist() for r in data.explode(in_one_buffer)]
+    assert reused == [[k, k] for i in range(SIZE) for k in range(i)]
     named = data.explode(lambda r: [{"x": 1}] if r["n"] == 5 else [], outputs={"x": "float32"})
     assert len(named) == 1 and named[0]["x"].dtype == np.float32
     twice = data.explode(words).explode(lambda r: [{"letter": r["word"][:1]}] * 2)
     assert len(twice) == 20 and pickle.loads(pickle.dumps(data.explode("tags")))[14]["tags"] == 14
+    drawn = data.explode(words).sample(num_samples=40, seed=0)  # some of them more than once
+    assert {*words_of(drawn)} <= {*expected_words()} and len(list(drawn)) == 40
     none = data.explode(lambda r: [], outputs={"x": "int64"})
     assert len(none) == 0 == len(data.take(0).explode("tags")) and list(none) == []
 
