@@ -1,7 +1,7 @@
-"""Forecasts the next value of each sensor from windows of a table: python examples/train_series.py
+"""Forecasts the next reading of a sensor, from windows of a table: python examples/train_series.py
 
-It writes a CSV file with the readings of many sensors, one after another.  No window has readings of
-two sensors.  The model is a weight for each of the last 12 readings, trained by least squares in NumPy.
+It writes a CSV file with the readings of many sensors, one after another.  No window has readings
+of two sensors.  The model has a weight for each of the last 12 readings, and is in NumPy.
 """
 
 import sys

@@ -47,18 +47,22 @@ static int64_t record_of(const explode *self, int64_t row)
 static int64_t find_parts(const explode *self, const pfd_places *places, const pfd_places *inner,
                           pfd_part *parts)
 {
-    int64_t k = -1, end = 0; /* the row after those of the record */
+    int64_t k = -1, end = -1; /* the row after those of the record; -1: not looked for */
     for (int64_t i = 0; i < places->n; i++) {
         const int64_t p = places->positions[i];
-        if (i > 0 && p == places->positions[i - 1] + 1 && p < end &&
+        if (i > 0 && p == places->positions[i - 1] + 1 &&
             places->draws[i] == places->draws[i - 1]) {
-            if (parts) parts[k].length++;
-            continue;
+            if (end < 0) end = self->starts[record_of(self, p - 1) + 1];
+            if (p < end) {
+                if (parts) parts[k].length++;
+                continue;
+            }
         }
+        k++;
+        end = -1;
+        if (!parts) continue;
         const int64_t record = record_of(self, p), start = self->starts[record];
         end = self->starts[record + 1];
-        k++;
-        if (!parts) continue;
         parts[k] = (pfd_part){.row = i, .begin = p - start, .length = 1, .whole = end - start};
         inner->epochs[k] = 0;
         inner->positions[k] = record;

@@ -1,4 +1,4 @@
-/* WindowDataset: rows that are made of neighbouring records, which lie one after another in them. */
+/* WindowDataset: rows of several neighbouring records, one after another. */
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/rows.h"

@@ -86,8 +86,8 @@ class Regrouping(Maps):
         if not callable(what):
             if outputs is not None or processes or name is not None or attrs:
                 raise InvalidArgumentError(
-                    "explode: outputs, processes, name and arguments are for a function, and fields "
-                    "were given"
+                    "explode: outputs, processes, name and arguments are for a function, and "
+                    "fields were given"
                 )
             return self._explode_fields(names_of(what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
@@ -279,7 +279,7 @@ class Regrouping(Maps):
         if self._shuffle is not None:
             raise InvalidArgumentError(
                 f"the records are shuffled, and {what} makes {made} in one order: shuffle the "
-                f"{made}, data.{what}.shuffle(...)"
+                f"{made}, data.{what}(...).shuffle()"
             )
         refuse_changing_order(self, f"use {what} before it")
 
@@ -319,11 +319,12 @@ class _Exploded:
         self._said = name_of(function)
         if fields_named_by(function, data._fields, attrs) is not None:
             raise InvalidArgumentError(
-                f"explode: {self._said}() must take the record, a dict, as its one parameter, under "
-                "a name that no field has"
+                f"explode: {self._said}() must take the record, a dict, as its one parameter, "
+                "under a name that no field has"
             )
         code = getattr(function, "__code__", None)
-        taken = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        count = 0 if code is None else code.co_argcount + code.co_kwonlyargcount
+        taken = code.co_varnames[:count] if count else ()
         for one in GIVEN_BY_HOST:
             if one in taken and one not in attrs:
                 raise InvalidArgumentError(
