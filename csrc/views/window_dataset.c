@@ -58,31 +58,50 @@ static void find_window(const windows *self, int64_t window, int64_t *begin, int
     if (self->length > 0 && *end - *begin > self->length) *end = *begin + self->length;
 }
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+/* Whether a window begins within the one of the row before it and ends after it, so that the records
+ * which both have are read once. */
+static int32_t shares(const pfd_places *places, int64_t i, int64_t begin, int64_t end,
+                      const int64_t *former)
 {
-    int64_t n = 0, begin, end;
-    for (int64_t i = 0; i < places->n; i++) {
-        find_window((const windows *)view, places->positions[i], &begin, &end);
-        n += end - begin;
-    }
-    return n;
+    return i > 0 && begin >= former[0] && begin < former[1] && end > former[1] &&
+           places->epochs[i] == places->epochs[i - 1] && places->draws[i] == places->draws[i - 1];
 }
 
-/* Several runs belong to the records of the first epoch, so every epoch has these records. */
-static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+/* Counts the parts and, unless `parts` is NULL, sets them.  Several runs belong to the records of
+ * the first epoch, so every epoch has these records. */
+static int64_t find_parts(const windows *self, const pfd_places *places, const pfd_places *inner,
+                          pfd_part *parts)
 {
-    const windows *self = (const windows *)view;
-    int64_t k = 0, begin, end;
+    int64_t k = 0, begin, end, former[2] = {0, 0};
     for (int64_t i = 0; i < places->n; i++) {
         find_window(self, places->positions[i], &begin, &end);
-        for (int64_t record = begin; record < end; record++, k++) {
+        const int64_t back = shares(places, i, begin, end, former) ? former[1] - begin : 0;
+        former[0] = begin;
+        former[1] = end;
+        if (!parts) {
+            k += end - begin - back;
+            continue;
+        }
+        for (int64_t record = begin + back; record < end; record++, k++) {
             parts[k] = (pfd_part){.row = i, .at = record - begin, .length = 1, .whole = 1};
+            if (record == begin + back) parts[k].back = back;
             inner->epochs[k] = self->num_runs > 1 ? 0 : places->epochs[i];
             inner->positions[k] = record;
             inner->draws[k] = places->draws[i];
         }
     }
+    return k;
+}
+
+static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+{
+    return find_parts((const windows *)view, places, NULL, NULL);
+}
+
+static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
+                   pfd_part *parts)
+{
+    (void)find_parts((const windows *)view, places, inner, parts);
 }
 
 static const pfd_view_methods methods = {
@@ -286,7 +305,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     for (int64_t first = 0, end; first < join->num_parts; first = end) {
         const int64_t row = join->parts[first].row;
         for (end = first + 1; end < join->num_parts && join->parts[end].row == row;) end++;
-        PFD_TRY(write_row(args, &(window){row, first, end - first}, err));
+        const int64_t begin = first - join->parts[first].back;
+        PFD_TRY(write_row(args, &(window){row, begin, end - begin}, err));
     }
     return PFD_OK;
 }
@@ -329,8 +349,9 @@ static const pfd_op window_dataset = {
     PFD_VIEW_OP_WITH(window_dataset_attrs, attr_table, inputs, outputs, infer),
     .name = "WindowDataset",
     .doc = "Rows of neighbouring records, `length` at a time, or a run of them at a time. Which "
-           "records a window has follows from its number; the view needs 8 bytes a run. A range of "
-           "rows reads a record once for each of its windows.",
+           "records a window has follows from its number; the view needs 8 bytes a run. Consecutive "
+           "windows that overlap read a record once in a range of rows; a shuffle after it takes "
+           "them apart.",
     .compute = compute,
 };
 

@@ -66,6 +66,29 @@ def test_windows(key, keys, length, step):
             assert found[-1]["n"][0] == wanted[-1][0]
 
 
+def test_records_of_windows_that_overlap_are_computed_once():
+    calls = []
+
+    def counted(n):
+        calls.append(int(n))
+        return n * 2
+
+    data = made().project("n").map(counted, "n", outputs={"n": "int64"})
+    for last, again in (("drop", 0), ("short", 28), ("pad", 28)):  # again: of the last 7 windows
+        windows = data.windows(8, step=1, last=last)
+        wanted = windows_of(8, 1, last)
+        assert len(windows) == len(wanted)
+        calls.clear()
+        rows = windows.rows(range(len(wanted)))["n"]  # one range
+        assert len(calls) == SIZE + again
+        assert [row[: len(of)].tolist() for row, of in zip(rows, wanted, strict=True)] == [
+            [2 * n for n in of] for of in wanted
+        ]
+    calls.clear()
+    assert windows.rows([3, 5, 4, 4, 9])["n"][2].tolist() == [*range(8, 24, 2)]
+    assert len(calls) == 8 + 2 + 8 + 8 + 5
+
+
 def test_groups_in_the_order_of_first_appearance():
     data = made().drop("name")
     groups = data.group_by("user")
@@ -133,7 +156,7 @@ def test_wrong_use_says_what_to_write():
         (lambda: short.windows(2, key="users"), "users"),
         (lambda: short.windows(2, key=[]), "give the names of fields"),
         (lambda: short.windows(2, mask="n"), "a name that no field has"),
-        (lambda: short.windows(2, last="pad", padding=0.5), "'padding' = 0.5; input number 0 is int64"),
+        (lambda: short.windows(2, last="pad", padding=0.5), "'padding' = 0.5; .* is int64"),
         (lambda: short.windows(2, padding={"y": 1}), "padding names field 'y'"),
         (lambda: short.shuffle().windows(2, key="user"), "shuffle the windows"),
         (lambda: short.shuffle().group_by("user"), "shuffle the groups"),
