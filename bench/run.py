@@ -152,7 +152,7 @@ def tables(module: Any, entries: list[Entry], results: Results) -> Iterator[str]
     titles = [entry.title for entry in entries if entry.cores is None]
     loaders = [entry.title for entry in entries if entry.peer != LIMITS]
     for each in getattr(module, "TABLES", ()):
-        names = [title for title in loaders if title.partition(".")[2].startswith(each.prefix)]
+        names = [title for title in titles if title.partition(".")[2].startswith(each.prefix)]
         if names:
             yield f"**{each.title}**\n\n{table.render(results, names, each.columns)}"
     if not hasattr(module, "TABLES"):
@@ -231,7 +231,8 @@ def parse_arguments() -> argparse.Namespace:
     add("--smoke", action="store_true", help="tiny data, one round, few peers")
     arguments = parser.parse_args()
     if arguments.smoke:
-        arguments.rounds, arguments.scale, arguments.peers = 1, SMOKE_SCALE, ["numpy", "plugin"]
+        arguments.rounds, arguments.scale = 1, SMOKE_SCALE
+        arguments.peers = ["numpy", "plugin", "stdlib"]
     if arguments.record and (arguments.smoke or arguments.scale != 1):
         parser.error("--record is for data of full size")
     if arguments.peers is None:

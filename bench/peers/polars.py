@@ -9,6 +9,7 @@ import polars
 from bench import reservoir, wide_text
 from bench.columns import values_and_label
 from bench.contender import Batch, Source, contender
+from bench.json_lines import Marks
 
 SCHEMA = {"x": polars.Float64, "y": polars.Float64}
 
@@ -74,3 +75,20 @@ def wide(source: Source) -> Iterator[Batch]:
         x, y = frame.select(wide_text.NAMES).to_numpy(), frame["y"].to_numpy()
         for batch in reservoir.slices(x, y, source.batch_size):
             yield values_and_label(*batch)
+
+
+PAGES = {
+    "text": polars.String,
+    "meta": polars.Struct({"lang": polars.String}),
+    "score": polars.Float64,
+}
+
+
+@contender("W13")
+def scan_ndjson(source: Source) -> Iterator[Batch]:
+    """The streaming engine, collect() of a part at a time with a schema, sliced."""
+    lang = polars.col("meta").struct.field("lang")
+    for path in source.files:
+        scan = polars.scan_ndjson(path, schema=PAGES).select("text", lang, "score")
+        for some in scan.collect(engine="streaming").iter_slices(source.batch_size):
+            yield some["score"].to_numpy(), Marks(some.select("text", "lang").rows)

@@ -1,5 +1,5 @@
-/* A cursor over JSON: every byte is checked.  Strings and numbers are passed by the bits of blocks
- * of 64 bytes, which one look at a block makes. */
+/* A cursor over JSON: every byte is checked.  The plain bytes of strings are passed by masks of
+ * blocks of 64 bytes. */
 #include "parse/json.h"
 
 #include "core/bytes.h"
@@ -9,65 +9,60 @@
 
 #include <string.h>
 
-/* ---- Blocks ---------------------------------------------------------------------------------- */
+/* ---- Plain bytes ----------------------------------------------------------------------------- */
 
 enum { BLOCK = 64 };
 
+/* A bit for each byte of a block that no string has as it is: quotes, backslashes, control
+ * characters, and bytes beyond ASCII. */
 #ifdef PFD_HAS_BYTES16
-PFD_INLINE void look_at(pfd_json *json, const uint8_t *p)
+PFD_INLINE uint64_t special_bytes(const uint8_t *p)
 {
     typedef int8_t signed16 __attribute__((vector_size(16)));
-    pfd_bytes16 special[4], digits[4];
+    pfd_bytes16 special[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         pfd_bytes16 v = pfd_load16(p + 16 * i);
         /* as signed numbers, bytes beyond ASCII are less than a blank too */
         special[i] = (pfd_bytes16)((v == '"') | (v == '\\') | ((signed16)v < 0x20));
-        digits[i] = (pfd_bytes16)((signed16)(v - (uint8_t)('0' + 128)) < 10 - 128);
     }
-    json->special = pfd_bits64(special);
-    json->digits = pfd_bits64(digits);
+    return pfd_bits64(special);
 }
 #else
-static void look_at(pfd_json *json, const uint8_t *p)
+static uint64_t special_bytes(const uint8_t *p)
 {
-    json->special = json->digits = 0;
+    uint64_t special = 0;
     for (int i = 0; i < BLOCK; i++) {
         uint64_t is_special = p[i] < 0x20 || p[i] >= 0x80 || p[i] == '"' || p[i] == '\\';
-        uint64_t is_digit = p[i] >= '0' && p[i] <= '9';
-        json->special |= is_special << i;
-        json->digits |= is_digit << i;
+        special |= is_special << i;
     }
+    return special;
 }
 #endif
 
-/* Looks at a block that has the byte `at` of the text; the last block ends with the text. */
-static void next_block(pfd_json *json, int64_t at)
+/* The first special byte among the last ones of the text, fewer than a block; or the end. */
+static int64_t last_plain_end(const pfd_json *json, int64_t at)
 {
-    uint8_t whole[BLOCK] = {0};
-    const uint8_t *p = whole;
-    if (json->size < BLOCK) {
-        memcpy(whole, json->data, (size_t)json->size);
-        json->block = 0;
-    } else {
-        json->block = json->size - at < BLOCK ? json->size - BLOCK : at;
-        p = json->data + json->block;
-    }
-    look_at(json, p);
+    uint8_t rest[BLOCK] = {0}; /* zeros are special */
+    memcpy(rest, json->data + at, (size_t)(json->size - at));
+    return at + __builtin_ctzll(special_bytes(rest));
 }
 
-/* Where the byte `at`, which is in the text, is in the block. */
-PFD_INLINE int64_t place_in_block(pfd_json *json, int64_t at)
+/* The first byte from `at` on that is not plain, or the end. */
+PFD_INLINE int64_t plain_end(const pfd_json *json, int64_t at)
 {
-    if ((uint64_t)(at - json->block) >= BLOCK) next_block(json, at);
-    return at - json->block;
+    for (; json->size - at >= BLOCK; at += BLOCK) {
+        uint64_t bits = special_bytes(json->data + at);
+        if (bits) return at + __builtin_ctzll(bits);
+    }
+    return last_plain_end(json, at);
 }
 
 /* ---- The next byte --------------------------------------------------------------------------- */
 
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size)
 {
-    return (pfd_json){.data = data, .size = size, .block = -BLOCK};
+    return (pfd_json){.data = data, .size = size};
 }
 
 int32_t pfd_json_refuse(pfd_json *json, const char *problem)
@@ -139,20 +134,36 @@ int32_t pfd_json_element(pfd_json *json)
     return advance(json, ']', "expected a comma or ]");
 }
 
-/* The closing quote of a string that begins at `at` and has plain ASCII only; -1: it is none. */
-PFD_INLINE int64_t plain_end(pfd_json *json, int64_t at)
+/* memcmp() == 0 of short texts. */
+PFD_INLINE int32_t is_same(const uint8_t *a, const uint8_t *b, int64_t size)
 {
-    while (at < json->size) {
-        int64_t place = place_in_block(json, at);
-        uint64_t bits = json->special >> place;
-        at = bits ? at + __builtin_ctzll(bits) : json->block + BLOCK;
-        if (bits) return at < json->size && json->data[at] == '"' ? at : -1;
-    }
-    return -1;
+    int64_t i = 0;
+    for (; size - i >= 8; i += 8)
+        if (pfd_load_le64(a + i) != pfd_load_le64(b + i)) return 0;
+    if (size >= 8) return pfd_load_le64(a + size - 8) == pfd_load_le64(b + size - 8);
+    for (; i < size; i++)
+        if (a[i] != b[i]) return 0;
+    return 1;
 }
 
-/* pfd_json_member() of a member as most are: one with a plain key.  0: it is none, nothing is
- * read. */
+/* A member that begins as the trail says: no byte of its comma, key and colon has to be looked for.
+ * 0: it begins otherwise, nothing is read. */
+PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)
+{
+    if (!json->trail) return 0;
+    const pfd_json_lead *lead = &json->trail[json->members & (PFD_JSON_TRAIL - 1)];
+    const uint8_t *text = json->data + json->at;
+    if (json->problem || lead->is_fresh != json->is_fresh || lead->size == 0 ||
+        lead->size > json->size - json->at || !is_same(text, lead->text, lead->size))
+        return 0;
+    *key = (pfd_json_text){text + lead->key, lead->key_size, 0, 0};
+    json->at += lead->size;
+    json->is_fresh = 0;
+    json->members++;
+    return 1;
+}
+
+/* A member as most are: one with a plain key.  0: it is none, nothing is read. */
 PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key)
 {
     int64_t at = blanks_end(json, json->at), size = json->size;
@@ -160,22 +171,38 @@ PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key)
     int64_t begin = blanks_end(json, at);
     if (begin >= size || json->data[begin++] != '"') return 0;
     int64_t end = plain_end(json, begin);
-    if (end < 0 || end + 1 >= size || json->data[end + 1] != ':') return 0;
+    if (end + 1 >= size || json->data[end] != '"' || json->data[end + 1] != ':') return 0;
     *key = (pfd_json_text){json->data + begin, end - begin, 0, 0};
+    if (json->trail)
+        json->trail[json->members++ & (PFD_JSON_TRAIL - 1)] =
+            (pfd_json_lead){.text = json->data + json->at,
+                            .size = end + 2 - json->at,
+                            .key = begin - json->at,
+                            .key_size = end - begin,
+                            .is_fresh = json->is_fresh};
     json->at = end + 2;
     json->is_fresh = 0;
     return 1;
 }
 
-int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
+static int32_t read_any_key(pfd_json *json, pfd_json_text *key)
 {
-    if (read_plain_key(json, key)) return 1;
     if (!advance(json, '}', "expected a comma or }")) return 0;
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a key in quotes");
     if (!pfd_json_string(json, key)) return 0;
     if (peek(json) != ':') return pfd_json_refuse(json, "expected a colon after the key");
     json->at++;
     return 1;
+}
+
+PFD_INLINE int32_t read_key(pfd_json *json, pfd_json_text *key)
+{
+    return read_known_key(json, key) || read_plain_key(json, key) || read_any_key(json, key);
+}
+
+int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
+{
+    return read_key(json, key);
 }
 
 /* ---- Strings --------------------------------------------------------------------------------- */
@@ -200,13 +227,20 @@ static int32_t code_unit(const uint8_t *p, int64_t left)
     return value;
 }
 
+/* What an escape of two bytes at p stands for; 0: there is none. */
+PFD_INLINE int32_t short_escape(const uint8_t *p, int64_t left)
+{
+    static const char meant[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+    return left >= 2 ? meant[p[1]] : 0;
+}
+
 /* The character that an escape at p stands for, and how long the escape is; -1: it is none. */
 static int32_t read_escape(const uint8_t *p, int64_t left, int64_t *length)
 {
-    static const char meant[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
-                                    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+    int32_t meant = short_escape(p, left);
     *length = 2;
-    if (left >= 2 && p[1] < sizeof meant && meant[p[1]]) return meant[p[1]];
+    if (meant) return meant;
     int32_t first = code_unit(p, left);
     if (first >= 0) *length = 6;
     if (first < 0xd800 || first > 0xdfff) return first;
@@ -239,11 +273,10 @@ static int32_t pass_escape(pfd_json *json)
     return 1;
 }
 
-/* Passes a special byte and what belongs to it; 0: it is the closing quote, or a problem. */
+/* Passes a special byte that is neither a quote nor a short escape; 0: a problem. */
 static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
 {
     uint8_t c = json->data[json->at];
-    if (c == '"') return 0;
     if (c < 0x20)
         return pfd_json_refuse(json, "expected control characters in strings to be escaped");
     if (c != '\\') return pass_utf8(json);
@@ -254,28 +287,27 @@ static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
 /* To the closing quote; 0 and a problem where the string has what no string may have. */
 PFD_INLINE int32_t scan_string(pfd_json *json, int32_t *has_escapes)
 {
-    while (json->at < json->size) {
-        int64_t place = place_in_block(json, json->at);
-        uint64_t bits = json->special >> place;
-        if (!bits) {
-            json->at = json->block + BLOCK;
-            continue;
+    while (1) {
+        json->at = plain_end(json, json->at);
+        int64_t left = json->size - json->at;
+        const uint8_t *p = json->data + json->at;
+        if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
+        if (*p == '"') return 1;
+        if (*p == '\\' && short_escape(p, left)) {
+            *has_escapes = 1;
+            json->at += 2;
+        } else if (!pass_special(json, has_escapes)) {
+            return 0;
         }
-        json->at += __builtin_ctzll(bits);
-        if (json->at >= json->size) break;
-        if (!pass_special(json, has_escapes)) return !json->problem;
     }
-    json->at = json->size;
-    return pfd_json_refuse(json, "expected the closing quote of a string");
 }
 
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
 {
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
-    int64_t begin = ++json->at, end = plain_end(json, begin);
+    int64_t begin = ++json->at;
     int32_t has_escapes = 0;
-    if (end >= 0) json->at = end;
-    else if (!scan_string(json, &has_escapes)) return 0;
+    if (!scan_string(json, &has_escapes)) return 0;
     *text = (pfd_json_text){json->data + begin, json->at - begin, has_escapes, 0};
     json->at++;
     return 1;
@@ -331,19 +363,41 @@ int32_t pfd_json_equals_folded(const pfd_json_text *text, const char *with)
     return equals(text, with, compare_folded);
 }
 
+/* Copies from `at` to the next backslash or the end, and returns where that is.  Whole words are
+ * copied, but none beyond the size of the text, since at most as much was written as was read. */
+PFD_INLINE int64_t copy_to_escape(const pfd_json_text *text, int64_t at, char *out)
+{
+    int64_t begin = at, size = text->size;
+#ifdef PFD_HAS_BYTES16
+    for (; size - at >= 32; at += 32) {
+        pfd_bytes16 low = pfd_load16(text->data + at), high = pfd_load16(text->data + at + 16);
+        pfd_bytes16 found[4] = {(pfd_bytes16)(low == '\\'), (pfd_bytes16)(high == '\\')};
+        memcpy(out + (at - begin), &low, sizeof low);
+        memcpy(out + (at - begin) + 16, &high, sizeof high);
+        uint64_t bits = pfd_bits64(found);
+        if (bits) return at + __builtin_ctzll(bits);
+    }
+#endif
+    for (; at < size && text->data[at] != '\\'; at++) out[at - begin] = (char)text->data[at];
+    return at;
+}
+
 int64_t pfd_json_decode(const pfd_json_text *text, char *out)
 {
     int64_t written = 0;
     for (int64_t at = 0; at < text->size;) {
-        const uint8_t *from = text->data + at;
-        const uint8_t *escape = memchr(from, '\\', (size_t)(text->size - at));
-        int64_t n = escape ? escape - from : text->size - at;
-        memcpy(out + written, from, (size_t)n);
-        written += n;
-        at += n;
-        if (!escape) break;
+        int64_t escape = copy_to_escape(text, at, out + written);
+        written += escape - at;
+        at = escape;
+        if (at == text->size) break;
+        int32_t meant = short_escape(text->data + at, text->size - at);
+        if (meant) {
+            out[written++] = (char)meant;
+            at += 2;
+            continue;
+        }
         char bytes[4];
-        n = decode_one(text, &at, bytes);
+        int64_t n = decode_one(text, &at, bytes);
         memcpy(out + written, bytes, (size_t)n);
         written += n;
     }
@@ -351,16 +405,18 @@ int64_t pfd_json_decode(const pfd_json_text *text, char *out)
 }
 
 /* ---- Numbers and words ----------------------------------------------------------------------- */
-PFD_INLINE int64_t count_digits(pfd_json *json, int64_t at)
+
+PFD_INLINE int64_t count_digits(const pfd_json *json, int64_t at)
 {
+    const uint64_t tens = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
     int64_t begin = at;
-    while (at < json->size) {
-        int64_t place = place_in_block(json, at);
-        uint64_t others = ~(json->digits >> place);
-        int64_t n = others ? __builtin_ctzll(others) : BLOCK;
-        at += n;
-        if (place + n < BLOCK) break;
+    for (; json->size - at >= 8; at += 8) { /* the first byte that is no digit has a bit */
+        uint64_t eight = pfd_load_le64(json->data + at);
+        uint64_t others = ((eight & tens) ^ zeros) |
+                          (((eight + UINT64_C(0x0606060606060606)) & tens) ^ zeros);
+        if (others) return at + __builtin_ctzll(others) / 8 - begin;
     }
+    while (at < json->size && json->data[at] >= '0' && json->data[at] <= '9') at++;
     return at - begin;
 }
 
@@ -450,16 +506,17 @@ static int32_t skip_other(pfd_json *json, int32_t type);
 
 PFD_INLINE int32_t skip_value(pfd_json *json)
 {
-    int32_t type = type_of_next(json);
-    int64_t end = type == '"' ? plain_end(json, json->at + 1) : -1;
-    if (end < 0) return type == 0 ? skip_number(json) : skip_other(json, type);
-    json->at = end + 1;
+    int32_t type = type_of_next(json), has_escapes = 0;
+    if (type != '"') return type == 0 ? skip_number(json) : skip_other(json, type);
+    json->at++;
+    if (!scan_string(json, &has_escapes)) return 0;
+    json->at++;
     return 1;
 }
 
 int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key)
 {
-    while (read_plain_key(json, key) || pfd_json_member(json, key)) {
+    while (read_key(json, key)) {
         uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
         if (names & bit || key->has_escapes) return 1;
         (void)skip_value(json);
@@ -482,17 +539,14 @@ static int32_t skip_array(pfd_json *json)
     return !json->problem;
 }
 
-/* Passes a value that is neither a number nor a plain string. */
+/* Passes a value that is neither a number nor a string. */
 static int32_t skip_other(pfd_json *json, int32_t type)
 {
-    pfd_json_text text;
     switch (type) {
     case '{':
         return skip_object(json);
     case '[':
         return skip_array(json);
-    case '"':
-        return pfd_json_string(json, &text);
     case 't':
         return skip_word(json, "true");
     case 'f':

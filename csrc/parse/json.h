@@ -12,7 +12,7 @@
  * Nothing is allocated: strings are views of the text, decoded where they are wanted.  Arrays and
  * objects nest up to PFD_JSON_DEPTH levels.  Where keys are repeated, the caller sees each of them.
  *
- * OWNERSHIP  The cursor borrows the text; a pfd_json_text points into it.
+ * OWNERSHIP  The cursor borrows the text; a pfd_json_text and a trail point into it.
  * THREADS    One thread at a time for a cursor.
  * ERRORS     The first problem stays: every call after it does nothing and returns 0, loops end.
  */
@@ -21,6 +21,18 @@
 #include <stdint.h>
 
 #define PFD_JSON_DEPTH 64
+
+/* How a member began in an earlier text: its comma, key and colon.  A trail has the members of a
+ * text in their order, PFD_JSON_TRAIL of them, the later ones in the places of the first; zeros are
+ * an empty one.  Where the next text has the same members, one comparison passes each beginning.
+ * A trail points into the texts, which have to stay. */
+typedef struct pfd_json_lead {
+    const uint8_t *text;
+    int64_t size, key, key_size; /* key: where it begins */
+    int32_t is_fresh;            /* the member was the first of its object */
+    int32_t reserved;
+} pfd_json_lead;
+#define PFD_JSON_TRAIL 64 /* a power of two */
 
 typedef struct pfd_json {
     const uint8_t *data;
@@ -31,10 +43,8 @@ typedef struct pfd_json {
     int32_t is_fresh;    /* the innermost one has just been entered */
     int32_t keeps_bytes; /* set by the caller: strings may have bytes that are not UTF-8 */
     int32_t reserved;
-    /* The block of 64 bytes that was looked at last: where it begins, and a bit for each byte that
-     * no string has as it is, and for each digit. */
-    int64_t block;
-    uint64_t special, digits;
+    int64_t members;      /* with plain keys so far, if there is a trail */
+    pfd_json_lead *trail; /* set by the caller; NULL: none */
 } pfd_json;
 
 /* A string, without its quotes, valid UTF-8 but for keeps_bytes; with escapes still in it. */
@@ -61,6 +71,25 @@ int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key);
 static inline uint64_t pfd_json_name_bit(const char *name, int64_t size)
 {
     return UINT64_C(1) << (size ? ((uint8_t)name[0] + 11 * size) & 63 : 0);
+}
+
+/* The place before a value, and the way back to it. */
+typedef struct pfd_json_mark {
+    int64_t at, members;
+    int32_t depth, reserved;
+} pfd_json_mark;
+
+static inline pfd_json_mark pfd_json_here(const pfd_json *json)
+{
+    return (pfd_json_mark){json->at, json->members, json->depth, 0};
+}
+
+static inline void pfd_json_back(pfd_json *json, pfd_json_mark to)
+{
+    json->at = to.at;
+    json->members = to.members;
+    json->depth = to.depth;
+    json->is_fresh = 0;
 }
 
 /* Read one value, and return 1; a value of another kind is a problem, and 0. */

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import inspect
 import io
-import itertools
 import json
 import math
 import os
@@ -18,7 +17,7 @@ import struct
 import sys
 import time
 import tokenize
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,19 +62,32 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
     return [name for name in blobs if first[name] != second[name]]
 
 
-def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, list[bytes]]:
+def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
-    outputs = dict(zip(blobs, node_alone(blobs.values(), _IN_A_ROW, epoch).outputs, strict=False))
-    found: dict[str, list[bytes]] = {name: [] for name in blobs}
+    outputs = dict(zip(blobs, node_alone(blobs.values(), COMPARED, epoch).outputs, strict=False))
     with DataLoader(outputs, prefetch=1, ledger="") as loader:
-        pieces, last = COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
-        last = max(0, last)  # a stream gives only the first ones
-        for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
-            loader.seek(step, epoch=epoch)
-            for batch in itertools.islice(loader, 1):
-                for name, values in batch.items():
-                    found[name].append(_bytes_of(values))
-    return found
+        batch = _batch_of_some(loader, epoch)[1]
+    return {name: _bytes_of(values) for name, values in batch.items()}
+
+
+def some_rows(blob: Blob, epoch: int) -> dict[int, bytes]:
+    """The bytes of rows from all over an epoch, in batches of COMPARED, by number."""
+    with DataLoader(blob, prefetch=1, ledger="") as loader:
+        numbers, batch = _batch_of_some(loader, epoch)
+    return {number: batch[row].tobytes() for row, number in enumerate(numbers)}
+
+
+def _batch_of_some(loader: DataLoader[Any], epoch: int) -> tuple[Sequence[int], Any]:
+    """The numbers of some records, and a batch of them: the first, the last, and runs between."""
+    records = loader.readers[0].records
+    if records < 0:  # a stream gives only the first ones
+        loader.seek(0, epoch=epoch)
+        batch = next(iter(loader))
+        return range(COMPARED), batch
+    pieces, last = COMPARED // _IN_A_ROW, max(0, -(-records // _IN_A_ROW) - 1)
+    runs = sorted({last * i // (pieces - 1) * _IN_A_ROW for i in range(pieces)})
+    numbers = [number for run in runs for number in range(run, min(run + _IN_A_ROW, records))]
+    return numbers, loader.read(numbers, epoch=epoch)
 
 
 def _bytes_of(values: Any) -> bytes:
@@ -469,12 +481,12 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     )  # fmt: skip
 
 
-def files_state(data: DatasetBase) -> Hashable:
-    """The sizes and times of the files of a data set, which tell whether they have changed."""
+def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of each file of a data set, which tell whether it has changed."""
     return tuple(_stats(data._fields.values()))
 
 
-def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
+def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[str, int, int]]:
     for node in reader_nodes(list(blobs)):
         made = prepared_of(node)
         if made is not None:  # a cache, whose own file may be made later
@@ -485,9 +497,9 @@ def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
             try:
                 found = os.stat(str(path))
             except OSError:
-                yield None
+                yield str(path), -1, -1
             else:
-                yield found.st_size, found.st_mtime_ns
+                yield str(path), found.st_size, found.st_mtime_ns
 
 
 def words_of(truths: Array) -> Array:

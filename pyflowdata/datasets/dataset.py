@@ -137,6 +137,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
             InvalidArgumentError: An attr is wrong.
         """
         check_attrs(attrs)
+        self._check_files()
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import Error, InvalidArgumentError, shown
+from ..errors import CorruptDataError, Error, InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
 from ..nodes.python_ops import nothing_in_use
@@ -44,9 +44,8 @@ class _SampleRows:
     def read(self) -> list[list[Any]]:
         """The arguments of each call."""
         data = self._data._with_blobs({name: self._data._fields[name] for name in self._names})
-        return [
-            [record[name] for name in self._names] for record in itertools.islice(data, _RECORDS)
-        ]
+        records = data._whole_records(_RECORDS)
+        return [[record[name] for name in self._names] for record in records]
 
 
 class _SampleColumns(_SampleRows):
@@ -108,9 +107,14 @@ def _types_of(
     if given and all(one is not None for one in given.values()):
         return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
     found: dict[str, RowType] = {}
+    damage: CorruptDataError | None = None
     for inputs in samples.read():
         own: Mapping[str, RowType] = {}
-        said = _called(function, inputs)
+        try:
+            said = _called(function, inputs)
+        except CorruptDataError as failure:  # on_error of the batches decides
+            damage = failure
+            continue
         if isinstance(function, RecordFunction):
             results, own = function.made_of(said, inputs, outputs)
         elif isinstance(said, Mapping):
@@ -123,6 +127,8 @@ def _types_of(
         for key, value in results.items():
             kind = own.get(key) or type_of(key, value, samples.leading)
             found[key] = joined_types(key, found.get(key), kind)
+    if not found and damage is not None:
+        raise damage
     if not found:
         raise InvalidArgumentError(
             "map: there is no record to see what the function returns; give the types, as "

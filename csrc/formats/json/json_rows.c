@@ -83,6 +83,7 @@ typedef struct reader {
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
     int64_t room;   /* bytes */
     int32_t is_out_of_memory;
+    pfd_json_lead trail[PFD_JSON_TRAIL]; /* of the row before: most lines have the same names */
 } reader;
 
 static void *take(reader *r, int64_t bytes)
@@ -213,7 +214,7 @@ static int32_t keep_items(reader *r, const sink *to, pfd_ragged_row *row)
 static void read_numbers(reader *r, int32_t number, pfd_json *json)
 {
     const pfd_json_field *field = &r->fields->fields[number];
-    const pfd_json begin = *json;
+    const pfd_json_mark begin = pfd_json_here(json);
     pfd_tensor *out = r->args->outputs[number];
     sink to = {.field = field, .slot = &r->slots[number]};
     if (!field->is_ragged) to.base = out->data + r->row * out->row_bytes;
@@ -222,7 +223,7 @@ static void read_numbers(reader *r, int32_t number, pfd_json *json)
     int32_t is_read = read_array(r, json, &to, 0);
     if (is_read && field->is_ragged) (void)keep_items(r, &to, &out->rows[r->row]);
     if (is_read || r->is_out_of_memory) return;
-    *json = begin; /* the rest of the value is checked too */
+    pfd_json_back(json, begin); /* the rest of the value is checked too */
     (void)pfd_json_skip(json);
 }
 
@@ -341,15 +342,15 @@ static void forget(reader *r, const pfd_json_node *node)
 static void read_node(reader *r, int32_t number, pfd_json *json)
 {
     const pfd_json_node *node = &r->fields->nodes[number];
-    const pfd_json begin = *json;
+    const pfd_json_mark begin = pfd_json_here(json);
     if (r->seen[number] == r->row + 1) forget(r, node);
     r->seen[number] = r->row + 1;
     for (int32_t i = node->field; i >= 0 && !json->problem; i = r->fields->fields[i].next) {
-        *json = begin;
+        pfd_json_back(json, begin);
         read_field(r, i, json);
     }
     if (node->child < 0 || json->problem) return;
-    *json = begin;
+    pfd_json_back(json, begin);
     if (pfd_json_is(json, '{')) read_members(r, node, json);
     else if (pfd_json_is(json, '[')) read_elements(r, node, json);
     else (void)pfd_json_skip(json);
@@ -520,6 +521,7 @@ static pfd_status finish_row(const reader *r, pfd_error *err)
 static pfd_json read_text(reader *r)
 {
     pfd_json json = begin_row(r);
+    json.trail = r->trail;
     forget(r, &r->fields->nodes[0]);
     read_members(r, &r->fields->nodes[0], &json);
     (void)pfd_json_end(&json);

@@ -441,7 +441,7 @@ class Generator:
         if block > 1:
             given |= {"interleave": "random", "block_size": block}
         data = type(sources[0].data)(
-            several_view("MixDataset", [made.data for made in sources], given)
+            several_view("MixDataset", [made.data.blobs for made in sources], given)
         )
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
