@@ -60,7 +60,7 @@ class _SampleColumns(_SampleRows):
     def read(self) -> list[list[Any]]:
         """The arguments of each call."""
         rows, n = super().read(), self._at_once
-        types = [_row_type_of(self._data._fields[name]) for name in self._names]
+        types = [row_type_of(self._data._fields[name]) for name in self._names]
         return [
             [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
             for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
@@ -337,7 +337,7 @@ def _check_scope(function: Any) -> None:
         )
 
 
-def _row_type_of(blob: Blob) -> RowType:
+def row_type_of(blob: Blob) -> RowType:
     return RowType(blob.dtype, blob.shape[1:])
 
 
@@ -402,7 +402,7 @@ def computed(
             outputs = [blob.name.rpartition("/")[2] for blob in found]
         return dict(zip(_named(names, outputs, len(found)), found, strict=True))
     are_bytes = [
-        samples.per == "row" and is_bytes(_row_type_of(one)) for one in inputs
+        samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from .base import DatasetBase, named_view, names_of
 from .batches import lengths_table, padding_of
 from .columns import Array, Columns, Computation, evaluate, files_state, refuse_changing_order
 from .fingerprints import of_blobs, of_function
-from .mapping import Maps, Outputs, joined_types, type_of
+from .mapping import Maps, Outputs, joined_types, row_type_of, type_of
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
@@ -146,7 +147,7 @@ class Regrouping(Maps):
             raise InvalidArgumentError(f"explode({shown(names)}): name each field once")
         sizes: set[Any] = set()
         for one in names:
-            declared = _row_type(self.blob(one))
+            declared = row_type_of(self.blob(one))
             if is_bytes(declared) or not declared.shape:
                 what = "a text or bytes" if declared.shape else "one value"
                 raise InvalidArgumentError(
@@ -259,7 +260,7 @@ class Regrouping(Maps):
         attrs: Mapping[str, Any],
     ) -> OwnT:
         for name, blob in blobs.items():
-            declared = _row_type(blob)
+            declared = row_type_of(blob)
             if name not in kept and declared.is_ragged:
                 raise InvalidArgumentError(
                     f"{what}: the field {shown(name)} is {declared}, and rows that differ in shape "
@@ -282,10 +283,6 @@ class Regrouping(Maps):
                 f"{made}, data.{what}(...).shuffle()"
             )
         refuse_changing_order(self, f"use {what} before it")
-
-
-def _row_type(blob: Blob) -> RowType:
-    return RowType(blob.dtype, blob.shape[1:])
 
 
 def _places(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[int]:
@@ -322,9 +319,7 @@ class _Exploded:
                 f"explode: {self._said}() must take the record, a dict, as its one parameter, "
                 "under a name that no field has"
             )
-        code = getattr(function, "__code__", None)
-        count = 0 if code is None else code.co_argcount + code.co_kwonlyargcount
-        taken = code.co_varnames[:count] if count else ()
+        taken = inspect.signature(function).parameters
         for one in GIVEN_BY_HOST:
             if one in taken and one not in attrs:
                 raise InvalidArgumentError(
@@ -352,7 +347,7 @@ class _Exploded:
         self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
     ) -> RecordFunction:
         return RecordFunction(
-            function, self._attrs, [is_bytes(_row_type(blobs[one])) for one in inputs],
+            function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
             self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
         )  # fmt: skip
 
