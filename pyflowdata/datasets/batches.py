@@ -40,6 +40,8 @@ _METHODS = {
     "column_names": "fields",
     "concatenate": "concat(other)",
     "features": "fields",
+    "group_by_window": "group_by(key)",
+    "groupby": "group_by(key)",
     "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
     "padded_batch": _PADDED,
@@ -55,6 +57,7 @@ _METHODS = {
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
+    "window": "windows(length, step=...)",
 }
 
 

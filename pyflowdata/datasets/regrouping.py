@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error, InvalidArgumentError, shown
+from ..formats import field_of
 from ..nodes import Blob, Node
 from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
@@ -90,7 +91,7 @@ class Regrouping(Maps):
                     "explode: outputs, processes, name and arguments are for a function, and "
                     "fields were given"
                 )
-            return self._explode_fields(names_of(what))
+            return self._explode_fields(_names("explode", what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
         return type(self)(made.fields())
 
@@ -143,8 +144,6 @@ class Regrouping(Maps):
         return type(self)(named_view("FlatDataset", blobs, attrs))
 
     def _explode_fields(self: OwnT, names: Sequence[str]) -> OwnT:
-        if not names or len(set(names)) < len(names):
-            raise InvalidArgumentError(f"explode({shown(names)}): name each field once")
         sizes: set[Any] = set()
         for one in names:
             declared = row_type_of(self.blob(one))
@@ -260,10 +259,9 @@ class Regrouping(Maps):
         attrs: Mapping[str, Any],
     ) -> OwnT:
         for name, blob in blobs.items():
-            declared = row_type_of(blob)
-            if name not in kept and declared.is_ragged:
+            if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
-                    f"{what}: the field {shown(name)} is {declared}, and rows that differ in shape "
+                    f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and rows that differ in shape "
                     f"cannot be stacked; leave it out, drop({name!r}), or make rows of one shape "
                     "before, with map()"
                 )
@@ -283,6 +281,16 @@ class Regrouping(Maps):
                 f"{made}, data.{what}(...).shuffle()"
             )
         refuse_changing_order(self, f"use {what} before it")
+
+
+def _names(what: str, given: Any) -> list[str]:
+    """The names of fields, one or several."""
+    names = names_of(given) if isinstance(given, (str, list, tuple)) else []
+    if not names or len(set(map(str, names))) < len(names):
+        raise InvalidArgumentError(
+            f"{what}: {shown(given)} was given; it must be the name of a field, or a list of names"
+        )
+    return names
 
 
 def _places(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[int]:
@@ -427,9 +435,7 @@ def _count(batch: Columns) -> Any:
 
 
 def _checked_key(data: DatasetBase, key: str | Sequence[str]) -> list[str]:
-    names = names_of(key)
-    if not names or len(set(names)) < len(names):
-        raise InvalidArgumentError(f"key = {shown(key)}; give the names of fields, each once")
+    names = _names("key", key)
     for name in names:
         data.blob(name)
     return names

@@ -148,13 +148,13 @@ def test_wrong_use_says_what_to_write():
     data = made()
     short = data.drop("name")
     for call, text in (
-        (lambda: data.windows(3), r"the field 'name' is .*cannot be stacked.*drop\('name'\)"),
+        (lambda: data.windows(3), r"the field 'name' is bytes, .*cannot be stacked.*drop\('name'\)"),
         (lambda: data.group_by("user"), "the field 'name'"),
         (lambda: short.windows(0), r"windows\(0, step=None\); both must be 1"),
         (lambda: short.windows(2, step=0), "both must be 1"),
         (lambda: short.windows(2, last="wrap"), "drop.*pad.*short"),
         (lambda: short.windows(2, key="users"), "users"),
-        (lambda: short.windows(2, key=[]), "give the names of fields"),
+        (lambda: short.windows(2, key=[]), "it must be the name of a field, or a list"),
         (lambda: short.windows(2, mask="n"), "a name that no field has"),
         (lambda: short.windows(2, last="pad", padding=0.5), "'padding' = 0.5; .* is int64"),
         (lambda: short.windows(2, padding={"y": 1}), "padding names field 'y'"),
