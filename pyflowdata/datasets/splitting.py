@@ -461,9 +461,9 @@ class _Split:
         fields = {name: self._data._fields[name] for name in names}
 
         def of_batch(batch: Columns) -> Array:
-            hashes = _of_values(batch, self._seed) if self._by else records.hashes(batch[ID])
+            hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             if stratify is not None:
-                return np.stack([hashes, _of_values({ID: batch[stratify]}, self._seed)], axis=1)
+                return np.stack([hashes, hashes_of({ID: batch[stratify]}, self._seed)], axis=1)
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         of_all = sizes.of_classes if stratify is not None else sizes.of_all_hashes
@@ -493,7 +493,8 @@ def _start(seed: int, rows: int) -> Hashes:
     return np.repeat(_hash_words(np.zeros(1, np.uint64), start), rows)
 
 
-def _of_values(batch: Columns, seed: int) -> Hashes:
+def hashes_of(batch: Columns, seed: int) -> Hashes:
+    """A hash of each row of some fields."""
     hashes = _start(seed, len(next(iter(batch.values()))))
     for column in batch.values():
         hashes = hash_column(hashes, column)
@@ -594,7 +595,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
         )
     if not names:
         raise InvalidArgumentError(f"leaks(key={shown(key)}): give a field or several")
-    hashes = [_hashes_of(data, names) for data in (first, second)]
+    hashes = [_hashes_of_records(data, names) for data in (first, second)]
     in_both = np.intersect1d(hashes[0], hashes[1])
     numbers = [np.flatnonzero(np.isin(own, in_both)) for own in hashes]
     _, places = np.unique(hashes[0][numbers[0]], return_index=True)
@@ -609,13 +610,13 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
     return Leaks([one[0] for one in found] if len(names) == 1 else found, *numbers)
 
 
-def _hashes_of(data: DatasetBase, names: Sequence[str]) -> Hashes:
+def _hashes_of_records(data: DatasetBase, names: Sequence[str]) -> Hashes:
     """The hash of the values of each record."""
     refuse_changing_order(data, "use leaks() before it")
     for name in names:
         _check_hashed(data, name, "key")
     wanted = Computation(
-        {name: data._fields[name] for name in names}, lambda batch: _of_values(batch, 0),
+        {name: data._fields[name] for name in names}, lambda batch: hashes_of(batch, 0),
         "hash 0", "leaks()",
     )  # fmt: skip
     return evaluate(wanted, data).view(np.uint64)
