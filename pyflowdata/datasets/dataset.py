@@ -31,10 +31,10 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
     own until it is read.
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
-    `data["x"]` is a field as a blob for ops, and `data["x"][:5]` its first values.  Views such as `take()` make another data set;
-    `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
-    `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of what a reader gives, or ops make
-    of it:
+    `data["x"]` is a field as a blob for ops, and `data["x"][:5]` its first values.  Views such as
+    `take()` make another data set; `batch()` makes the blobs that ops and a `DataLoader` take.
+    `flow.open` makes one of files; `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of
+    what a reader gives, or ops make of it:
 
         x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})

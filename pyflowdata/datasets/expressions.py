@@ -240,7 +240,8 @@ class Expression:
         evaluate = _NODES.get(type(node))
         if evaluate is None:
             self._refuse(node, "expressions have fields, numbers, texts, comparisons, in, and, or, "
-                         f"not, & | ~, + - * / // % **, x[0], and the functions {_FUNCTIONS}")  # fmt: skip
+                         f"not, & | ~, + - * / // % **, x[0], and the functions "
+                         f"{_FUNCTIONS}")  # fmt: skip
         return evaluate(self, node, rows)
 
     def _constant(self, node: ast.Constant, _rows: Mapping[str, Any]) -> Any:
@@ -269,7 +270,8 @@ class Expression:
         if not isinstance(value, np.ndarray) or value.dtype != np.bool_:
             hint = "; compare it with a value"
             if word in ("&", "|", "~"):
-                hint = f", as {word} binds more tightly than == and <: put comparisons in parentheses"
+                hint = f", as {word} binds more tightly than == and <: put comparisons in "
+                hint += "parentheses"
             self._refuse(node, f"{word} takes truths, and this is {_described(value)}{hint}")
         return value
 

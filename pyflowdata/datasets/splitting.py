@@ -1,4 +1,4 @@
-"""`Dataset.split()` and `folds()`: which part each record is in; `flow.leaks`: what is in two parts.
+"""`split()` and `folds()`: the part of each record; `flow.leaks`: what two data sets share.
 
 A hash of the seed and of what names the record decides: the values of some fields, or its file and
 its number in the file.  It does not depend on other records, so appended records and files move
@@ -419,8 +419,8 @@ class _Split:
             )
         if names and stratify is not None:
             raise InvalidArgumentError(
-                f"stratify = {shown(stratify)}, by={shown(names)}: records with the same value stay "
-                "together, so that a class cannot have its share of each part; leave one out"
+                f"stratify = {shown(stratify)}, by={shown(names)}: records with the same value "
+                "stay together, so that a class cannot have its share of each part; leave one out"
             )
         if not names and any(map(prepared_of, reader_nodes(list(fields.values())))):
             raise InvalidArgumentError(

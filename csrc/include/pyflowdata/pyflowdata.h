@@ -660,7 +660,7 @@ typedef struct pfd_table {
     int32_t dtype;    /* PFD_INT64 ...; 0 of an Arrow table */
     int32_t is_arrow;
     uint64_t fingerprint; /* a hash of the contents; a state has it; 0 of a new Arrow table */
-    int64_t rule; /* the version of the rule that computed it; a state has it; 0: one without versions */
+    int64_t rule; /* version of the rule that computed it; a state has it; 0: it has none */
 } pfd_table;
 
 /* Makes a copy of *table known to ops as the object with this number, before a loader opens. */
