@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from support.oracle import block_order
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -259,6 +260,54 @@ def test_each_group_is_decoded_once_in_an_epoch(tmp_path, decoded):
     mixed = [next(rows[half]) for at in range(0, total - total % 64, 64)
              for half in (0, 1) for _ in range(32)]  # fmt: skip
     assert mixed == found[: len(mixed)]
+
+
+def lanes_of(path, lanes, window, block_size=1, **attrs):
+    return flow.ParquetReader(
+        files=path, batch_size=32, shuffle="window", shuffle_lanes=lanes, shuffle_window=window,
+        shuffle_block_size=block_size, seed=5, shuffle_after_epoch=True, **attrs,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sizes, shapes",
+    [([41, 17, 60, 33, 5, 8, 70, 25, 31, 12] * 4, [(1, 3, 1), (4, 2, 1), (8, 1, 50)]),
+     ([3], [(4, 2, 1)]), ([70, 130, 3, 256, 300, 10], [(2, 2, 30), (4, 1, 1), (8, 9, 1)])],
+)  # fmt: skip
+def test_the_order_of_groups_in_lanes_is_the_models(tmp_path, sizes, shapes):
+    path = write(tmp_path / "a.parquet", *numbered(*sizes))
+    for lanes, window, block_size in shapes:
+        for size in (1, 2, 4):
+            loaders = [
+                flow.DataLoader(lanes_of(path, lanes, window, block_size, columns=["i:int64"],
+                                         rank=rank, world_size=size, last_batch="pad"))
+                for rank in range(size)
+            ]  # fmt: skip
+            for epoch in range(2):
+                found = [i for parts in zip(*loaders, strict=True)
+                         for rows in parts for i in rows.tolist()]  # fmt: skip
+                order = block_order(
+                    5, epoch, "ParquetReader_0", sizes, block_size, window, lanes, 32
+                )
+                assert found == order + order[-1:] * (len(found) - len(order)), (lanes, size)
+            for loader in loaders:
+                loader.close()
+
+
+def test_lanes_decode_each_group_once(tmp_path, decoded):
+    """The cache has room for 25 of 64 groups; the lanes read 8, which two of them may share."""
+    sizes = np.random.default_rng(3).integers(80, 120, 64).tolist()
+    tables = [
+        one.append_column("pad", pa.FixedSizeListArray.from_arrays(np.zeros(400 * len(one)), 400))
+        for one in numbered(*sizes)
+    ]
+    path = write(tmp_path / "a.parquet", *tables)
+    columns = ["i:int64", "pad:float64[400]"]
+    with flow.DataLoader(*lanes_of(path, 4, 2, columns=columns), prefetch=1,
+                         memory_budget=16_000_000) as loader:  # fmt: skip
+        for _ in zip(range(len(loader) - 4), loader, strict=False):
+            pass  # and nothing is read for the next epoch
+        assert set(decoded.values()) == {1} and len(decoded) == 64
 
 
 def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
