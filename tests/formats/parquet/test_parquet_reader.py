@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import random
+import subprocess
 import sys
 import warnings
 
@@ -24,6 +25,7 @@ from pyflowdata.native import ffi
 from pyflowdata.pyops import row_groups
 
 TYPES = ROOT / "tests/fixtures/arrow/types.arrow"
+TABLES = ROOT / "tests/fixtures/tables"
 
 
 def write(path, *tables, **options):
@@ -386,6 +388,51 @@ def test_damage_is_an_error_or_a_skipped_record(tmp_path):
             assert str(path) in str(failure)
             wrong += 1
     assert wrong > 100
+
+
+FLIPS = """
+import json, struct, sys
+import numpy as np, pyflowdata as flow
+
+def read(columns, where):
+    blobs = flow.ParquetReader(files=path, columns=columns, batch_size=64, row_groups_where=where)
+    with flow.DataLoader(*blobs, num_threads=1, prefetch=1) as loader:
+        return [[[np.array(row).tobytes() for row in blob] for blob in batch] for batch in loader]
+
+path = sys.argv[1]
+for source, where, more in json.loads(sys.argv[2]):
+    columns = list(flow.ParquetReader(files=source, batch_size=1)[0].node.values["columns"])
+    whole = open(source, "rb").read()
+    begin = len(whole) - 8 - struct.unpack("<I", whole[-8:-4])[0]
+    flips = [(at, 1 << at % 8) for at in range(begin, len(whole), 13)]
+    flips += [(begin + at, 1 << bit) for at in more for bit in range(8)]
+    right = wrong = 0
+    for at, flip in [(begin, 0), *flips]:
+        data = bytearray(whole)
+        data[at] ^= flip
+        open(path, "wb").write(data)
+        try:
+            found = read(columns, where)
+            flow.open(path).fields  # statistics of nulls
+            truth = found if not flip else truth
+            right += found == truth
+        except flow.Error as failure:
+            assert path in str(failure) or "not one record" in str(failure), failure
+            wrong += 1
+    assert right > 20 and wrong > 50, (source, right, wrong)
+"""
+
+
+def test_a_damaged_footer_is_an_error_that_names_the_file(tmp_path):
+    """In a process, which ended where objects of pyarrow were made for columns: at byte 920."""
+    own = write(tmp_path / "own", *numbered(*[3] * 8))
+    sources = [(own, "i < 1000", []), (f"{TABLES}/legacy.parquet", "id >= 0", [920]),
+               (f"{TABLES}/duckdb.parquet", "", [])]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", FLIPS, str(tmp_path / "x.parquet"), json.dumps(sources)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_a_damaged_page_names_row_group_and_column(tmp_path):
