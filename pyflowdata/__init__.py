@@ -71,11 +71,13 @@ __all__ = [
     "Speed",
     "Stall",
     "StallWarning",
+    "Statistics",
     "Tokenize",
     "Trace",
     "Tuning",
     "UnsupportedError",
     "UserFunctionError",
+    "Vocabulary",
     "World",
     "audit",
     "from_arrays",
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from .insight.report import RankReport, Report
     from .insight.tuning import Decision, Tuning
     from .insight.speed import Ceiling, Speed
+    from .datasets.fitting import Statistics, Vocabulary
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
@@ -126,9 +129,11 @@ else:  # a type checker finds unknown names by itself
         "Sink": "loader.sinks",
         "Speed": "insight.speed",
         "Stall": "insight.stalls",
+        "Statistics": "datasets.fitting",
         "Tokenize": "pyops.tokens",
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
+        "Vocabulary": "datasets.fitting",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
