@@ -22,10 +22,10 @@ with open(file, "w") as out:
     print("day,city,km,fare", file=out)
     for _ in range(4000):
         day = date(2024, 1, 1) + timedelta(int(chance.integers(366)))
-        city, km = chance.integers(4), chance.gamma(3, 4)
-        fare = 3 + 1.5 * km + PRICES[city] + 5 * (day.weekday() > 4) + chance.normal()
+        city, far = chance.integers(4), chance.gamma(3, 4)
+        fare = 3 + 1.5 * far + PRICES[city] + 5 * (day.weekday() > 4) + chance.normal()
         gap = chance.random() < 0.1
-        print(f"{day},{CITIES[city]},{'' if gap else f'{km:.2f}'},{fare:.2f}", file=out)
+        print(f"{day},{CITIES[city]},{'' if gap else f'{far:.2f}'},{fare:.2f}", file=out)
 
 train, test = flow.open(file).split([0.9, 0.1])
 cities = flow.Vocabulary.fit(train, "city", unknown="<unknown>")

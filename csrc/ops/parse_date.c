@@ -11,8 +11,8 @@
 enum { MOST_SHOWN = 40 }; /* bytes of a text in a message */
 
 /* The attr `unit`, in the order of its choices. */
-enum { DAYS, SECONDS, MS, US, NS, YEAR, MONTH, DAY, WEEKDAY, YEARDAY, HOUR, MINUTE, SECOND };
-#define UNITS "days|s|ms|us|ns|year|month|day|weekday|yearday|hour|minute|second"
+enum { DAYS, SECONDS, MS, US, NS, YEAR, MONTH, DAY, WEEKDAY, YEARDAY, HOUR };
+#define UNITS "days|s|ms|us|ns|year|month|day|weekday|yearday|hour"
 
 typedef struct parse_date_attrs {
     const char *format;
@@ -46,8 +46,7 @@ static int64_t days_before_year(int64_t year)
 static int64_t part_of(int64_t day, int64_t seconds, int32_t unit)
 {
     if (unit == WEEKDAY) return day % 7; /* 0001-01-01 is a Monday */
-    if (unit >= HOUR)
-        return unit == HOUR ? seconds / 3600 : unit == MINUTE ? seconds / 60 % 60 : seconds % 60;
+    if (unit == HOUR) return seconds / 3600;
     int64_t year = day * 400 / 146097 + 1, month = 1;
     while (days_before_year(year) > day) year--;
     while (days_before_year(year + 1) <= day) year++;
@@ -115,7 +114,8 @@ static int32_t is_digit(const text *in)
 static int32_t read_number(text *in, const digits *kind, int32_t least, void *out)
 {
     int64_t begin = in->at, value = 0;
-    while (in->at - begin < kind->most && is_digit(in)) value = 10 * value + in->data[in->at++] - '0';
+    while (in->at - begin < kind->most && is_digit(in))
+        value = 10 * value + in->data[in->at++] - '0';
     if (in->at - begin < least || value < kind->min || value > kind->max) {
         in->at = begin;
         return fail_at(in, kind->expected);
@@ -231,7 +231,8 @@ static int32_t day_of(text *in, const date *found, int64_t *out)
     if (!year) year = 1970;
     const int64_t *before = days_before[is_leap(year)];
     int64_t month = found->month ? found->month : 1, day = found->day ? found->day : 1;
-    *out = days_before_year(year) + (found->yearday ? found->yearday - 1 : before[month - 1] + day - 1);
+    int64_t place = found->yearday ? found->yearday : before[month - 1] + day;
+    *out = days_before_year(year) + place - 1;
     if (found->yearday ? found->yearday <= before[12] : day <= before[month] - before[month - 1])
         return 1;
     return fail_at(in, "a day that the month, or the year, has");
@@ -239,14 +240,17 @@ static int32_t day_of(text *in, const date *found, int64_t *out)
 
 static int32_t number_of(text *in, const date *found, int32_t unit, int64_t *out)
 {
-    static const int64_t of_second[] = {[SECONDS] = 1, [MS] = 1000, [US] = 1000000, [NS] = 1000000000};
-    int64_t day, hour = found->half_hour ? found->half_hour % 12 + 12 * found->is_afternoon : found->hour;
+    static const int64_t of_second[] = {
+        [SECONDS] = 1, [MS] = 1000, [US] = 1000000, [NS] = 1000000000};
+    int64_t day, hour = found->hour;
+    if (found->half_hour) hour = found->half_hour % 12 + 12 * found->is_afternoon;
     if (!day_of(in, found, &day)) return 0;
     int64_t seconds = 3600 * hour + 60 * found->minute + found->second - found->offset;
     int64_t shift = seconds < 0 ? -1 : seconds >= SECONDS_OF_DAY; /* an offset is below a day */
     day += shift;
     seconds -= shift * SECONDS_OF_DAY;
-    if (day < 0 || day >= days_before_year(10000)) return fail_at(in, "a year from 1 to 9999 in UTC");
+    if (day < 0 || day >= days_before_year(10000))
+        return fail_at(in, "a year from 1 to 9999 in UTC");
     *out = day - DAYS_BEFORE_1970;
     if (unit == DAYS) return 1;
     if (unit > NS) {
@@ -293,7 +297,8 @@ static pfd_status convert(const pfd_compute_args *args, int64_t i, pfd_error *er
     text in = {.data = bare.data, .size = bare.size};
     date found = {0};
     int64_t *out = (int64_t *)(void *)args->outputs[0]->data + i;
-    int32_t is_read = *attrs->format ? read_format(&in, attrs->format, &found) : read_iso(&in, &found);
+    int32_t is_read = *attrs->format ? read_format(&in, attrs->format, &found)
+                                     : read_iso(&in, &found);
     if (is_read && in.at < in.size) is_read = fail_at(&in, "the end of the text");
     if (is_read && number_of(&in, &found, attrs->unit, out)) return PFD_OK;
     if (attrs->on_bad) {

@@ -1,7 +1,7 @@
 """What a pass over a data set fits: the words of a field of text, the statistics of numbers.
 
-A pass reads one field, in batches that all threads make.  The batches have the same rows in the same
-order at any number of threads, and are counted one after another: so the results are the same, too.
+A pass reads one field, in batches that all threads make.  The batches have the same rows in the
+same order at any number of threads, and are counted one after another: so the results are the same.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ class Vocabulary(Table):
         self._numbers = numbers
         self._rest = -1 if rest is None else numbers[rest]
         self.digest = hashlib.sha256(self._text().encode()).hexdigest()
-        super().__init__(self._laid_out(own), said=f"Lookup({len(own):,} words)", key=("words", self.digest))
-        said = f"{len(own):,} words, sha256 {self.digest[:12]}"
+        words_said, key = f"{len(own):,} words", ("words", self.digest)
+        super().__init__(self._laid_out(own), said=f"Lookup({words_said})", key=key)
+        said = f"{words_said}, sha256 {self.digest[:12]}"
         #: By which a state tells whether the words are the same.
         self.object_identity = Identity(lambda: self.digest, said, what="the vocabulary was")
 

@@ -830,8 +830,8 @@ def graph(*blobs: Any) -> Graph:
 
     Args:
         *blobs: What a `DataLoader` takes: blobs, or one tuple or dict of blobs; or a `Dataset`; or
-            a `DataLoader`, of which more is shown: the number of records and of batches, what of the
-            files no field has, and which outputs are float64.
+            a `DataLoader`, of which more is shown: the number of records and of batches, what of
+            the files no field has, and which outputs are float64.
 
     Raises:
         InvalidArgumentError: It is none of these, or the blobs do not go together.
@@ -861,8 +861,8 @@ def _facts_of(loader: Any, wanted: Mapping[str, Blob]) -> list[str]:
     found = [*_lengths_of(loader), *(f"left out of the files: {said}" for said in left_out)]
     if wide:
         found.append(
-            f"float64: {', '.join(map(printable, wide))}; Cast(x, dtype='float32') halves the bytes, "
-            "and weights of float32 take no other"
+            f"float64: {', '.join(map(printable, wide))}; Cast(x, dtype='float32') halves the "
+            "bytes, and weights of float32 take no other"
         )
     return found
 

@@ -20,8 +20,6 @@ UNITS = {
     "weekday": lambda t: t.weekday(),
     "yearday": lambda t: t.timetuple().tm_yday,
     "hour": lambda t: t.hour,
-    "minute": lambda t: t.minute,
-    "second": lambda t: t.second,
 }
 
 
@@ -29,7 +27,8 @@ def instants(count=400):
     draw = np.random.default_rng(0)
     low, high = dt.datetime.min.toordinal() + 2, dt.datetime.max.toordinal() - 2
     some = [dt.datetime.fromordinal(int(one)) for one in draw.integers(low, high, count)]
-    some += [dt.datetime(year, month, day) for year in (1, 4, 100, 1600, 1900, 1970, 2000, 2024, 9999)
+    some += [dt.datetime(year, month, day)
+             for year in (1, 4, 100, 1600, 1900, 1970, 2000, 2024, 9999)
              for month, day in ((1, 2), (2, 28), (3, 1), (12, 30))]  # fmt: skip
     some += [dt.datetime(year, 2, 29) for year in (4, 1600, 2000, 2024)]
     return [
