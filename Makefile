@@ -122,7 +122,10 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
 
--include $(OBJECTS:.o=.d) $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
+$(BUILD)/tests/c/fuzz_reader: %: %.o $(OBJECTS)
+	$(call DO,link) $(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+-include $(OBJECTS:.o=.d) $(BUILD)/tests/c/fuzz_reader.d $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
 # Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
@@ -246,6 +249,18 @@ run-fuzz: all .venv/test
 	PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) \
 	    tests/formats/test_fuzz.py tests/images/test_damaged_images.py $(ARGS)
 
+# libFuzzer starts from the fixtures of SEEDS, and keeps inputs that reach new code in build/.
+SEEDS  ?= tests/fixtures/arrow tests/fixtures/arrow/hf
+CORPUS := build/corpus/$(or $(READER),ArrowReader)
+#: 3 fuzz-reader  one reader by libFuzzer: READER=ArrowReader SECONDS=600; needs clang
+fuzz-reader:
+	@tools/install_packages 'libFuzzer' clang || [ -z "$$CI" ]
+	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined,fuzzer-no-link FLAVOUR=fuzzer run-fuzz-reader
+run-fuzz-reader: $(BUILD)/tests/c/fuzz_reader
+	@mkdir -p $(CORPUS)
+	FUZZ_READER=$(READER) $< -max_total_time=$(or $(SECONDS),600) -timeout=20 -rss_limit_mb=2048 \
+	    -print_final_stats=1 -artifact_prefix=$(CORPUS)- $(ARGS) $(CORPUS) $(SEEDS)
+
 # The parts run in parallel.  `objects` gives the warnings of one compiler.  The warnings of clang do not
 # depend on optimization, and no warnings depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
@@ -301,29 +316,17 @@ abi: .venv/train
 # compilers, installers and commands, or test only Python, as do worker processes of Python ops.
 # ThreadSanitizer runs the tests with threads: the loader, the Python that its threads call, and C
 # tests that start some.
-# What only compares orders, statistics and words is left out: of the 19,737 arcs of C code that all
-# of them take here (gcc --coverage), 6 are theirs alone; of the 9,139 under ThreadSanitizer, 4.
-# AddressSanitizer also leaves out VALUES, which compare what other tests make the same C code compute,
-# as do tests marked `slow`: of the 32,344 blocks that remain at -O0, 2 are theirs alone.
+# tests/support/left_out_of_sanitizers.txt lists what they leave out, whose C code other tests reach.
+# AddressSanitizer also leaves out tests marked `slow`.
 # Under it, Python's small objects have memory of malloc(), which it watches, in the tests that hand
 # such objects to the library, and take twice as long.  The others read files and NumPy's arrays: their
 # memory it always watches.
-ORDERS     := loader/test_order.py loader/test_shuffle.py
-WORDS      := loader/test_order_sample.py loader/test_speeds.py datasets/test_field_names.py \
-              images/test_images_page.py formats/csv/test_csv_commands.py $(addprefix python/test_, \
-              epoch_steps.py first_words.py other_names.py plain_text.py nodes.py)
-VALUES     := $(addprefix datasets/test_,equivalents.py expressions.py where.py) \
-              $(addprefix loader/test_,invariance.py oneflow_faults.py random_keys.py resume.py \
-              saved_states.py) $(addprefix images/test_,chain_is_keyed.py oneflow_chains.py) \
-              formats/csv/test_csv_odd_cells.py
-LEFT_OUT   := $(addprefix --ignore=tests/,$(ORDERS) $(WORDS) $(VALUES) python/test_processes.py)
 ASAN_OBJECT_TESTS := $(addprefix tests/,core/test_registry.py formats/objects python \
                      loader/test_node_identity.py $(addprefix ops/test_,bfloat16.py record_encoder.py))
 ASAN_FILE_TESTS := $(addprefix tests/,core datasets formats images loader ops) \
                    $(addprefix --ignore=,$(ASAN_OBJECT_TESTS))
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
-              python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py) \
-              $(addprefix --ignore=tests/,$(ORDERS) formats/objects/test_generator_values.py)
+              python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
                 registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -343,7 +346,7 @@ asan:
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so) $(PARALLEL) \
-       -m 'not slow' $(LEFT_OUT)
+       -m 'not slow'
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
@@ -396,7 +399,7 @@ help:
 
 .PHONY: all objects run-c-tests train test test-kit test-arm test-reports test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
-        check-tests abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        check-tests abi asan tsan fixtures fuzz run-fuzz fuzz-reader run-fuzz-reader run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
         release-check clean docs docs-serve run-arm help pictures always
 .DELETE_ON_ERROR:

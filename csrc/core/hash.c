@@ -18,19 +18,15 @@ uint64_t pfd_hash_word(uint64_t hash, uint64_t word)
     return pfd_mix64((hash ^ word) + GOLDEN);
 }
 
-/* Words are put together byte by byte: the same on machines of either byte order. */
+/* Words are little-endian: the same on machines of either byte order. */
 uint64_t pfd_hash_bytes(uint64_t hash, const void *data, int64_t size)
 {
     const uint8_t *bytes = data;
-    uint64_t word = 0;
-    for (int64_t i = 0; i < size; i++) {
-        word |= (uint64_t)bytes[i] << (8 * (i % 8));
-        if (i % 8 == 7) {
-            hash = pfd_hash_word(hash, word);
-            word = 0;
-        }
-    }
-    return pfd_hash_word(pfd_hash_word(hash, word), (uint64_t)size);
+    int64_t i = 0, whole = size - size % 8;
+    uint64_t rest = 0;
+    for (; i < whole; i += 8) hash = pfd_hash_word(hash, pfd_load_le64(bytes + i));
+    for (; i < size; i++) rest |= (uint64_t)bytes[i] << (8 * (i % 8));
+    return pfd_hash_word(pfd_hash_word(hash, rest), (uint64_t)size);
 }
 
 /* ---- CRC-32C: the reference ------------------------------------------------------------------ */

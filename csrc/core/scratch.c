@@ -13,12 +13,22 @@ typedef struct block {
     uint8_t *memory;
 } block;
 
+/* Something that is lent, in memory of the scratch. */
+typedef struct loan {
+    struct loan *next;
+    void (*give_back)(void *lent);
+    void *lent;
+} loan;
+
 struct pfd_scratch {
     block *newest; /* allocations come from this one */
     int64_t used;  /* bytes in use of the newest block */
     int64_t held;  /* bytes of all blocks */
     int64_t refused; /* bytes in use with the alloc() that exceeded the bounds; 0: none did */
     const pfd_bounds *bounds; /* borrowed; may be NULL */
+    pfd_scratch *lasting;     /* which takes the loans; NULL: this one does */
+    loan *loans;
+    int32_t was_lent;
 };
 
 pfd_scratch *pfd_scratch_create(void)
@@ -37,9 +47,17 @@ static void free_blocks(pfd_scratch *scratch)
     scratch->used = scratch->held = 0;
 }
 
+static void end_loans(pfd_scratch *scratch)
+{
+    for (const loan *one = scratch->loans; one; one = one->next) one->give_back(one->lent);
+    scratch->loans = NULL;
+    scratch->was_lent = 0;
+}
+
 void pfd_scratch_free(pfd_scratch *scratch)
 {
     if (!scratch) return;
+    end_loans(scratch);
     free_blocks(scratch);
     free(scratch);
 }
@@ -92,12 +110,44 @@ void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes)
 
 void pfd_scratch_reset(pfd_scratch *scratch)
 {
+    end_loans(scratch);
     if (scratch->newest && scratch->newest->older) {
         int64_t held = scratch->held;
         free_blocks(scratch);
         (void)add_block(scratch, held); /* without memory the next alloc tries again */
     }
     scratch->used = scratch->refused = 0;
+}
+
+void pfd_scratch_set_lasting(pfd_scratch *scratch, pfd_scratch *lasting)
+{
+    scratch->lasting = lasting;
+}
+
+int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent)
+{
+    pfd_scratch *to = scratch->lasting ? scratch->lasting : scratch;
+    loan *made = pfd_scratch_alloc(to, sizeof *made);
+    if (!made) return 0;
+    *made = (loan){to->loans, give_back, lent};
+    to->loans = made;
+    scratch->was_lent = 1;
+    return 1;
+}
+
+int32_t pfd_scratch_was_lent(pfd_scratch *scratch)
+{
+    int32_t was = scratch->was_lent;
+    scratch->was_lent = 0;
+    return was;
+}
+
+int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    for (const block *one = scratch->newest; one; one = one->older)
+        if (at - (uintptr_t)one->memory < (uintptr_t)one->size) return 1;
+    return 0;
 }
 
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds)

@@ -2,6 +2,9 @@
  *
  * A scratch grows by blocks while it is new and keeps them: after a few resets an equal load
  * allocates nothing.
+ *
+ * A scratch also keeps what others lend it until it is reset: a kernel whose rows point into memory
+ * that it borrows, as a decoded row group, lends the memory in place of copying the rows.
  * THREADS  One thread at a time.
  */
 #ifndef PFD_CORE_SCRATCH_H
@@ -24,6 +27,16 @@ void pfd_scratch_free(pfd_scratch *scratch); /* accepts NULL */
 void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes);
 void pfd_scratch_reset(pfd_scratch *scratch); /* earlier allocations become invalid; blocks are
                                                  merged so that the next load fits in one */
+
+/* What is lent to the scratch goes to `lasting`, which is reset later; NULL: it stays here. */
+void pfd_scratch_set_lasting(pfd_scratch *scratch, pfd_scratch *lasting);
+/* Lends something, which give_back() ends at the next reset, in any thread.  0: out of memory, and
+ * give_back() is not called. */
+int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent);
+/* Whether something was lent since this was asked last, or since the reset. */
+int32_t pfd_scratch_was_lent(pfd_scratch *scratch);
+/* Whether an address is in the scratch's own memory. */
+int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);
 
 /* The bounds are borrowed; a new scratch has none. */
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);

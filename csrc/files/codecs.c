@@ -576,11 +576,12 @@ static pfd_status read_on(pfd_inflater *self, uint8_t *out, int64_t room, int64_
     PFD_TRY(get_input(self, err));
     if (!self->codec) {
         *size = self->in_size < room ? self->in_size : room;
-        if (*size > 0) memcpy(out, self->in, (size_t)*size);
+        if (*size <= 0) return PFD_END;
+        memcpy(out, self->in, (size_t)*size);
         self->in += *size;
         self->in_size -= *size;
         self->produced += *size;
-        return *size > 0 ? PFD_OK : PFD_END;
+        return PFD_OK;
     }
     if (self->is_between) {
         if (self->codec->has_padding) pass_zeros(self);

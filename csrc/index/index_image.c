@@ -434,6 +434,12 @@ void pfd_index_notice(const pfd_open_args *args, const char *format, ...)
     va_end(values);
 }
 
+int32_t pfd_index_order_is_global(const pfd_open_args *args)
+{
+    const pfd_index_request *request = request_of(args);
+    return request && request->is_global;
+}
+
 int32_t pfd_index_threads(const pfd_open_args *args)
 {
     const pfd_index_request *request = request_of(args);

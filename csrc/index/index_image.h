@@ -89,6 +89,7 @@ struct pfd_index_request {
     const char *folder; /* attr index_dir: "" is the default folder, "none" no cache */
     pfd_index_key key;  /* key of files, op and attrs */
     int32_t num_threads;
+    int32_t is_global; /* the order is a global shuffle */
 
     /* Counters: */
     int32_t num_sources; /* how many sources needed an index */
@@ -129,6 +130,9 @@ pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_b
 /* Adds a sentence, without its period, to what the program that opens the reader is warned of. */
 void pfd_index_notice(const pfd_open_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Whether the reader's own order is a global shuffle: any record may follow any other. */
+int32_t pfd_index_order_is_global(const pfd_open_args *args);
 
 /* How many threads to use to check or build the indexes of a source. */
 int32_t pfd_index_threads(const pfd_open_args *args);

@@ -15,6 +15,7 @@ struct pfd_arrow_cache {
     pfd_arrow_decoded **list; /* batches that are decoded, or being decoded */
     int64_t size, capacity;
     int64_t bytes, clock;
+    int64_t lent; /* bytes of batches that scratches hold */
     int64_t damaged;  /* the last batch that failed to decode; -1: none */
     pfd_error damage; /* its error: the batch's rows fail without decoding it again */
 };
@@ -90,6 +91,7 @@ static pfd_arrow_decoded *add(pfd_arrow_cache *cache, int64_t batch)
     pfd_arrow_decoded *made = calloc(1, sizeof *made);
     if (!made) return NULL;
     made->batch = batch;
+    made->cache = cache;
     made->holders = 1;
     made->state = PFD_ARROW_DECODING;
     cache->list[cache->size++] = made;
@@ -151,6 +153,35 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     pthread_cond_broadcast(&cache->changed);
     pthread_mutex_unlock(&cache->mutex);
     return status;
+}
+
+static void give_back(void *lent)
+{
+    pfd_arrow_decoded *one = lent;
+    pfd_arrow_cache *cache = one->cache;
+    pthread_mutex_lock(&cache->mutex);
+    one->holders--;
+    if (--one->loans == 0) cache->lent -= one->bytes;
+    pthread_mutex_unlock(&cache->mutex);
+}
+
+pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t most,
+                                     pfd_scratch *scratch)
+{
+    pfd_arrow_space space = held->space;
+    pthread_mutex_lock(&cache->mutex);
+    int32_t has_room = held->loans > 0 || held->bytes <= most / 2 - cache->lent;
+    if (has_room) {
+        held->holders++;
+        if (held->loans++ == 0) cache->lent += held->bytes;
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    if (has_room && !pfd_scratch_lend(scratch, give_back, held)) {
+        give_back(held);
+        has_room = 0;
+    }
+    space.is_passing = !has_room;
+    return space;
 }
 
 int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch)

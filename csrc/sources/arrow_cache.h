@@ -17,6 +17,8 @@ typedef struct pfd_arrow_decoded {
     void (*release)(void *data); /* NULL: nothing is */
     int64_t bytes, used; /* all memory, and when it was last used */
     int32_t holders, state;
+    int32_t loans; /* of the holders: scratches */
+    struct pfd_arrow_cache *cache;
 } pfd_arrow_decoded;
 
 typedef struct pfd_arrow_cache pfd_arrow_cache;
@@ -33,6 +35,11 @@ void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is h
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
                                 int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
                                 pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);
+/* Lends a batch that is held to the scratch, and returns its space, whose rows are then not copied.
+ * At most half of `most` bytes are lent at a time, so that the rest can change: beyond that nothing
+ * is lent, and rows of the space are copied. */
+pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t most,
+                                     pfd_scratch *scratch);
 /* Whether a batch is there: PFD_ARROW_ABSENT ...; another thread may change it at once. */
 enum { PFD_ARROW_ABSENT, PFD_ARROW_DECODING, PFD_ARROW_DECODED };
 int32_t pfd_arrow_cache_state(pfd_arrow_cache *cache, int64_t batch);

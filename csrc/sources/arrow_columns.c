@@ -4,6 +4,9 @@
 #include "core/bytes.h"
 #include "core/convert.h"
 #include "core/rows.h"
+#include "parse/json.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>
@@ -51,11 +54,19 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
 {
     *out = (pfd_arrow_output){.element = element};
     pfd_field_spec *spec = &out->spec;
-    PFD_TRY(pfd_field_spec_parse_with(host, "columns", element, "str", spec, err));
+    PFD_TRY(pfd_field_spec_parse_with(host, "columns", element, "str|json", spec, err));
     out->type = spec->has_type ? spec->type
                                : (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     out->is_ragged = pfd_is_ragged(&out->type);
     out->has_default = spec->default_text != NULL;
+    out->is_json = pfd_field_has_type(spec, "json");
+    if (out->is_json && out->has_default) {
+        pfd_json json = pfd_json_begin((const uint8_t *)spec->default_text, spec->default_size);
+        (void)pfd_json_skip(&json);
+        if (!pfd_json_end(&json))
+            return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' has a default that is not JSON", element);
+    }
     int64_t items = 1;
     for (int32_t d = 0; d < out->type.ndim; d++) {
         int64_t size = out->type.shape[d];
@@ -65,7 +76,8 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
                                    "2^31 items", element);
         if (size > 0) items *= size;
     }
-    int32_t is_text = pfd_field_has_type(spec, "bytes") || pfd_field_has_type(spec, "str");
+    int32_t is_text = pfd_field_has_type(spec, "bytes") || pfd_field_has_type(spec, "str") ||
+                      out->is_json;
     if (!out->has_default || is_text || (out->is_ragged && spec->default_size == 0)) return PFD_OK;
     out->has_item = 1;
     if (parse_item(host, spec, out->type.dtype, out->item)) return PFD_OK;
@@ -278,6 +290,78 @@ static const char *find_column(const pfd_arrow_schema *schema, int32_t at, int32
     return reason ? reason : finish_column(out, words);
 }
 
+/* ---- Columns of JSON ------------------------------------------------------------------------- */
+
+/* Why the values of a field have no text in JSON; NULL: they have. */
+static const char *json_fault(const pfd_arrow_schema *schema, int32_t at)
+{
+    for (int32_t i = at; i < schema->fields[at].end; i++) {
+        const pfd_arrow_field *field = &schema->fields[i];
+        if (field->has_dictionary) return "it has values that are encoded by a dictionary";
+        switch (field->type) {
+        case PFD_ARROW_NULL:
+        case PFD_ARROW_INT:
+        case PFD_ARROW_FLOAT:
+        case PFD_ARROW_BOOL:
+        case PFD_ARROW_UTF8:
+        case PFD_ARROW_LARGE_UTF8:
+        case PFD_ARROW_UTF8_VIEW:
+        case PFD_ARROW_LIST:
+        case PFD_ARROW_LARGE_LIST:
+        case PFD_ARROW_FIXED_LIST:
+        case PFD_ARROW_STRUCT:
+        case PFD_ARROW_MAP: break;
+        case PFD_ARROW_BINARY:
+        case PFD_ARROW_LARGE_BINARY:
+        case PFD_ARROW_BINARY_VIEW:
+        case PFD_ARROW_FIXED_BINARY: return "it has binary values, which JSON has no form for";
+        case PFD_ARROW_DATE:
+        case PFD_ARROW_TIME:
+        case PFD_ARROW_TIMESTAMP:
+        case PFD_ARROW_DURATION: return "it has dates or times, which JSON has no form for";
+        default: return "it has values of a type that is not read";
+        }
+    }
+    return NULL;
+}
+
+/* Makes the column the JSON of the values of field `at`. */
+static void set_json(const pfd_arrow_schema *schema, int32_t at, int32_t *words,
+                     pfd_arrow_column *column)
+{
+    int32_t root = 0;
+    while (schema->fields[root].end <= at) root = schema->fields[root].end;
+    *column = (pfd_arrow_column){.json = schema->fields, .root = root, .field = at, .word = *words,
+                                 .type = {.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}}};
+    *words += PFD_ARROW_VALUE_WORDS * (schema->fields[root].end - root);
+}
+
+/* Whether a field is on the path to the values of a column of JSON, or inside them. */
+static int32_t is_in_json(const pfd_arrow_column *column, int32_t i)
+{
+    const pfd_arrow_field *fields = column->json;
+    return i <= column->field ? column->field < fields[i].end : i < fields[column->field].end;
+}
+
+/* What a field of a column of JSON has, with its words. */
+static pfd_arrow_level json_level(const pfd_arrow_column *column, int32_t i)
+{
+    const pfd_arrow_field *field = &column->json[i];
+    pfd_arrow_column found = {0};
+    (void)set_values(&found, field);
+    found.values.size = field->size;
+    found.values.word = column->word + PFD_ARROW_VALUE_WORDS * (i - column->root);
+    return found.values;
+}
+
+static int32_t is_list(const pfd_arrow_field *field)
+{
+    return field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
+           field->type == PFD_ARROW_MAP;
+}
+
+/* ---- Paths to columns ------------------------------------------------------------------------ */
+
 static const char *list_fields(const pfd_arrow_schema *schema, int32_t begin, int32_t end,
                                char *out, size_t capacity)
 {
@@ -310,6 +394,11 @@ static pfd_status follow_path(const pfd_host *host, const pfd_file *file,
                                    "between them, like meta.lang, and a name with dots is written "
                                    "in single quotes, like 'a.b'.c", output->element, problem);
         *found = find_field(schema, begin, last, &one);
+        if (*found == -1 && at < end && begin == 0) { /* a column whose name has the dots itself */
+            step whole = {spec->key, spec->key_size, 0};
+            *found = find_field(schema, begin, last, &whole);
+            if (*found >= 0) return PFD_OK;
+        }
         if (*found < 0)
             return host->fail_attr(err, "columns", file, PFD_INVALID_ARGUMENT,
                                    ": %s '%.*s' (of '%.200s'); there are %s",
@@ -368,11 +457,21 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
     const pfd_field_spec *spec = &output->spec;
     *out = (pfd_arrow_column){0};
     PFD_TRY(follow_path(host, file, schema, output, out, &at, err));
-    const char *reason = find_column(schema, at, words, out);
+    const char *reason = output->is_json ? json_fault(schema, at)
+                                         : find_column(schema, at, words, out);
+    int32_t has_json = !output->is_json && reason && !json_fault(schema, at);
     if (reason)
         return host->fail_attr(err, "columns", file, PFD_UNSUPPORTED,
-                               ": the column of '%.200s' is %s and cannot be read: %s",
-                               output->element, pfd_arrow_type_name(&schema->fields[at]), reason);
+                               ": the column of '%.200s' is %s and cannot be read%s: %s%s%.*s%s",
+                               output->element, pfd_arrow_type_name(&schema->fields[at]),
+                               output->is_json ? " as JSON" : "", reason,
+                               has_json ? "; for the text of its values in JSON write '" : "",
+                               has_json ? (int)spec->key_size : 0, spec->key,
+                               has_json ? ":json'" : "");
+    if (output->is_json) {
+        set_json(schema, at, words, out);
+        return PFD_OK;
+    }
     if (fits(out, &output->type)) return PFD_OK;
     return host->fail_attr(
         err, "columns", file, PFD_INVALID_ARGUMENT,
@@ -395,6 +494,20 @@ typedef struct visitor {
 static pfd_status visit_fields(visitor *v, int32_t begin, int32_t end, char *at,
                                const pfd_arrow_column *above, pfd_error *err);
 
+/* Whether a member of a struct in lists has a type of rows, so that the members are columns; else
+ * the lists are one column of JSON. */
+static int32_t has_typed_member(const pfd_arrow_schema *schema, int32_t at)
+{
+    const pfd_arrow_field *fields = schema->fields;
+    for (int32_t i = at + 1; i < fields[at].end; i = fields[i].end) {
+        int32_t words = 0;
+        pfd_arrow_column column = {.type = {.ndim = 1, .shape = {-1}}}; /* of the lists above */
+        if (!find_column(schema, i, &words, &column)) return 1;
+        if (fields[i].type == PFD_ARROW_STRUCT && has_typed_member(schema, i)) return 1;
+    }
+    return 0;
+}
+
 /* Visits a field whose path is complete, or its members. */
 static pfd_status visit_field(visitor *v, int32_t i, char *at, pfd_arrow_column *column,
                               pfd_error *err)
@@ -410,12 +523,17 @@ static pfd_status visit_field(visitor *v, int32_t i, char *at, pfd_arrow_column 
             room = add_level(&inner, &fields[k], PFD_ARROW_FIXED);
         else break;
     }
-    if (room && !fields[k].has_dictionary && fields[k].type == PFD_ARROW_STRUCT &&
+    int32_t is_struct = !fields[k].has_dictionary && fields[k].type == PFD_ARROW_STRUCT;
+    if (room && is_struct && (k == i || has_typed_member(v->schema, k) || json_fault(v->schema, i)) &&
         add_level(&inner, &fields[k], PFD_ARROW_MEMBERS)) {
         *at++ = '.';
         return visit_fields(v, k + 1, fields[k].end, at, &inner, err);
     }
     const char *reason = find_column(v->schema, i, &words, column);
+    if (reason && fields[i].type != PFD_ARROW_NULL && !json_fault(v->schema, i)) {
+        set_json(v->schema, i, &words, column);
+        reason = NULL;
+    }
     return v->visit(v->ctx, v->path, column, reason, err);
 }
 
@@ -449,6 +567,7 @@ static int64_t nulls_of(const pfd_arrow_batch *batch, int32_t node)
 int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch)
 {
     int32_t found = 0, inside = 1;
+    if (column->json) return 0; /* it has a text for them */
     for (int32_t k = 0; k < column->num_levels; k++) {
         const pfd_arrow_level *level = &column->levels[k];
         if (nulls_of(batch, level->node) != 0) found |= inside;
@@ -507,6 +626,10 @@ static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *ou
 {
     int32_t is_text = column->values.kind >= PFD_ARROW_BYTES;
     const char *instead = "";
+    if (column->json) {
+        (void)snprintf(out->type, sizeof out->type, "json");
+        return 1;
+    }
     if (is_text) (void)snprintf(out->type, sizeof out->type, "bytes");
     else (void)pfd_format_field_type(&column->type, out->type, sizeof out->type);
     int32_t is_list = column->type.ndim > 0 && strchr(out->type, '?');
@@ -709,6 +832,31 @@ pfd_status pfd_arrow_values_words(const pfd_host *host, const pfd_arrow_level *v
     return values_words(&w, values, body->batch->rows, 1, words);
 }
 
+/* The words of a field of a column of JSON, which has `items`, and of those inside. */
+static pfd_status json_words(const wording *w, const pfd_arrow_column *column, int32_t i,
+                             int64_t items, int64_t *words)
+{
+    const pfd_arrow_field *field = &column->json[i];
+    pfd_arrow_level level = json_level(column, i);
+    int64_t *to = words + level.word, found;
+    PFD_TRY(find_items(w, level.node, items, &found));
+    if (field->type == PFD_ARROW_NULL) return PFD_OK;
+    if (field->num_children == 0) return values_words(w, &level, items, 1, to);
+    PFD_TRY(find_validity(w, &level, items, &to[0]));
+    if (field->type == PFD_ARROW_FIXED_LIST &&
+        (__builtin_mul_overflow(items, field->size, &items) || items > INT64_MAX / 64))
+        return corrupt(w, "lists of a fixed size have too many items");
+    if (is_list(field)) {
+        PFD_TRY(find_offsets(w, &level, items, field->type == PFD_ARROW_LARGE_LIST ? 8 : 4,
+                             &to[1]));
+        PFD_TRY(find_items(w, field[1].node, 0, &items));
+        to[2] = items;
+    }
+    for (int32_t k = i + 1; k < field->end; k = column->json[k].end)
+        if (is_in_json(column, k)) PFD_TRY(json_words(w, column, k, items, words));
+    return PFD_OK;
+}
+
 pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *column,
                                   pfd_arrow_body *body, int64_t dictionary, int64_t *words,
                                   pfd_arrow_extras *extras, pfd_error *err)
@@ -717,6 +865,7 @@ pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *
     const pfd_arrow_level *last = column->has_dictionary ? &column->keys : &column->values;
     int64_t items = body->batch->rows, found;
     if (items > INT64_MAX / 64) return corrupt(&w, "a record batch has too many rows");
+    if (column->json) return json_words(&w, column, column->root, items, words);
     for (int32_t k = 0; k <= column->num_levels; k++) {
         const pfd_arrow_level *level = k < column->num_levels ? &column->levels[k] : last;
         int32_t is_fixed_binary = k == column->num_levels && !column->has_validity;
@@ -744,14 +893,25 @@ void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_bat
 {
     int64_t first = buffer_number(batch, values, 0), n = 2;
     if (values->kind == PFD_ARROW_BYTES || values->kind == PFD_ARROW_LARGE_BYTES) n = 3;
-    if (values->kind == PFD_ARROW_VIEWS && values->views < batch->num_views)
-        n += extra_buffers(batch, values->views);
+    if (values->kind == PFD_ARROW_VIEWS && values->views < batch->num_views) {
+        int64_t extra = extra_buffers(batch, values->views);
+        if (extra > 0 && extra <= batch->num_buffers) n += extra; /* else add_extras() fails */
+    }
     for (int64_t i = 0; i < n; i++) need(ctx, first + i);
 }
 
 void pfd_arrow_column_buffers(const pfd_arrow_column *column, const pfd_arrow_batch *batch,
                               void (*need)(void *ctx, int64_t buffer), void *ctx)
 {
+    const pfd_arrow_field *fields = column->json;
+    for (int32_t i = column->root; fields && i < fields[column->root].end; i++) {
+        pfd_arrow_level level = json_level(column, i);
+        if (!is_in_json(column, i) || fields[i].type == PFD_ARROW_NULL) continue;
+        if (fields[i].num_children == 0) pfd_arrow_values_buffers(&level, batch, need, ctx);
+        else need(ctx, buffer_number(batch, &level, 0));
+        if (is_list(&fields[i])) need(ctx, buffer_number(batch, &level, 1));
+    }
+    if (fields) return;
     for (int32_t k = 0; k < column->num_levels; k++) {
         const pfd_arrow_level *level = &column->levels[k];
         need(ctx, buffer_number(batch, level, 0));
@@ -950,16 +1110,23 @@ static pfd_status write_bytes(const writer *w, const pfd_arrow_space *space, con
     return write_items(w, space, data, size, NULL);
 }
 
-/* Writes view i of texts: up to 12 bytes are in the view itself. */
-static pfd_status write_view(const writer *w, const pfd_arrow_space *space, const int64_t *words,
-                             int64_t i)
+/* The bytes of a text, and their place in the space. */
+typedef struct found_text {
+    const uint8_t *data;
+    int64_t size, at;
+} found_text;
+
+/* Finds view i of texts: up to 12 bytes are in the view itself. */
+static pfd_status find_view(const writer *w, const pfd_arrow_space *space, const int64_t *words,
+                            int64_t i, found_text *out)
 {
     enum { VIEW = 16, INLINE = 12 };
     const uint8_t *view, *data;
     int64_t at = words[1] + VIEW * i;
     PFD_TRY(bytes_at(w, space, at, VIEW, &view));
     int64_t size = (int32_t)pfd_load_le32(view);
-    if (size >= 0 && size <= INLINE) return write_bytes(w, space, view + 4, size, at);
+    *out = (found_text){view + 4, size, at};
+    if (size >= 0 && size <= INLINE) return PFD_OK;
     int64_t number = (int32_t)pfd_load_le32(view + 8), offset = (int32_t)pfd_load_le32(view + 12);
     if (size < 0 || number < 0 || number >= words[3])
         return fail_row(w, space, at,
@@ -971,21 +1138,29 @@ static pfd_status write_view(const writer *w, const pfd_arrow_space *space, cons
                         "has a view of %" PRId64 " bytes at %" PRId64 " of a buffer of %" PRId64
                         " bytes", size, offset, in.size);
     PFD_TRY(bytes_at(w, space, in.offset + offset, size, &data));
-    return write_bytes(w, space, data, size, in.offset + offset);
+    *out = (found_text){data, size, in.offset + offset};
+    return PFD_OK;
+}
+
+static inline pfd_status find_text(const writer *w, const pfd_arrow_space *space,
+                                   const pfd_arrow_level *values, int64_t i, found_text *out)
+{
+    const int64_t *words = space->words + values->word;
+    int64_t offsets[2];
+    if (values->kind == PFD_ARROW_VIEWS) return find_view(w, space, words, i, out);
+    PFD_TRY(offsets_at(w, space, words[1], values->kind == PFD_ARROW_LARGE_BYTES, i, words[3],
+                       offsets));
+    out->size = offsets[1] - offsets[0];
+    out->at = words[2] + offsets[0];
+    return bytes_at(w, space, out->at, out->size, &out->data);
 }
 
 static pfd_status write_text(const writer *w, const pfd_arrow_space *space,
                              const pfd_arrow_level *values, int64_t i)
 {
-    const uint8_t *data;
-    const int64_t *words = space->words + values->word;
-    int64_t offsets[2];
-    if (values->kind == PFD_ARROW_VIEWS) return write_view(w, space, words, i);
-    PFD_TRY(offsets_at(w, space, words[1], values->kind == PFD_ARROW_LARGE_BYTES, i, words[3],
-                       offsets));
-    int64_t size = offsets[1] - offsets[0], at = words[2] + offsets[0];
-    PFD_TRY(bytes_at(w, space, at, size, &data));
-    return write_bytes(w, space, data, size, at);
+    found_text found;
+    PFD_TRY(find_text(w, space, values, i, &found));
+    return write_bytes(w, space, found.data, found.size, found.at);
 }
 
 /* Reads numbers [begin, end) of values; *out is in the file or in the scratch. */
@@ -1132,8 +1307,9 @@ static pfd_status enter_lists(const writer *w, const pfd_arrow_level *level, run
         } else if (pair[0] != end || pair[1] - pair[0] != size) {
             return fail_row(w, space, words[1] + i * (is_large ? 8 : 4),
                             "has lists of %" PRId64 " and of %" PRId64 " items along dimension %d "
-                            "in one row, which has to be rectangular", size, pair[1] - pair[0],
-                            items->ndim);
+                            "in one row, which has to be rectangular; as '%.*s:json' it is text",
+                            size, pair[1] - pair[0], items->ndim, (int)w->output->spec.key_size,
+                            w->output->spec.key);
         }
         end = pair[1];
     }
@@ -1202,10 +1378,161 @@ static pfd_status write_single(const writer *w, const pfd_arrow_row *row)
     return write_items(w, &from->space, data, 1, NULL);
 }
 
+/* ---- Rows: JSON ------------------------------------------------------------------------------ */
+
+/* A text that grows in the scratch. */
+typedef struct json_text {
+    const writer *w;
+    uint8_t *data;
+    int64_t size, capacity;
+} json_text;
+
+/* Adds bytes; `more` are free after them: so many may be written there. */
+static pfd_status put(json_text *to, const void *bytes, int64_t n, int64_t more)
+{
+    const pfd_compute_args *args = to->w->row->args;
+    if (to->size + n + more > to->capacity) {
+        int64_t capacity = 2 * (to->size + n + more) + 256;
+        uint8_t *grown = args->host->alloc(args->scratch, capacity);
+        if (!grown) return no_memory(to->w);
+        if (to->size) memcpy(grown, to->data, (size_t)to->size);
+        to->data = grown;
+        to->capacity = capacity;
+    }
+    if (n) memcpy(to->data + to->size, bytes, (size_t)n);
+    to->size += n;
+    return PFD_OK;
+}
+
+static pfd_status put_word(json_text *to, const char *word)
+{
+    return put(to, word, (int64_t)strlen(word), 0);
+}
+
+/* Adds a text in quotes; it is UTF-8. */
+static pfd_status put_string(json_text *to, const uint8_t *text, int64_t size)
+{
+    int64_t begin = 0;
+    PFD_TRY(put_word(to, "\""));
+    for (int64_t i = 0; i < size; i++) {
+        char escape[8];
+        if (text[i] >= ' ' && text[i] != '"' && text[i] != '\\') continue;
+        PFD_TRY(put(to, text + begin, i - begin, 0));
+        begin = i + 1;
+        if (text[i] >= ' ') (void)snprintf(escape, sizeof escape, "\\%c", text[i]);
+        else (void)snprintf(escape, sizeof escape, "\\u%04x", text[i]);
+        PFD_TRY(put_word(to, escape));
+    }
+    PFD_TRY(put(to, text + begin, size - begin, 0));
+    return put_word(to, "\"");
+}
+
+static pfd_status put_number(json_text *to, int32_t dtype, const uint8_t *data)
+{
+    _Alignas(8) uint8_t stored[8] = {0}, wide[8];
+    memcpy(stored, data, (size_t)pfd_dtype_size(dtype));
+    if (dtype == PFD_BOOL) return put_word(to, stored[0] ? "true" : "false");
+    int32_t as = dtype >= PFD_FLOAT16 ? PFD_FLOAT64 : dtype == PFD_UINT64 ? PFD_UINT64 : PFD_INT64;
+    (void)pfd_convert_stored(dtype, stored, as, wide, 1);
+    PFD_TRY(put(to, NULL, 0, PFD_MOST_NUMBER_BYTES));
+    uint8_t *end, *at = to->data + to->size;
+    double real;
+    int64_t whole;
+    memcpy(&real, wide, sizeof real);
+    memcpy(&whole, wide, sizeof whole);
+    if (as == PFD_FLOAT64 && real != real) return put_word(to, "NaN");
+    if (as == PFD_FLOAT64 && real - real != 0)
+        return put_word(to, real > 0 ? "Infinity" : "-Infinity");
+    if (as == PFD_FLOAT64) end = pfd_print_float64(real, at);
+    else if (as == PFD_UINT64) end = pfd_print_uint64((uint64_t)whole, at);
+    else end = pfd_print_int64(whole, at);
+    to->size += end - at;
+    return PFD_OK;
+}
+
+static pfd_status put_value(json_text *to, int32_t i, int64_t index);
+
+/* The members of a struct; of one that the path goes through, the only one that it names. */
+static pfd_status put_members(json_text *to, int32_t i, int64_t index)
+{
+    const pfd_arrow_column *column = to->w->column;
+    const pfd_arrow_field *fields = column->json;
+    int32_t is_passed = i < column->field, is_pair = i > 0 && fields[i - 1].type == PFD_ARROW_MAP;
+    const char *before = is_pair ? "[" : "{";
+    for (int32_t k = i + 1; k < fields[i].end; k = fields[k].end) {
+        if (is_passed && is_in_json(column, k)) return put_value(to, k, index);
+        if (is_passed) continue;
+        PFD_TRY(put_word(to, before));
+        before = ",";
+        if (!is_pair) {
+            if (!pfd_is_utf8((const uint8_t *)fields[k].name, fields[k].name_size))
+                return fail_row(to->w, &to->w->row->space, -1, "has a name that is not UTF-8");
+            PFD_TRY(put_string(to, (const uint8_t *)fields[k].name, fields[k].name_size));
+            PFD_TRY(put_word(to, ":"));
+        }
+        PFD_TRY(put_value(to, k, index));
+    }
+    if (before[0] != ',') PFD_TRY(put_word(to, before));
+    return put_word(to, is_pair ? "]" : "}");
+}
+
+static pfd_status put_items(json_text *to, int32_t i, int64_t index)
+{
+    const pfd_arrow_field *field = &to->w->column->json[i];
+    const pfd_arrow_space *space = &to->w->row->space;
+    pfd_arrow_level level = json_level(to->w->column, i);
+    const int64_t *words = space->words + level.word;
+    int64_t pair[2] = {index * field->size, (index + 1) * field->size};
+    if (field->type != PFD_ARROW_FIXED_LIST)
+        PFD_TRY(offsets_at(to->w, space, words[1], field->type == PFD_ARROW_LARGE_LIST, index,
+                           words[2], pair));
+    PFD_TRY(put_word(to, "["));
+    for (int64_t k = pair[0]; k < pair[1]; k++) {
+        if (k > pair[0]) PFD_TRY(put_word(to, ","));
+        PFD_TRY(put_value(to, i + 1, k));
+    }
+    return put_word(to, "]");
+}
+
+/* Adds item `index` of field i.  The depth is that of the schema, 64 at most. */
+static pfd_status put_value(json_text *to, int32_t i, int64_t index)
+{
+    const writer *w = to->w;
+    const pfd_arrow_field *field = &w->column->json[i];
+    const pfd_arrow_space *space = &w->row->space;
+    pfd_arrow_level level = json_level(w->column, i);
+    int32_t null = field->type == PFD_ARROW_NULL;
+    if (!null) PFD_TRY(is_null(w, space, space->words[level.word], index, &null));
+    if (null) return put_word(to, "null");
+    if (field->type == PFD_ARROW_STRUCT) return put_members(to, i, index);
+    if (field->num_children) return put_items(to, i, index);
+    if (level.kind < PFD_ARROW_BYTES) {
+        const uint8_t *number;
+        PFD_TRY(read_numbers(w, space, &level, index, index + 1, &number));
+        return put_number(to, field->dtype, number);
+    }
+    found_text text;
+    PFD_TRY(find_text(w, space, &level, index, &text));
+    if (!pfd_is_utf8(text.data, text.size))
+        return fail_row(w, space, text.at, "has a text that is not UTF-8 here");
+    return put_string(to, text.data, text.size);
+}
+
+static pfd_status write_json(const writer *w)
+{
+    json_text text = {.w = w};
+    PFD_TRY(put_value(&text, w->column->root, w->row->index));
+    if (w->output->has_default && text.size == 4 && !memcmp(text.data, "null", 4))
+        return write_default(w, &w->row->space);
+    w->out->rows[w->row->row] = (pfd_ragged_row){text.data, text.size, NULL};
+    return PFD_OK;
+}
+
 pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
                                   const pfd_arrow_row *row, int64_t number, pfd_error *err)
 {
     writer w = {column, output, row, row->args->outputs[number], err};
+    if (column->json) return write_json(&w);
     if (column->num_levels > column->num_outer) return write_lists(&w, row);
     return write_single(&w, row);
 }
@@ -1231,6 +1558,7 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
     const int64_t *words = space->words + last->word;
     int64_t bytes = last->bytes;
     pfd_arrow_extent found = {index, 1};
+    if (column->json) return (pfd_arrow_extent){0, 0}; /* its values have no place of their own */
     if (last->kind == PFD_ARROW_BYTES || last->kind == PFD_ARROW_LARGE_BYTES) {
         found = first_items(space, words[1], last->kind == PFD_ARROW_LARGE_BYTES, index, words[3]);
         return (pfd_arrow_extent){words[2] + found.offset, found.size};
@@ -1261,6 +1589,7 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
 void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
                                int64_t index)
 {
+    if (column->json) return;
     if (column->num_levels > column->num_outer) {
         const pfd_arrow_level *level = &column->levels[column->num_outer];
         const int64_t *words = space->words + level->word;

@@ -5,11 +5,15 @@
  * name in single quotes may have dots, as in 'a.b'.c, and '' is a quote. A path also goes through
  * lists of structs.
  *
+ * A field of the type json is the text of the values at the end of its path, whatever they are: in
+ * compact JSON with null, true, NaN and Infinity as Python's json module reads them, structs as
+ * objects, maps as arrays of pairs.
+ *
  * A column in a batch is described by a few int64, its words: where buffers begin, and how many
  * items they have. Buffers are checked against the body when the words are made; offsets and
  * numbers of values in the buffers are checked for each row.
  *
- * OWNERSHIP  Columns own nothing. Ragged rows point into the mapped file if their numbers are
+ * OWNERSHIP  Columns own nothing; those of JSON borrow the schema's fields. Ragged rows point into the mapped file if their numbers are
  *            aligned, else into the scratch.
  * THREADS    Any.
  */
@@ -26,6 +30,7 @@ typedef struct pfd_arrow_output {
     pfd_row_type type;
     int32_t is_ragged;
     int32_t has_default; /* of a row that is null */
+    int32_t is_json;
     int32_t has_item;    /* `item` is for numbers that are null, in rows and in lists */
     _Alignas(8) uint8_t item[8];
 } pfd_arrow_output;
@@ -72,6 +77,10 @@ typedef struct pfd_arrow_column {
     int64_t dictionary;
     int32_t index;        /* dtype of the numbers of values */
     pfd_arrow_level keys; /* with a dictionary, words: validity, numbers, the dictionary */
+    const pfd_arrow_field *json; /* of JSON: the fields of the schema; NULL: another type */
+    int32_t root;  /* of JSON: the field that its path begins with */
+    int32_t field; /* that its path ends with */
+    int32_t word;  /* of JSON: PFD_ARROW_VALUE_WORDS for each field from `root` on */
     int32_t has_nulls;    /* for callers: what pfd_arrow_column_nulls() returned */
     pfd_row_type type;    /* as stored */
 } pfd_arrow_column;

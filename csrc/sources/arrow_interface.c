@@ -52,10 +52,10 @@ static const format formats[] = {
     {"+L", PFD_ARROW_LARGE_LIST, 0, 2, 0},
     {"+w:", PFD_ARROW_FIXED_LIST, 0, 1, 1},
     {"+s", PFD_ARROW_STRUCT, 0, 1, 0},
+    {"+m", PFD_ARROW_MAP, 0, 2, 0},
     /* Rows are not made of these: their buffers are left out. */
     {"d:", PFD_ARROW_DECIMAL, 0, 0, 1},
     {"ti", PFD_ARROW_INTERVAL, 0, 0, 1},
-    {"+m", PFD_ARROW_MAP, 0, 0, 0},
     {"+u", PFD_ARROW_UNION, 0, 0, 1},
     {"+r", PFD_ARROW_RUN_END, 0, 0, 0},
     {"+vl", PFD_ARROW_LIST_VIEW, 0, 0, 0},
@@ -85,7 +85,8 @@ static int32_t buffers_of(const pfd_arrow_field *field)
 {
     size_t i = 0;
     if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-        field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_STRUCT)
+        field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_STRUCT ||
+        field->type == PFD_ARROW_MAP)
         return 0;
     while (i < PFD_COUNT(formats) && formats[i].type != field->type) i++;
     return i < PFD_COUNT(formats) ? formats[i].buffers : 0;
@@ -140,7 +141,7 @@ static void add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
 static int32_t has_form(const pfd_arrow_field *field)
 {
     int32_t is_list = field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-                      field->type == PFD_ARROW_FIXED_LIST;
+                      field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_MAP;
     if (field->has_dictionary) return field->index != 0 && field->num_children == 0;
     return field->size >= 0 && field->size <= INT32_MAX && (!is_list || field->num_children == 1);
 }
@@ -267,6 +268,7 @@ static int32_t set_values(importer *im, const pfd_arrow_field *field, int64_t fi
         set_buffer(im, first + 1, at(array, 1, begin * bytes), n ? (n + 1) * bytes : 0);
         set_buffer(im, first + 2, array->buffers[2], n ? offset_at(array, begin + n, bytes) : 0);
         return 1;
+    case PFD_ARROW_MAP:
     case PFD_ARROW_LIST:
     case PFD_ARROW_LARGE_LIST:
         set_buffer(im, first + 1, at(array, 1, begin * bytes), n ? (n + 1) * bytes : 0);
@@ -337,7 +339,7 @@ static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *arra
     if (is_fixed)
         return (field->size == 0 || n <= INT64_MAX / 64 / field->size) &&
                add_array(im, i + 1, array->children[0], begin * field->size, n * field->size);
-    if (type == PFD_ARROW_LIST || type == PFD_ARROW_LARGE_LIST)
+    if (type == PFD_ARROW_LIST || type == PFD_ARROW_LARGE_LIST || type == PFD_ARROW_MAP)
         return array->children[0] &&
                add_array(im, i + 1, array->children[0], 0, array->children[0]->length);
     int32_t child = i + 1;

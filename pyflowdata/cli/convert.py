@@ -92,7 +92,13 @@ def _target(args: argparse.Namespace, path: str) -> Target:
     if to is None and path.endswith(os.sep):
         to = next((name for name in _WRITTEN if FORMATS[name].reads_folders), None)
     if to is None:
-        raise UsageError(f"{path}: its name does not say the format; say --to FORMAT")
+        read = [one for one in FORMATS.values() if plain.name.lower().endswith(one.suffixes)]
+        why = (
+            f"{read[0].title} is read and not written{read[0].written_by}"
+            if read
+            else "its name does not say the format"
+        )
+        raise UsageError(f"{path}: {why}; say --to FORMAT, one of {', '.join(_WRITTEN)}")
     said = packed if args.compression is None else args.compression
     return Target(
         path, to, None if said == "none" else said, args.float32, args.skip_damaged,

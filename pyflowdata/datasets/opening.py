@@ -329,8 +329,9 @@ def _source_of(
     found = found.choose(fields)
     attr = find_op(found.format.reader).attr(listed)
     if attr is not None and not found.fields:
+        why = f": {found.left_out[0]}" if found.left_out else ", as there are no records"
         raise InvalidArgumentError(
-            "its fields cannot be found, as there are no records; say them, as in "
-            'fields=["x:float32[3]"]', file=files[0],
-        )  # fmt: skip
+            f'its fields cannot be found{why}; say them, as in fields=["x:float32[3]"]',
+            file=files[0],
+        )
     return found

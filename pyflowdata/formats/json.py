@@ -31,7 +31,7 @@ from .base.columns import (
 )
 from .base.damage import Damage, Scan
 from .base.detection import HEAD, Detected, detect
-from .base.fields import BYTES, Field, specs
+from .base.fields import BYTES, Field, JsonField, specs
 from .base.format import Format
 from .base.open_source import FORMATS, open_source
 from .base.reader_values import files_in, reading_in
@@ -83,7 +83,6 @@ def _value_at(record: Any, steps: Steps) -> Any:
 _KINDS = {
     bool: "bool", int: "integer", float: "float", str: "string", dict: "object", type(None): "null",
 }  # fmt: skip
-_TEXT = "json"  # the type of a field whose rows are the texts of values
 _POLICY = "invalid_utf8"  # the attr for bytes that are not UTF-8
 _EXACT = 2**53  # float64 holds all integers up to this one
 
@@ -244,23 +243,15 @@ class PathField(Field):
 
     def with_type(self, kind: str) -> Field:
         typed = super().with_type(kind)
-        if "[" in kind or typed.dtype not in (BYTES, "str", _TEXT):
+        if typed.is_json:
+            return TextField(**vars(typed))
+        if "[" in kind or typed.dtype not in (BYTES, "str"):
             return PathField(**vars(typed))
-        made = TextField if typed.dtype == _TEXT else PathField
-        return made(**{**vars(typed), "dtype": BYTES, "shape": ()})
+        return PathField(**{**vars(typed), "dtype": BYTES, "shape": ()})
 
 
-class TextField(PathField):
-    """A field of JSON texts: of arrays of strings or objects, say, which no other type holds."""
-
-    @property
-    def type(self) -> str:
-        """The type as the reader's attr spells it."""
-        return _TEXT
-
-    @property
-    def is_json(self) -> bool:
-        return True
+class TextField(PathField, JsonField):
+    """A field of JSON texts at a path."""
 
 
 class _Fields:

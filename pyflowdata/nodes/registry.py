@@ -19,6 +19,7 @@ def _host_outputs() -> Iterator[str]:
         i += 1
 
 
+JSON_TEXT = "json"  # the type of a field whose rows are the texts of values
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
 

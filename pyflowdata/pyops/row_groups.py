@@ -171,11 +171,8 @@ class _File:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
-            self._leaves = {
-                group.column(i).path_in_schema: i
-                for group in map(self._metadata.row_group, self._all_groups()[:1])
-                for i in range(group.num_columns)
-            }
+            # column() of a row group ends the process where a column is damaged: C++ throws there.
+            self._leaves = {".".join(path): i for i, path in enumerate(file.reader.column_paths)}
             condition = _Where(where) if where else None
             self._groups = [
                 i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))
@@ -184,6 +181,7 @@ class _File:
             ]  # fmt: skip
             self.groups = ffi.new("pfd_row_group[]", [self._fact(i) for i in self._groups])
         self.nulls: CData = ffi.NULL
+        self.leaf_bytes = ffi.new("int64_t[]", self._leaf_bytes() or [0])
 
     def _opened(self, readable: CData) -> Any:
         known = getattr(self, "_metadata", None)
@@ -200,6 +198,14 @@ class _File:
         first = of.column(0) if of.num_columns else None
         places = [first.data_page_offset, first.dictionary_page_offset] if first else []
         return of.num_rows, min((one for one in places if one), default=0)
+
+    def _leaf_bytes(self) -> list[int]:
+        """The bytes of each leaf in all row groups, if they are as in the first one."""
+        for group in map(self._metadata.row_group, self._groups[:1]):
+            rows = sum(one.rows for one in self.groups)
+            found = [group.column(i).total_uncompressed_size for i in range(group.num_columns)]
+            return [size * rows // group.num_rows for size in found]
+        return [0] * self.num_leaves
 
     def find_nulls(self) -> None:
         """Sets `nulls`: of each leaf, whether statistics count nulls."""
@@ -301,7 +307,7 @@ def _address(pointer: CData) -> int:
 
 def _run_open(
     file: CData, where: CData, session: CData, groups: CData, num_groups: CData, nulls: CData,
-    num_leaves: CData, schema: CData, _err: CData,
+    num_leaves: CData, leaf_bytes: CData, schema: CData, _err: CData,
 ) -> int:  # fmt: skip
     opened = _File(file, text(where))
     if nulls:
@@ -309,6 +315,7 @@ def _run_open(
         nulls[0] = opened.nulls
     _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
     groups[0], num_groups[0], num_leaves[0] = opened.groups, len(opened.groups), opened.num_leaves
+    leaf_bytes[0] = opened.leaf_bytes
     session[0] = _sessions.add(opened)
     return 0
 

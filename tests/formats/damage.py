@@ -36,6 +36,7 @@ class Format:
         may_be_cut: How many places there are, besides ends of records, at which a cut file is a
             whole one of fewer records (a text's, in which a number is as good as its beginning).
         end_mark: Bytes at the end that say nothing but that it is the end, which may be missing.
+        ends: Places where a record ends: 2 where a newline may be missing.
     """
 
     make: Callable[[Path], Sequence[Path]]
@@ -43,6 +44,7 @@ class Format:
     has_checksums: bool = False
     may_be_cut: float = 0
     end_mark: int = 0
+    ends: int = 1
 
 
 def _rows(batch: tuple[object, ...]) -> Iterator[Row]:
@@ -96,7 +98,7 @@ def check_cuts(form: Format, folder: Path, most: int = CUTS) -> None:
             continue
         for number, row in found[0].items():
             assert whole.get(number) == row, f"cut at {size}: record {number} is another one"
-    assert len(unnoticed) <= len(whole) + 1 + form.may_be_cut, unnoticed
+    assert len(unnoticed) <= form.ends * len(whole) + 1 + form.may_be_cut, unnoticed
 
 
 def check_flips(form: Format, folder: Path, flips: int = FLIPS, seed: int = 1) -> None:

@@ -304,6 +304,7 @@ FORMATS = {
     "JSONLinesReader": Format(
         json_lines,
         lambda files, **attrs: flow.JSONLinesReader(files=files, fields=JSON_FIELDS, **attrs),
+        ends=2,
     ),
     "CSVReader": Format(
         table,

@@ -235,7 +235,8 @@ def listed_formats() -> list[str]:
     return re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_formats.c"))
 
 
-ENCODINGS = {("formats/mds/mds_files.c", "json")}  # of a column, with the name of a format
+# Types of a column, with the name of a format.
+ENCODINGS = {("formats/mds/mds_files.c", "json"), ("sources/arrow_columns.c", "json")}
 
 
 def misplaced_format_names(csrc: Path) -> list[str]:

@@ -120,6 +120,7 @@ typedef struct arrow_table {
     int64_t num_outputs;
     pfd_arrow_output *outputs;
     pfd_arrow_column *columns; /* num_outputs */
+    pfd_arrow_schema schema;
     pfd_shard_table rows;
     chunk *chunks; /* num_begun, of which the last may be incomplete until all are there */
     int64_t num_begun;
@@ -139,6 +140,7 @@ static void close_table(void *source)
     free(self->chunks);
     free(self->columns);
     free(self->outputs);
+    pfd_arrow_schema_free(&self->schema);
     pfd_shard_table_free(&self->rows);
     free(self);
 }
@@ -244,19 +246,15 @@ static pfd_status open_parts(arrow_table *self, const pfd_open_args *args, pfd_e
 {
     const arrow_table_attrs *attrs = args->attrs;
     pfd_table table;
-    pfd_arrow_schema schema;
+    pfd_arrow_schema *schema = &self->schema;
     int32_t words = 0;
     PFD_TRY(find_table(args->host, attrs->table, &table, err));
-    pfd_status status = pfd_arrow_schema_import(args->host, schema_of(&table), &schema, err);
-    if (status == PFD_OK) status = find_columns(self, &attrs->columns, &schema, &words, err);
-    if (status == PFD_OK) status = open_chunks(self, &table, &schema, words, err);
-    pfd_arrow_schema_free(&schema);
-    /* The next loader need not read all bytes again. */
-    if (status == PFD_OK && !table.fingerprint) {
-        table.fingerprint = self->fingerprint;
-        return pfd_table_put(attrs->table, &table, err);
-    }
-    return status;
+    PFD_TRY(pfd_arrow_schema_import(args->host, schema_of(&table), schema, err));
+    PFD_TRY(find_columns(self, &attrs->columns, schema, &words, err));
+    PFD_TRY(open_chunks(self, &table, schema, words, err));
+    if (table.fingerprint) return PFD_OK;
+    table.fingerprint = self->fingerprint; /* the next loader need not read all bytes again */
+    return pfd_table_put(attrs->table, &table, err);
 }
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
@@ -290,7 +288,8 @@ static const pfd_attr attr_table[] = {
                  "What flow.from_arrow() makes of a table."),
     PFD_FOUND_ATTR_ROW(arrow_table_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns that rows can have."),
 };
 

@@ -7,6 +7,7 @@
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
+#include "index/index_image.h"
 #include "index/record_index.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/arrow_cache.h"
@@ -35,6 +36,7 @@ typedef struct session {
     int64_t num_groups;
     const uint8_t *nulls; /* one for each leaf */
     int64_t num_leaves;
+    const int64_t *leaf_bytes; /* of each leaf, in all groups: about so many when it is decoded */
     pfd_exported_schema exported; /* which the names of the schema point into */
     pfd_arrow_schema schema;
 } session;
@@ -83,7 +85,8 @@ static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_s
     pfd_readable_file readable = {host, file, scratch};
     pfd_status status =
         out->python->open(&readable, where, &out->number, &out->groups, &out->num_groups,
-                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->exported, err);
+                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->leaf_bytes,
+                          &out->exported, err);
     if (status == PFD_OK)
         status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
@@ -102,11 +105,15 @@ static int32_t leaves_before(const pfd_arrow_schema *schema, int32_t field)
     return n;
 }
 
-/* The leaf that a column has its values in. */
-static int32_t leaf_of(const pfd_arrow_schema *schema, const pfd_arrow_column *column)
+/* The leaf that a column has its values in; of JSON, the first of *count. */
+static int32_t leaf_of(const pfd_arrow_schema *schema, const pfd_arrow_column *column,
+                       int32_t *count)
 {
-    int32_t i = 0;
-    while (i < schema->num_fields && schema->fields[i].node != column->values.node) i++;
+    int32_t i = column->field;
+    while (!column->json && i < schema->num_fields && schema->fields[i].node != column->values.node)
+        i++;
+    *count = column->json ? leaves_before(schema, schema->fields[i].end) - leaves_before(schema, i)
+                          : 1;
     return leaves_before(schema, i);
 }
 
@@ -118,7 +125,7 @@ static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *
     pfd_arrow_proposal proposal;
     PFD_TRY(pfd_arrow_proposal_begin(args, &from->schema, &proposal, err));
     for (int64_t i = 0; i < proposal.size; i++) {
-        int32_t leaf = leaf_of(&from->schema, &proposal.columns[i]);
+        int32_t count, leaf = leaf_of(&from->schema, &proposal.columns[i], &count);
         proposal.columns[i].has_nulls = leaf < from->num_leaves && from->nulls[leaf];
     }
     return pfd_arrow_proposal_end(&proposal, file, err);
@@ -225,29 +232,23 @@ static const pfd_source_methods random_access = {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int compare_leaves(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Notes which leaves of file i the outputs need. */
 static pfd_status find_leaves(parquet *self, int64_t i, pfd_error *err)
 {
     const pfd_arrow_schema *schema = &self->sessions[i].schema;
-    int32_t words = 0;
-    int32_t *found = calloc((size_t)self->num_outputs + 1, sizeof *found);
+    int32_t words = 0, most = leaves_before(schema, schema->num_fields);
+    int32_t *found = calloc((size_t)most + 1, sizeof *found);
     if (!found) return fail_memory(self->host, err);
-    self->leaves[i] = found;
+    self->leaves[i] = found; /* of each leaf, whether it is needed; then their numbers */
     for (int64_t k = 0; k < self->num_outputs; k++) {
         pfd_arrow_column column;
         PFD_TRY(pfd_arrow_column_find(self->host, self->files[i], schema, &self->outputs[k],
                                       &words, &column, err));
-        found[k] = leaf_of(schema, &column);
+        int32_t count, first = leaf_of(schema, &column, &count);
+        for (int32_t leaf = first; leaf < first + count && leaf < most; leaf++) found[leaf] = 1;
     }
-    qsort(found, (size_t)self->num_outputs, sizeof *found, compare_leaves);
-    for (int64_t k = 0; k < self->num_outputs; k++)
-        if (k == 0 || found[k] != found[k - 1]) found[self->num_leaves[i]++] = found[k];
+    for (int32_t leaf = 0; leaf < most; leaf++)
+        if (found[leaf]) found[self->num_leaves[i]++] = leaf;
     return PFD_OK;
 }
 
@@ -276,6 +277,30 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
     return PFD_OK;
 }
 
+/* The bytes that decoded groups may have together. */
+static int64_t cache_bytes(const pfd_scratch *scratch)
+{
+    return pfd_scratch_most_bytes(scratch) / 2;
+}
+
+/* Warns of an order that needs another group for almost every record. */
+static void advise(const parquet *self, const pfd_open_args *args)
+{
+    const double mb = 1e6;
+    int64_t bytes = 0, most = cache_bytes(args->scratch);
+    for (int64_t i = 0; i < self->num_files; i++)
+        for (int64_t k = 0; k < self->num_leaves[i]; k++)
+            bytes += self->sessions[i].leaf_bytes[self->leaves[i][k]];
+    if (self->table.size < 2 || bytes <= most || !pfd_index_order_is_global(args)) return;
+    pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
+                           "the %" PRId64 " row groups have about %.1f MB when they are decoded, "
+                           "and half of memory_budget, %.1f MB, is for them; "
+                           "shuffle(kind='window', window=8), of a reader shuffle='window', "
+                           "decodes each once, or convert the file once: pyflowdata convert "
+                           "x.parquet x.arrow",
+                     self->table.size, (double)bytes / mb, (double)most / mb);
+}
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const parquet_attrs *attrs = args->attrs;
@@ -302,6 +327,7 @@ static pfd_status open_parts(parquet *self, const pfd_open_args *args, pfd_error
         PFD_TRY(pfd_arrow_output_parse(self->host, attrs->columns.data[i], &self->outputs[i], err));
     for (int64_t i = 0; i < self->num_files; i++)
         PFD_TRY(open_file(self, args->scratch, attrs->row_groups_where, i, err));
+    advise(self, args);
     return PFD_OK;
 }
 
@@ -320,6 +346,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 /* What the words of a decoded group lead to. */
 typedef struct decoded_group {
+    pfd_exported_schema exported; /* which the names of the schema point into */
+    pfd_arrow_schema schema;
     pfd_exported_array array;
     pfd_arrow_imported imported;
     pfd_arrow_column *columns; /* one for each output */
@@ -328,6 +356,8 @@ typedef struct decoded_group {
 static void release_group(void *data)
 {
     decoded_group *self = data;
+    pfd_arrow_schema_free(&self->schema);
+    if (self->exported.release) self->exported.release(&self->exported);
     if (self->array.release) self->array.release(&self->array);
     pfd_arrow_imported_free(&self->imported);
     free(self->columns);
@@ -335,8 +365,7 @@ static void release_group(void *data)
 }
 
 /* Finds the columns of the outputs, and writes their words. */
-static pfd_status find_columns(const parquet *self, const pfd_file *file,
-                               const pfd_arrow_schema *schema, decoded_group *to,
+static pfd_status find_columns(const parquet *self, const pfd_file *file, decoded_group *to,
                                pfd_arrow_decoded *out, pfd_error *err)
 {
     int32_t words = 0;
@@ -344,7 +373,7 @@ static pfd_status find_columns(const parquet *self, const pfd_file *file,
     to->columns = calloc((size_t)self->num_outputs + 1, sizeof *to->columns);
     if (!to->columns) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++)
-        PFD_TRY(pfd_arrow_column_find(self->host, file, schema, &self->outputs[i], &words,
+        PFD_TRY(pfd_arrow_column_find(self->host, file, &to->schema, &self->outputs[i], &words,
                                       &to->columns[i], err));
     for (int64_t i = 0; i < self->num_outputs; i++)
         if (to->columns[i].has_dictionary)
@@ -375,35 +404,26 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     const session *s = &self->sessions[from->file];
     const pfd_file *file = self->files[from->file];
     pfd_readable_file readable = {self->host, file, scratch};
-    pfd_exported_schema exported = {0};
-    pfd_arrow_schema schema = {0};
     decoded_group *made = calloc(1, sizeof *made);
     if (!made) return fail_memory(self->host, err);
     out->data = made;
     out->release = release_group;
     pfd_status status =
         s->python->decode(&readable, s->number, from->number, self->leaves[from->file],
-                          self->num_leaves[from->file], &exported, &made->array, err);
-    if (status == PFD_OK) status = pfd_arrow_schema_import(self->host, &exported, &schema, err);
+                          self->num_leaves[from->file], &made->exported, &made->array, err);
     if (status == PFD_OK)
-        status = pfd_arrow_array_import(self->host, &schema, &made->array, &made->imported, err);
+        status = pfd_arrow_schema_import(self->host, &made->exported, &made->schema, err);
+    if (status == PFD_OK)
+        status = pfd_arrow_array_import(self->host, &made->schema, &made->array, &made->imported,
+                                        err);
     if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
                                   "a row group has %" PRId64 " rows; the footer states %" PRId64,
                                   made->array.length, s->groups[from->number].rows);
-    if (status == PFD_OK) status = find_columns(self, file, &schema, made, out, err);
-    pfd_arrow_schema_free(&schema);
-    if (exported.release) exported.release(&exported);
-    return status;
+    return status == PFD_OK ? find_columns(self, file, made, out, err) : status;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
-
-/* The bytes that decoded groups may have together. */
-static int64_t cache_bytes(const pfd_scratch *scratch)
-{
-    return pfd_scratch_most_bytes(scratch) / 2;
-}
 
 /* The groups that a call holds: neighbours in a shuffled order are in any of a window. */
 enum { MOST_HELD = 16 };
@@ -431,22 +451,25 @@ static void decode_ahead(const pfd_compute_args *args, int64_t number)
 typedef struct holding {
     int64_t numbers[MOST_HELD];
     pfd_arrow_decoded *groups[MOST_HELD];
+    pfd_arrow_space spaces[MOST_HELD];
 } holding;
 
-static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number,
-                       const pfd_arrow_decoded **out, pfd_error *err)
+/* Holds a group; *place is where `all` has it. */
+static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number, int64_t *place,
+                       pfd_error *err)
 {
     const parquet *self = args->source;
-    int64_t i = number % MOST_HELD;
+    int64_t i = *place = number % MOST_HELD, most = cache_bytes(args->scratch);
     if (!all->groups[i] || all->numbers[i] != number) {
         pfd_arrow_cache_release(self->cache, all->groups[i]);
         all->groups[i] = NULL;
         all->numbers[i] = number;
         if (self->in_sequence) decode_ahead(args, number);
-        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, cache_bytes(args->scratch),
-                                     decode, self, args->scratch, &all->groups[i], err));
+        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, most, decode, self,
+                                     args->scratch, &all->groups[i], err));
+        all->spaces[i] =
+            pfd_arrow_cache_lend(self->cache, all->groups[i], most, args->scratch);
     }
-    *out = all->groups[i];
     return PFD_OK;
 }
 
@@ -455,16 +478,15 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
     const parquet *self = args->source;
     pfd_arrow_row row = {.args = args};
     for (row.row = 0; row.row < args->num_rows; row.row++) {
-        const pfd_arrow_decoded *from;
-        int64_t ordinal = args->records[row.row].ordinal;
+        int64_t place, ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->table, ordinal);
-        pfd_status status = hold(args, all, number, &from, err);
+        pfd_status status = hold(args, all, number, &place, err);
         if (status != PFD_OK) {
             err->row = row.row;
             return status;
         }
-        const decoded_group *data = from->data;
-        row.space = from->space;
+        const decoded_group *data = all->groups[place]->data;
+        row.space = all->spaces[place];
         row.index = ordinal - self->table.first[number];
         for (int64_t i = 0; i < self->num_outputs; i++)
             PFD_TRY(pfd_arrow_column_write(&data->columns[i], &self->outputs[i], &row, i, err));
@@ -486,7 +508,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(parquet_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes='; a default is for nulls. "
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
+                       "(the text of the value in JSON); a default is for nulls. "
                        "If left out, all columns of the first file that rows can have. Only these "
                        "are decoded."),
     PFD_ATTR_ROW(parquet_attrs, row_groups_where, PFD_ATTR_STRING, "", 0, 0, NULL,

@@ -839,7 +839,8 @@ typedef struct pfd_readable_file {
 
 /* The functions of the program's language that decode files of row groups.  open() gives the groups
  * of a file that may have rows of `where`, "" for all, and the schema of the file; nulls[i] is 1 if
- * leaf i of the schema has nulls; `nulls` may be NULL.  The lists live until close().
+ * leaf i of the schema has nulls; `nulls` may be NULL; leaf_bytes[i] is about how many bytes leaf i
+ * has in all these groups when it is decoded.  The lists live until close().
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
  * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
@@ -848,7 +849,8 @@ typedef struct pfd_row_group_source {
     int32_t reserved;
     pfd_status (*open)(const pfd_readable_file *file, const char *where, int64_t *session,
                        const pfd_row_group **groups, int64_t *num_groups, const uint8_t **nulls,
-                       int64_t *num_leaves, pfd_exported_schema *schema, pfd_error *err);
+                       int64_t *num_leaves, const int64_t **leaf_bytes,
+                       pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
                          const int32_t *leaves, int64_t n, pfd_exported_schema *schema,
                          pfd_exported_array *array, pfd_error *err);

@@ -366,7 +366,12 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
 static void request_index(const pfd_data_reader *reader, pfd_index_request *request)
 {
     const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
-    *request = (pfd_index_request){.folder = attrs->index_dir};
+    int32_t shuffle = PFD_SHUFFLE_NONE;
+    pfd_error ignored;
+    pfd_error_init(&ignored);
+    (void)pfd_reader_attrs_shuffle(reader->attrs, 1, &shuffle, &ignored);
+    *request = (pfd_index_request){.folder = attrs->index_dir,
+                                   .is_global = shuffle == PFD_SHUFFLE_GLOBAL};
     for (uint64_t i = 0; i < 2; i++)
         pfd_input_files_identify(reader->files, hash_op(reader, i), &request->key.identity[i],
                                  &request->key.stamp[i]);

@@ -284,7 +284,7 @@ static pfd_status keep_outputs(pfd_eager_call *call, int64_t n, pfd_error *err)
         const pfd_tensor *tensor = &call->tensors[op->num_inputs + i];
         if (tensor->is_ragged && n < call->rows)
             PFD_TRY(pfd_ragged_rows_keep(&call->eager->tensors[op->num_inputs + i], tensor->rows,
-                                         n, call->records, call->arena, err));
+                                         n, call->records, NULL, call->arena, err));
         else if (!tensor->is_ragged && tensor->data != place_of(call, i))
             memcpy(place_of(call, i), tensor->data, (size_t)(n * tensor->row_bytes));
     }

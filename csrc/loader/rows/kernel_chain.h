@@ -29,6 +29,7 @@ typedef struct pfd_worker {
     pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
     pfd_op_key *keys;     /* one per op of the plan */
+    uint8_t *lends;       /* one per op: its rows outside the scratch last */
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* whose record failed */
     pfd_work work;

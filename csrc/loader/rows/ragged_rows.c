@@ -104,6 +104,13 @@ static int32_t is_in_record(const pfd_ragged_row *row, int64_t bytes, const pfd_
            data - begin <= (uintptr_t)(record->size - bytes);
 }
 
+/* Whether the row lives as long as the arena. */
+static int32_t lasts(const pfd_ragged_row *row, int64_t bytes, const pfd_record *record,
+                     const pfd_scratch *passing)
+{
+    return is_in_record(row, bytes, record) || (passing && !pfd_scratch_has(passing, row->data));
+}
+
 /* Does what memcpy() does. Most rows are short: two moves that overlap copy these. */
 static inline void copy(uint8_t *to, const uint8_t *from, size_t bytes)
 {
@@ -125,13 +132,14 @@ static inline void copy(uint8_t *to, const uint8_t *from, size_t bytes)
 }
 
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
-                                const pfd_record *records, pfd_scratch *arena, pfd_error *err)
+                                const pfd_record *records, const pfd_scratch *passing,
+                                pfd_scratch *arena, pfd_error *err)
 {
     int64_t element_bytes = pfd_dtype_size(tensor->type.dtype), total = 0;
     int64_t shape_bytes = tensor->type.ndim * (int64_t)sizeof(int64_t);
     for (int64_t i = 0; i < n && total <= MOST_BYTES; i++) {
         int64_t bytes = rows[i].num_elements * element_bytes;
-        if (!is_in_record(&rows[i], bytes, &records[i])) total += (bytes + 7) / 8 * 8;
+        if (!lasts(&rows[i], bytes, &records[i], passing)) total += (bytes + 7) / 8 * 8;
         if (rows[i].shape) total += shape_bytes;
     }
     if (total == 0) return PFD_OK;
@@ -143,7 +151,7 @@ pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *r
             rows[i].shape = memcpy(to, rows[i].shape, (size_t)shape_bytes);
             to += shape_bytes;
         }
-        if (bytes == 0 || is_in_record(&rows[i], bytes, &records[i])) continue;
+        if (bytes == 0 || lasts(&rows[i], bytes, &records[i], passing)) continue;
         copy(to, rows[i].data, (size_t)bytes);
         rows[i].data = to;
         to += (bytes + 7) / 8 * 8;

@@ -16,9 +16,10 @@ pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged
                                  int64_t n, pfd_error *err);
 
 /* Makes the rows live as long as the arena. `records` are the records of the rows, and live as
- * long. */
+ * long.  So do rows outside `passing`; NULL: no others do. */
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
-                                const pfd_record *records, pfd_scratch *arena, pfd_error *err);
+                                const pfd_record *records, const pfd_scratch *passing,
+                                pfd_scratch *arena, pfd_error *err);
 
 /* All dimensions of a row. */
 void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,

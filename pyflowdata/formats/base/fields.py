@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, Node, dtype_name, find_op
-from ...nodes.registry import HOST_OUTPUTS
+from ...nodes.registry import HOST_OUTPUTS, JSON_TEXT
 
 BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
 
@@ -74,11 +74,25 @@ class Field:
             raise InvalidArgumentError(
                 f"the type {shown(kind)} of {self.name} must be like float32[3,?]"
             ) from None
-        return dataclasses.replace(
-            self, dtype=dtype, shape=shape if "[" in kind else self.shape,
-            key=self.key or self.name, default=default, is_guessed=False,
-            note="",
-        )  # fmt: skip
+        key = self.key or self.name
+        if kind == JSON_TEXT:
+            if not equals and not self.is_json:
+                default = None  # that of numbers or texts is not JSON
+            return JsonField(self.name, BYTES, (), key, default)
+        return Field(self.name, dtype, shape if "[" in kind else self.shape, key, default)
+
+
+class JsonField(Field):
+    """A field of JSON texts: of arrays of strings or objects, say, which no other type holds."""
+
+    @property
+    def type(self) -> str:
+        """The type as the reader's attr spells it."""
+        return JSON_TEXT
+
+    @property
+    def is_json(self) -> bool:
+        return True
 
 
 def specs(fields: Iterable[Field]) -> list[str]:
@@ -139,8 +153,8 @@ def split_spec(element: str) -> tuple[str, str, str, str | None]:
 def listed_field(element: str, blob: Blob) -> Field:
     """The field for an element of an attr that lists fields, named as in the file."""
     _, key, kind, default = split_spec(element)
-    if kind == BYTES:
-        return Field(key, BYTES, default=default)
+    if kind in (BYTES, JSON_TEXT):
+        return (JsonField if kind == JSON_TEXT else Field)(key, BYTES, default=default)
     return Field(key, dtype_name(blob.dtype), blob.shape[1:], default=default)
 
 

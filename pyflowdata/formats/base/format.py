@@ -28,6 +28,7 @@ class Format(RecordFormat):
 
     Attributes:
         writer: The class that writes it; None: there is none.
+        written_by: For messages, what writes it in place of a writer, after a comma.
         holds_one_field: Whether a file holds one field, and not its name.
         holds_records: Whether its writer takes the whole records that its reader gives.
         image_names: The usual names of fields in records of images; None: no names are usual.
@@ -39,6 +40,7 @@ class Format(RecordFormat):
     """
 
     writer: ClassVar[type[Writer] | None] = None
+    written_by: ClassVar[str] = ""
     holds_one_field: ClassVar[bool] = False
     holds_records: ClassVar[bool] = False
     image_names: ClassVar[ImageFields | None] = None

@@ -1,5 +1,6 @@
 """MDSWriter: shards as Mosaic's Streaming has them, the encodings, and what MDS cannot hold."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -51,6 +52,24 @@ def test_shards_are_those_that_streaming_makes_of_the_same_values(tmp_path):
     assert index_of(tmp_path / "a") == [theirs]
     name = theirs["raw_data"]["basename"]
     assert (tmp_path / "a" / name).read_bytes() == (STREAMING / "arrays" / name).read_bytes()
+
+
+def test_samples_are_those_that_streaming_makes_of_the_same_values(tmp_path):
+    """Numbers and bytes, in shards of 400 bytes, of which "gz:9" takes 2 more than null does."""
+    rows = json.loads((STREAMING / "expected.json").read_text())["gz"]
+    theirs = index_of(STREAMING / "gz")
+    columns = dict(zip(theirs[0]["column_names"], theirs[0]["column_encodings"]))
+    with MDSWriter(tmp_path / "a", columns=columns, shard_bytes=398, hashes=()) as writer:
+        for row in rows:
+            number = np.float32(float.fromhex(row["n_float32"]))
+            writer.write({**row, "b_bytes": bytes.fromhex(row["b_bytes"]), "n_float32": number})
+    samples = samples_of(tmp_path / "a")
+    for shard in theirs:
+        data = gzip.decompress((STREAMING / "gz" / shard["zip_data"]["basename"]).read_bytes())
+        (first,) = struct.unpack_from("<I", data, 4)
+        assert b"".join(samples[: shard["samples"]]) == data[first:]
+        del samples[: shard["samples"]]
+    assert samples == []
 
 
 def test_encodings_of_the_first_rows(tmp_path):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import collections
+import datetime
+import json
 import os
 import random
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +66,93 @@ def decoded(monkeypatch):
 
     monkeypatch.setattr(row_groups._File, "decode", counted)
     return counts
+
+
+# ---- Nested columns as JSON ----------------------------------------------------------------------
+
+NESTED = pa.table({
+    "tags": pa.array([["a", None, 'q"\\\n\x01\u00e9'], None, [], ["x"]], pa.list_(pa.string())),
+    "pairs": pa.array([[("k", 1), ("j", None)], [], None, [("z", 3)]],
+                      pa.map_(pa.string(), pa.int32())),
+    "chat": pa.array([[{"role": "u", "text": "hi"}, None], None, [], [{"role": "", "text": None}]]),
+    "jagged": pa.array([[[1], [2, 3]], [], None, [[None]]], pa.large_list(pa.list_(pa.int64()))),
+    "any": pa.array([{"names": ["x"], "f": 1.5, "h": 0.1, "no": None}, None,
+                     {"names": None, "f": float("-inf"), "h": None, "no": None},
+                     {"names": [], "f": 1e300, "h": -2.0, "no": None}],
+                    pa.struct([("names", pa.list_(pa.large_string())), ("f", pa.float64()),
+                               ("h", pa.float32()), ("no", pa.null())])),
+    "far": pa.array([[2**64 - 1], None, [0], []], pa.list_(pa.uint64())),
+    "box": pa.array([[True, None], None, [False, True], [None, None]], pa.list_(pa.bool_(), 2)),
+    "one": pa.array([-5, None, 7, 2**60], pa.int64()),
+})  # fmt: skip
+
+
+def listed(value):
+    """A value of pyarrow as JSON has it: a pair of a map is a list."""
+    if isinstance(value, dict):
+        return {name: listed(one) for name, one in value.items()}
+    return list(map(listed, value)) if isinstance(value, (list, tuple)) else value
+
+
+def texts_of(blob):
+    with flow.DataLoader(blob) as loader:
+        return [json.loads(one) for rows in loader for one in rows.to_bytes_list()]
+
+
+@pytest.fixture(params=["parquet", "arrow", "lz4", "stream", "table"])
+def nested(request, tmp_path):
+    """What gives columns of the table, as each reader of Arrow's types has it."""
+    kind, path = request.param, tmp_path / "x"
+    if kind == "table":
+        return lambda *columns: flow.from_arrow(NESTED, columns=columns).batch(3)
+    if kind == "parquet":
+        pq.write_table(NESTED, path, row_group_size=3)
+        return lambda *columns: flow.ParquetReader(files=str(path), columns=columns, batch_size=3)
+    packed = pa.ipc.IpcWriteOptions(compression="lz4" if kind == "lz4" else None)
+    make = pa.ipc.new_stream if kind == "stream" else pa.ipc.new_file
+    with make(path, NESTED.schema, options=packed) as file:
+        file.write_table(NESTED, max_chunksize=3)
+    return lambda *columns: flow.ArrowReader(files=str(path), columns=columns, batch_size=3)
+
+
+def test_nested_columns_are_the_values_of_pyarrow_in_json(nested):
+    names = NESTED.column_names
+    blobs = nested(*[f"{name}:json" for name in names], "roles=chat.role:json=[]")
+    columns = [blobs[name] for name in [*names, "roles"]] if hasattr(blobs, "fields") else blobs
+    for name, blob in zip(names, columns, strict=False):
+        assert texts_of(blob) == listed(NESTED[name].to_pylist()), name
+    assert texts_of(columns[-1]) == [["u", None], [], [], [""]]  # the path goes through the list
+
+
+def test_columns_of_json_are_found_and_others_say_why(tmp_path):
+    more = {"raw": [[b"x"]] * 4, "days": [[datetime.date(2020, 1, 1)]] * 4, "meta.lang": ["de"] * 4}
+    table = NESTED
+    for name, rows in more.items():
+        table = table.append_column(name, pa.array(rows))
+    path = write(tmp_path / "x.parquet", table)
+    columns = flow.ParquetReader(files=path, batch_size=4)[0].node.values["columns"]
+    assert [one.partition(":")[0] for one in columns if one.endswith(":json")] == [
+        "tags", "pairs", "chat", "any.names"
+    ]  # fmt: skip
+    assert {"far:uint64[?]=", "any.f:float64=nan", "'meta.lang':bytes"} <= {*columns}
+    assert cli.main(["convert", path, str(tmp_path / "x.jsonl"), "--fields", "tags,chat"]) == 0
+    with open(tmp_path / "x.jsonl") as lines:  # values, and not texts of them
+        assert [json.loads(one) for one in lines] == NESTED.select(["tags", "chat"]).to_pylist()
+    assert json.loads(flow.open(path, fields=["jagged:json"])[0]["jagged"]) == [[1], [2, 3]]
+    with flow.DataLoader(flow.ParquetReader(files=path, columns=["meta.lang:bytes"], batch_size=4)) as of:
+        assert next(iter(of)).to_bytes_list() == [b"de"] * 4  # the name of the column has the dot
+    for column, says in (("raw:json", "as JSON: it has binary values"),
+                         ("days:json", "as JSON: it has dates or times"),
+                         ("tags:bytes", "list of texts.*write 'tags:json'"),
+                         ("chat:json={", "has a default that is not JSON")):  # fmt: skip
+        with pytest.raises(flow.Error, match=says):
+            flow.DataLoader(flow.ParquetReader(files=path, columns=[column], batch_size=1))
+    broken = pa.array([b"\xff"] * 2).cast(pa.string(), safe=False)
+    with pa.ipc.new_file(tmp_path / "y.arrow", pa.schema([("t", pa.string())])) as file:
+        file.write(pa.record_batch([broken], ["t"]))
+    blob = flow.ArrowReader(files=str(tmp_path / "y.arrow"), columns=["t:json"], batch_size=1)
+    with flow.DataLoader(blob) as loader, pytest.raises(flow.CorruptDataError, match="not UTF-8"):
+        next(iter(loader))
 
 
 # ---- Values --------------------------------------------------------------------------------------
@@ -304,3 +394,49 @@ def test_without_pyarrow_the_package_is_named(tmp_path, monkeypatch):
     with pytest.raises(flow.UnsupportedError, match=r"pip install pyflowdata\[arrow\]"):
         flow.ParquetReader(files=path, columns=["i:int64"])
         flow.open(path)[0]
+
+
+# ---- Memory and advice ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [3 << 20, 1 << 30])
+def test_rows_stay_when_their_groups_are_dropped(tmp_path, budget):
+    """Groups are lent to the batches as long as there is room; else their rows are copied."""
+    tables = [
+        pa.table({"i": np.arange(a, a + 50), "text": [f"{i}" * 400 for i in range(a, a + 50)]})
+        for a in range(0, 1000, 50)
+    ]
+    blobs = flow.ParquetReader(files=write(tmp_path / "x", *tables), seed=3, shuffle="global",
+                               columns=["i:int64", "text:bytes"], batch_size=64)  # fmt: skip
+    held = []
+    with flow.DataLoader(*blobs, memory_budget=budget, num_threads=3) as loader:
+        for i, text in loader:
+            assert text.to_bytes_list() == [b"%d" % one * 400 for one in i.tolist()]
+            held.extend(i.tolist())
+    assert sorted(held) == list(range(1000)) != held
+
+
+def test_a_global_shuffle_that_does_not_fit_is_warned_of(tmp_path):
+    tables = [pa.table({"text": [os.urandom(500).hex() for _ in range(500)]}) for _ in range(8)]
+    data = flow.open(write(tmp_path / "warned.parquet", *tables))
+    for kind, budget, warns in (("window", 2 << 20, 0), ("global", 1 << 30, 0),
+                                ("global", 2 << 20, 1), ("global", 2 << 20, 0)):  # fmt: skip
+        text = data.shuffle(seed=1, kind=kind).batch(32)["text"]
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            flow.DataLoader(text, memory_budget=budget).close()
+        said = [str(one.message) for one in seen if "row group" in str(one.message)]
+        assert len(said) == warns, (kind, budget)
+        for words in ("ParquetReader", "8 row groups have about 4.0 MB", "pyflowdata convert",
+                      "shuffle(kind='window', window=8)") * warns:  # fmt: skip
+            assert words in said[0]
+
+
+def test_parquet_is_no_target_of_convert(tmp_path, capsys):
+    source = write(tmp_path / "x.parquet", *numbered(3))
+    assert cli.main(["convert", source, str(tmp_path / "y.parquet")]) == 2
+    said = capsys.readouterr().err
+    assert "Parquet is read and not written, and pyarrow writes it" in said and "arrow" in said
+    with pytest.raises(flow.InvalidArgumentError, match="the kinds are .*mean 'window'") as failure:
+        flow.open(source).shuffle(kind="windows")
+    assert (failure.value.op, failure.value.attr) == ("shuffle", "kind")
