@@ -316,29 +316,17 @@ abi: .venv/train
 # compilers, installers and commands, or test only Python, as do worker processes of Python ops.
 # ThreadSanitizer runs the tests with threads: the loader, the Python that its threads call, and C
 # tests that start some.
-# What only compares orders, statistics and words is left out: of the 19,737 arcs of C code that all
-# of them take here (gcc --coverage), 6 are theirs alone; of the 9,139 under ThreadSanitizer, 4.
-# AddressSanitizer also leaves out VALUES, which compare what other tests make the same C code compute,
-# as do tests marked `slow`: of the 32,344 blocks that remain at -O0, 2 are theirs alone.
+# tests/support/left_out_of_sanitizers.txt lists what they leave out, whose C code other tests reach.
+# AddressSanitizer also leaves out tests marked `slow`.
 # Under it, Python's small objects have memory of malloc(), which it watches, in the tests that hand
 # such objects to the library, and take twice as long.  The others read files and NumPy's arrays: their
 # memory it always watches.
-ORDERS     := loader/test_order.py loader/test_shuffle.py
-WORDS      := loader/test_order_sample.py loader/test_speeds.py datasets/test_field_names.py \
-              images/test_images_page.py formats/csv/test_csv_commands.py $(addprefix python/test_, \
-              epoch_steps.py first_words.py other_names.py plain_text.py nodes.py)
-VALUES     := $(addprefix datasets/test_,equivalents.py expressions.py where.py) \
-              $(addprefix loader/test_,invariance.py oneflow_faults.py random_keys.py resume.py \
-              saved_states.py) $(addprefix images/test_,chain_is_keyed.py oneflow_chains.py) \
-              formats/csv/test_csv_odd_cells.py
-LEFT_OUT   := $(addprefix --ignore=tests/,$(ORDERS) $(WORDS) $(VALUES) python/test_processes.py)
 ASAN_OBJECT_TESTS := $(addprefix tests/,core/test_registry.py formats/objects python \
                      loader/test_node_identity.py $(addprefix ops/test_,bfloat16.py record_encoder.py))
 ASAN_FILE_TESTS := $(addprefix tests/,core datasets formats images loader ops) \
                    $(addprefix --ignore=,$(ASAN_OBJECT_TESTS))
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
-              python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py) \
-              $(addprefix --ignore=tests/,$(ORDERS) formats/objects/test_generator_values.py)
+              python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
                 registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -358,7 +346,7 @@ asan:
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so) $(PARALLEL) \
-       -m 'not slow' $(LEFT_OUT)
+       -m 'not slow'
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)

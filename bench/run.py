@@ -152,7 +152,7 @@ def tables(module: Any, entries: list[Entry], results: Results) -> Iterator[str]
     titles = [entry.title for entry in entries if entry.cores is None]
     loaders = [entry.title for entry in entries if entry.peer != LIMITS]
     for each in getattr(module, "TABLES", ()):
-        names = [title for title in loaders if title.partition(".")[2].startswith(each.prefix)]
+        names = [title for title in titles if title.partition(".")[2].startswith(each.prefix)]
         if names:
             yield f"**{each.title}**\n\n{table.render(results, names, each.columns)}"
     if not hasattr(module, "TABLES"):

@@ -88,6 +88,8 @@ CORES = _median("cores busy", lambda m: m["cpu"] / m["seconds"])
 OPEN = _median("open ms", lambda m: 1e3 * m["open_seconds"])
 FIRST = _median("first batch ms", lambda m: 1e3 * m["first_seconds"])
 OPEN_MEMORY = _median("MB when open", lambda m: (m["open_anon"] - m["base_anon"]) / MB)
+TOKENS = _median("M tokens/s", lambda m: 1e-6 * m["rows"] / m["seconds"])  # of W15
+CPU_TOKENS = _median("CPU ns/token", lambda m: 1e9 * m["cpu"] / m["rows"])
 MEMORY = _median("peak MB", lambda m: max(0, m["peak_anon"] - m["base_anon"]) / MB)
 RSS = _median("max RSS MB", lambda m: m["max_rss"] / MB)
 SIZE = _median("MB of data", lambda m: m["bytes"] / MB)
@@ -99,8 +101,8 @@ CHECK = Column("check", _checks)
 RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
 THROUGHPUT = [RATE, RANGE, CPU, CORES, MEMORY, RSS, FIRST, P50, P99, CHECK]
 PICTURES_AND_COST = [PICTURES, _range(PICTURES.value), CPU_PICTURE, CORES, MEMORY, RSS, CHECK]
-SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES, PICTURES)
-_COSTS = (CPU, CPU_MICROSECONDS, CPU_PICTURE)
+SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES, PICTURES, TOKENS)
+_COSTS = (CPU, CPU_MICROSECONDS, CPU_PICTURE, CPU_NS)
 
 
 def ratio(results: Results, name: str, base: str, value: Value) -> float | None:

@@ -11,7 +11,7 @@ import grain
 import numpy as np
 import pandas
 
-from bench import jpeg_python, photos, programs
+from bench import documents, jpeg_python, photos, programs
 from bench.contender import Batch, Source, contender
 
 CHUNK = 4 << 20  # bytes of text of one element
@@ -86,3 +86,34 @@ def simplejpeg(source: Source) -> photos.Epochs:
 def simplejpeg_resized(source: Source) -> photos.Epochs:
     """An image folder, read threads; simplejpeg, OpenCV's bilinear."""
     return jpegs(source, jpeg_python.resize, photos.Delivered)
+
+
+class Packs:
+    """Packs of the tokens of texts, in batches."""
+
+    def __init__(self, source: Source, packer: str, **options: Any) -> None:
+        found, known = documents.tokenizer(source), list(documents.texts(source))
+        tokens = grain.MapDataset.source(known).map(
+            lambda text: {"ids": np.array(found.encode(text).ids, np.int32)}
+        )
+        threads = grain.ReadOptions(num_threads=programs.cores(), prefetch_buffer_size=64)
+        made = getattr(grain.experimental, packer)(
+            tokens.to_iter_dataset(threads), length_struct={"ids": documents.LENGTH}, **options
+        )
+        self._batches = made.batch(source.batch_size)
+
+    def __iter__(self) -> Any:
+        for batch in self._batches:
+            yield documents.batch_of(batch["ids"], batch["ids_segment_ids"])
+
+
+@contender("W15")
+def best_fit_pack(source: Source) -> Packs:
+    """Texts in memory as str, encode() in read threads, BestFitPackIterDataset with 30 bins."""
+    return Packs(source, "BestFitPackIterDataset", num_packing_bins=30)
+
+
+@contender("W15")
+def concat_then_split(source: Source) -> Packs:
+    """The same with ConcatThenSplitIterDataset."""
+    return Packs(source, "ConcatThenSplitIterDataset")

@@ -45,6 +45,10 @@ def windows(source: Source) -> list[str]:
     return [programs.path("windows"), *sizes, *source.files]
 
 
+def columnar_rows(source: Source, order: str, size: int) -> list[str]:
+    return [programs.path("rows"), order, str(programs.cores()), str(size), *source.files]
+
+
 if programs.exists("limits"):
     for mode, what in TEXT.items():
         workloads = ("W1a", "W1b") if mode == "loader" else ("W1a",)
@@ -72,6 +76,13 @@ if programs.exists("windows"):
         program=True,
         text="random windows widened from the map into a buffer of one batch",
     )(windows)
+if programs.exists("rows"):
+    for order, size in (("random", 256), ("random", 64), ("in-order", 256)):
+        what = f"numbers, texts and lists of mapped rows copied, {size} a batch"
+        name = f"{order}-{size}" if order == "random" else order
+        on_all_and_one_core("W12", name=name, program=True, text=what)(
+            functools.partial(columnar_rows, order=order, size=size)
+        )
 if programs.exists("photos"):
     for mode, what in PICTURES.items():
         workload = "W4u" if mode.startswith("resize") else "W4"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pyflowdata as flow
 
-from bench import digits, photos, programs, tokens
+from bench import digits, documents, photos, programs, rows, tokens
 from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender, on_all_and_one_core
 from bench.examples import Examples
@@ -247,3 +248,52 @@ def json_lines(source: Source) -> Pages:
 on_all_and_one_core("W13", name="JSONLinesReader", text="A typed array, two of ragged text.")(
     json_lines
 )
+
+
+class Rows:
+    """Batches of rows of a reader of columns."""
+
+    def __init__(self, reader: Any, source: Source, **attrs: Any) -> None:
+        columns = ["n:int64", "text", f"x:float32[{rows.VALUES}]"]
+        found = reader(files=source.files, columns=columns, **ordered(source, attrs))
+        self._loader = flow.DataLoader(*found)
+
+    def __iter__(self) -> Iterator[Any]:
+        for n, texts, x in self._loader:
+            yield rows.Digests(len(n), lambda: (texts.values, texts.lengths, x)), n
+
+
+for name, attrs in (("random-256", {"random_shuffle": True}), ("in-order", {}),
+                    ("random-64", {"random_shuffle": True, "batch_size": 64})):  # fmt: skip
+    on_all_and_one_core("W12", name=name, text="ArrowReader, defaults.")(
+        functools.partial(Rows, flow.ArrowReader, **attrs)
+    )
+
+
+def parquet(source: Source, **attrs: Any) -> Iterator[Any]:
+    """Opened anew in each epoch, as a loader keeps decoded row groups."""
+    yield from Rows(flow.ParquetReader, source, **attrs)
+
+
+window = {"shuffle": "window", "shuffle_window": 8}
+for name, attrs in (("in-order", {}), ("window", window)):
+    on_all_and_one_core("W14", name=name, text=f"ParquetReader, {attrs or 'defaults'}.")(
+        functools.partial(parquet, **attrs)
+    )
+
+
+def packs(source: Source, rule: str) -> Iterator[Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        texts = flow.open(source.files[1:], fields=["text:str"])
+        ids = texts.map(flow.Tokenize, "text", tokenizer=source.files[0]).project("ids")
+        data = ids.cache(folder).pack(documents.LENGTH, field="ids", rule=rule)
+        batch = data.batch(source.batch_size)
+        with flow.DataLoader(batch[["ids", "segment_ids"]]) as loader:
+            for found in loader:
+                yield documents.batch_of(*found)
+
+
+for rule in ("best_fit", "chunk"):
+    contender("W15", name=rule, text=f"Tokenize, cache() of this epoch, pack(rule={rule!r}).")(
+        functools.partial(packs, rule=rule)
+    )

@@ -470,7 +470,7 @@ def wait_until_idle(loader: Any) -> None:
         time.sleep(_LOOK_SECONDS)
         now = inner.stats()
         there = now["thread_seconds"] - before["thread_seconds"]
-        if now["idle_seconds"] - before["idle_seconds"] > 0.99 * there:
+        if now["idle_seconds"] - before["idle_seconds"] >= 0.99 * there:  # both 0 once it is closed
             return
         before = now
 

@@ -13,6 +13,7 @@ from support.oracle import Table, open_loader
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.insight.speed import wait_until_idle
 from pyflowdata.loader.open_loader import open_loader_of
 
 OPTIONS = {"num_threads": 2, "prefetch": 3, "batch_size": 10, "shuffle": True, "seed": 5}
@@ -191,3 +192,12 @@ def test_a_call_beside_close(table, tmp_path, name):
         beside.calls(name)  # of a closed loader
         beside.over.set()
         beside.end("close")
+
+
+def test_a_closed_loader_is_idle(table):
+    """A call that waits for its threads to rest does not wait for those of a closed loader."""
+    loader = open_loader(table, **OPTIONS)
+    loader.close()
+    since = time.monotonic()
+    wait_until_idle(loader)
+    assert time.monotonic() - since < 5

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bench import (
-    clips, data, digits, examples, photos, programs, reservoir, table, tokens, wide_text,
+    clips, data, digits, documents, examples, photos, programs, reservoir, rows, table, tokens,
+    wide_text,
 )  # fmt: skip
 from bench import text as text_data
 
@@ -60,10 +61,14 @@ def test_a_changed_file_is_found(text):
         photos.Photos(0.02, parts=1, epochs=2),
         tokens.Tokens(9),
         wide_text.WideText(0.02),
+        rows.ArrowRows(0.02, parts=1),
+        rows.ParquetRows(0.02, parts=1),
     ],
     ids=lambda made: made.KIND,
 )
 def test_each_data_set_says_how_many_rows_and_bytes_an_epoch_has(tmp_path, monkeypatch, made):
+    if isinstance(made, rows.ArrowRows):
+        pytest.importorskip("pyarrow")
     monkeypatch.setattr(data, "FOLDER", tmp_path)
     made.prepare()
     truth, size = made.truth()
@@ -130,6 +135,25 @@ def test_one_core_stands_beside_all():
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         "| ours | 0.5 | 0.625 | 2 | 2 | 2.5 | 0.5 | exact, failed |",
     ]
+
+
+def test_a_row_with_parts_of_another_has_another_digest():
+    ((_, text, lengths, values),) = rows._columns(3, 3, part=0)
+    whole, end = rows.digests(text, lengths, values), lengths[0]
+    assert len(set(whole)) == 3 and (whole < 2**53).all()
+    backwards = np.concatenate([text[:end][::-1], text[end:]])
+    for found in [
+        rows.digests(text, lengths, values[::-1]),
+        rows.digests(text, lengths, values[:, ::-1]),
+        rows.digests(backwards, lengths, values),
+    ]:
+        assert found[0] != whole[0]
+
+
+def test_padding_of_packs_is_not_counted():
+    padded = np.array([[5, 6, 0], [7, 0, 0]])
+    x, _ = documents.batch_of(padded, np.array([[1, 2, 0], [1, 0, 0]]))
+    assert len(x) == 3 and np.asarray(x).tolist() == [5, 6, 7]
 
 
 def test_photographs_are_known_again_whatever_part_is_delivered():

@@ -436,7 +436,7 @@ def test_a_loader_may_be_collected_inside_its_function(folder):
     collected = threading.Event()
 
     def collecting(x):
-        if threading.get_ident() != IS_MAIN and let_go.is_set():
+        if threading.get_ident() != IS_MAIN and let_go.is_set() and not collected.is_set():
             gc.collect()
             collected.set()
         return x

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -43,6 +44,7 @@ from support import plugin_sources  # noqa: E402
 import pyflowdata as flow  # noqa: E402
 
 PRELOADED = "LD_PRELOAD" in os.environ
+SANITIZER_FLAGS = os.environ.get("SANITIZER_FLAGS", "")  # of the compiler, for a sanitizer
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
@@ -56,6 +58,37 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.freeze()
     gc.enable()
+
+
+def left_out(sanitizer: str) -> dict[Path, set[str]]:
+    """The files of tests that `make` leaves out with a sanitizer, "asan" or "tsan", each with the
+    names of its functions; no names: all of it."""
+    found: dict[Path, set[str]] = {}
+    runs, path = "", ROOT
+    for line in (ROOT / "tests/support/left_out_of_sanitizers.txt").read_text().splitlines():
+        if line.startswith("["):
+            runs = line.strip("[]")
+        elif line and not line.startswith("#") and sanitizer in runs.split():
+            words = line.split()
+            if not line.startswith(" "):
+                path = ROOT / "tests" / words.pop(0)
+            found.setdefault(path, set()).update(words)
+    return found
+
+
+LEFT_OUT = left_out("tsan" if "thread" in SANITIZER_FLAGS else "asan") if SANITIZER_FLAGS else {}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    return True if LEFT_OUT.get(collection_path) == set() else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    gone = [one for one in items if one.name.partition("[")[0] in LEFT_OUT.get(one.path, ())]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        left = set(gone)
+        items[:] = [one for one in items if one not in left]
 
 
 @pytest.fixture(scope="session")

@@ -496,13 +496,22 @@ static pfd_arrow_space space_of(const arrow *self, const batch *from)
 
 PFD_SOURCE_NUMBER(num_records, arrow, table.num_records)
 
+/* The number of an ordinal's batch, which is likely `guess`; -1: no guess. */
+static int64_t number_of(const arrow *self, int64_t ordinal, int64_t guess)
+{
+    const int64_t *first = self->table.first;
+    if (guess >= 0 && ordinal >= first[guess] && ordinal < first[guess + 1]) return guess;
+    return pfd_shard_of(&self->table, ordinal);
+}
+
 static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *space, int64_t index)
 {
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
 /* In shuffled order nothing of a row is in the cache: its offsets are prefetched, and later the
- * bytes that these refer to. `numbers` are the batches of ordinals i, modulo its size. */
+ * bytes that these refer to. In the files' order the processor does that by itself. `numbers` are
+ * the batches of ordinals i, modulo its size. */
 enum { FAR = 16, NEAR = 8, KNOWN = 32 };
 
 static void prefetch(const arrow *self, int64_t ordinal, int64_t number, int32_t is_near)
@@ -527,13 +536,16 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
 {
     (void)scratch, (void)err;
     const arrow *self = source;
-    int64_t numbers[KNOWN], ahead = 0;
+    int64_t numbers[KNOWN], number = -1, ahead = 0;
+    int32_t is_random = n > 1 && ordinals[n - 1] - ordinals[0] != n - 1;
     for (int64_t i = 0; i < n; i++) {
         for (; ahead < n && ahead <= i + FAR; ahead++) {
-            numbers[ahead % KNOWN] = pfd_shard_of(&self->table, ordinals[ahead]);
-            if (n > 1) prefetch(self, ordinals[ahead], numbers[ahead % KNOWN], 0);
+            number = number_of(self, ordinals[ahead], number);
+            numbers[ahead % KNOWN] = number;
+            if (is_random) prefetch(self, ordinals[ahead], number, 0);
         }
-        if (i + NEAR < n) prefetch(self, ordinals[i + NEAR], numbers[(i + NEAR) % KNOWN], 1);
+        int64_t near = i + NEAR;
+        if (is_random && near < n) prefetch(self, ordinals[near], numbers[near % KNOWN], 1);
         const batch *from = &self->batches[numbers[i % KNOWN]];
         out[i] = (pfd_record){.ordinal = ordinals[i], .file = from->file, .offset = from->at};
         if (from->words < 0) continue;
@@ -906,12 +918,9 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
     int64_t number = -1;
     pfd_arrow_row row = {.args = args, .dictionaries = self->dictionaries};
     for (row.row = 0; row.row < args->num_rows; row.row++) {
-        int64_t ordinal = args->records[row.row].ordinal;
-        if (number < 0 || ordinal < self->table.first[number] ||
-            ordinal >= self->table.first[number + 1]) {
-            number = pfd_shard_of(&self->table, ordinal);
-            PFD_TRY(go_to_batch(args, number, held, &row, err));
-        }
+        int64_t ordinal = args->records[row.row].ordinal, found = number_of(self, ordinal, number);
+        if (found != number) PFD_TRY(go_to_batch(args, found, held, &row, err));
+        number = found;
         row.index = ordinal - self->table.first[number];
         const layout *like = &self->layouts[self->batches[number].layout];
         for (int64_t i = 0; i < self->num_outputs; i++)

@@ -142,7 +142,8 @@ def test_columns_of_json_are_found_and_others_say_why(tmp_path):
     with open(tmp_path / "x.jsonl") as lines:  # values, and not texts of them
         assert [json.loads(one) for one in lines] == NESTED.select(["tags", "chat"]).to_pylist()
     assert json.loads(flow.open(path, fields=["jagged:json"])[0]["jagged"]) == [[1], [2, 3]]
-    with flow.DataLoader(flow.ParquetReader(files=path, columns=["meta.lang:bytes"], batch_size=4)) as of:
+    dotted = flow.ParquetReader(files=path, columns=["meta.lang:bytes"], batch_size=4)
+    with flow.DataLoader(dotted) as of:
         assert next(iter(of)).to_bytes_list() == [b"de"] * 4  # the name of the column has the dot
     for column, says in (("raw:json", "as JSON: it has binary values"),
                          ("days:json", "as JSON: it has dates or times"),
