@@ -204,9 +204,10 @@ class _File:
                     f"the footer: pyarrow finds {counts[0]} row groups of {counts[1]} columns, and "
                     f"there are {found.num_groups} of {found.num_leaves}"
                 )
-            condition = _Where(where) if where else None
-            for i in range(found.num_groups) if condition else ():
-                leaves_out[i] = not condition.may_fit(found, i, self._leaves)
+            if where:
+                condition = _Where(where)
+                for i in range(found.num_groups):
+                    leaves_out[i] = not condition.may_fit(found, i, self._leaves)
 
     def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
         """A record batch with the columns that have these leaves."""
