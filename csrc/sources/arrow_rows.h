@@ -1,5 +1,5 @@
-/* sources/arrow_rows.h -- the rows of Arrow record batches: the buffers that a column has in a batch,
- * and its rows written to outputs.
+/* sources/arrow_rows.h -- the rows of Arrow record batches: the buffers that a column has in a
+ * batch, and its rows written to outputs.
  *
  * Buffers are checked against the body when the words of a column are made; offsets and numbers of
  * values in the buffers are checked for each row.
