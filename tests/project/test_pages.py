@@ -48,6 +48,14 @@ def test_page_with_libraries(page, process, tmp_path):
         pytest.skip(f"blocks that need {', '.join(sorted(missing))}, which is not installed")
 
 
+def test_code_fits_the_site():
+    """Where a window has 1,280 pixels, so many columns fit beside the sidebars."""
+    wide = [f"{page}:{block.line + i}" for page in BLOCKS if page != "README.md"
+            for block in BLOCKS[page] if block.language not in ("", "text", "csv")
+            for i, line in enumerate(block.text.splitlines()) if len(line) > 100]  # fmt: skip
+    assert not wide, "lines of code with more than 100 columns"
+
+
 def test_no_block_is_forgotten():
     """A block of Python is run here, by a test that names its page, or says why it is not."""
     for block in sum(BLOCKS.values(), []):
