@@ -1,10 +1,9 @@
 /* EnumerateDataset: the same records, each with its number in the data set. */
 #include "core/error.h"
-#include "core/rows.h"
+#include "views/pieces.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 typedef struct enumerate_dataset_attrs {
     pfd_list_string fields;
@@ -56,29 +55,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status write_field(const pfd_compute_args *args, int32_t field,
-                              const pfd_join_args *join, pfd_error *err)
-{
-    const pfd_tensor *out = args->outputs[field];
-    for (int64_t k = 0; k < join->num_parts; k++) {
-        pfd_row from;
-        pfd_row_at(args->inputs[field], k, &from);
-        int64_t row = join->parts[k].row;
-        if (out->is_ragged) {
-            if (!pfd_row_points_at(args, field, row, from.data, from.shape, err))
-                return err->status;
-        } else if (out->row_bytes) {
-            memcpy(out->data + row * out->row_bytes, from.data, (size_t)out->row_bytes);
-        }
-    }
-    return PFD_OK;
-}
-
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
     int32_t last = (int32_t)args->num_outputs - 1;
-    for (int32_t i = 0; i < last; i++) PFD_TRY(write_field(args, i, join, err));
+    PFD_TRY(pfd_pieces_write(args, (pfd_list_int64){0}, "", err));
     int64_t *numbers = (int64_t *)(void *)args->outputs[last]->data;
     for (int64_t k = 0; k < join->num_parts; k++)
         numbers[join->parts[k].row] = join->parts[k].begin;

@@ -159,12 +159,14 @@ class DatasetBase(Records):
         return type(self)(blobs, self._shuffle)
 
 
-def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
-    """The outputs of a view, named as its inputs."""
+def named_view(
+    op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any], more: Sequence[str] = ()
+) -> dict[str, Blob]:
+    """The outputs of a view, named as its inputs; `more`: names of further outputs."""
     _refuse_stream(blobs.values(), op)
-    attrs = {"fields": output_names(blobs), **attrs}
-    node = Node(find_op(op), None, list(blobs.values()), attrs)
-    return dict(zip(blobs, node.outputs, strict=False))
+    names = [*blobs, *more]
+    node = Node(find_op(op), None, list(blobs.values()), {"fields": output_names(names), **attrs})
+    return dict(zip(names, node.outputs, strict=False))
 
 
 def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
@@ -172,11 +174,7 @@ def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
     if not isinstance(name, str) or not name or name in blobs:
         why = "there is a field of this name" if name in blobs else "it must be a str"
         raise InvalidArgumentError(f"enumerate({shown(name)}): {why}")
-    _refuse_stream(blobs.values(), "enumerate()")
-    names = [*blobs, name]
-    node = Node(find_op("EnumerateDataset"), None, list(blobs.values()),
-                {"fields": output_names(names)})  # fmt: skip
-    return dict(zip(names, node.outputs, strict=True))
+    return named_view("EnumerateDataset", blobs, {}, [name])
 
 
 def check_sources(what: str, sources: Iterable[object]) -> None:

@@ -40,6 +40,8 @@ _METHODS = {
     "column_names": "fields",
     "concatenate": "concat(other)",
     "features": "fields",
+    "group_by_window": "group_by(key)",
+    "groupby": "group_by(key)",
     "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
     "padded_batch": _PADDED,
@@ -55,6 +57,7 @@ _METHODS = {
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
+    "window": "windows(length, step=...)",
 }
 
 
@@ -80,7 +83,7 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 # ---- The blobs of batches -----------------------------------------------------------------------
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
-            "split", "sample", "cache")  # fmt: skip
+            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
 # An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls, as
@@ -196,7 +199,9 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
 Array = npt.NDArray[Any]
 
 
-def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
+def lengths_table(
+    data: DatasetBase, field: str, lengths: npt.ArrayLike | None, said: str = ""
+) -> Table:
     """The length of each record; computed when a loader first needs it, unless it is given.
 
     Raises:
@@ -213,8 +218,9 @@ def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None)
     graph = of_blobs(counted.blobs)
     key = None if graph is None else ("lengths", graph)
     return Table(
-        lambda: _whole_numbers(evaluate(counted, data)), key=key, state=lambda: files_state(data)
-    )
+        lambda: _whole_numbers(evaluate(counted, data)),
+        said=said, key=key, state=lambda: files_state(data),
+    )  # fmt: skip
 
 
 def _whole_numbers(lengths: Array) -> Array:
@@ -290,8 +296,8 @@ class Packing(DatasetBase):
         values = {
             "fields": [*output_names(names), *added], "length": length, "rule": rule,
             "longer": longer, "last": last, "window": window or 0,
-            "padding": _padding_of(padding, names),
-            "lengths": _lengths_table(self, names[0], lengths),
+            "padding": padding_of(padding, names),
+            "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
         named = [*names, *(one.partition("=")[0] for one in added)]
@@ -384,7 +390,7 @@ class Packing(DatasetBase):
         return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
 
-def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
+def padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
     if not isinstance(padding, Mapping):
         return [padding] if padding else []
     for name in padding:
@@ -404,7 +410,7 @@ def _by_length(
     name: str | None,
     attrs: Mapping[str, Any],
 ) -> Batches:
-    table = _lengths_table(data, field, lengths)
+    table = lengths_table(data, field, lengths)
     given = {**attrs, "last_batch": last, "lengths": table}
     if seed is not None:
         given["seed"] = seed

@@ -258,6 +258,8 @@ class Computation:
         with_id: Whether a batch has the blob `ID` of the records, too.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
+        fields: The fields that the values depend on, where `blobs` are not they, but results of a
+            Python function that the key tells.
     """
 
     blobs: Mapping[str, Blob]
@@ -268,6 +270,7 @@ class Computation:
     with_id: bool = False
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
+    fields: Mapping[str, Blob] | None = None
 
 
 def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
@@ -322,7 +325,7 @@ def _cached(
     nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
-    graph = of_blobs(wanted.blobs)
+    graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if wanted.key is None or graph is None or not paths:
         return None, False

@@ -19,7 +19,7 @@ from ..pyops.records import RecordFunction, column_of, fields_named_by, record_f
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
 from ..words.plain_text import no_field
-from .base import named_view, names_of, numbered
+from .base import names_of, numbered
 from .reading import Reading
 
 
@@ -60,7 +60,7 @@ class _SampleColumns(_SampleRows):
     def read(self) -> list[list[Any]]:
         """The arguments of each call."""
         rows, n = super().read(), self._at_once
-        types = [_row_type_of(self._data._fields[name]) for name in self._names]
+        types = [row_type_of(self._data._fields[name]) for name in self._names]
         return [
             [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
             for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
@@ -125,8 +125,8 @@ def _types_of(
             several = said if isinstance(said, tuple) else (said,)
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
         for key, value in results.items():
-            kind = own.get(key) or _type_of(key, value, samples)
-            found[key] = _joined(key, found.get(key), kind)
+            kind = own.get(key) or type_of(key, value, samples.leading)
+            found[key] = joined_types(key, found.get(key), kind)
     if not found and damage is not None:
         raise damage
     if not found:
@@ -155,16 +155,17 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
-def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
+def type_of(key: str, value: Any, leading: int = 0) -> RowType:
+    """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
         return RowType(value.dtype, value.row_shape)
-    if samples.leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
+    if leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
         return row_type(key, "bytes")
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, array.shape[samples.leading :]))
+        return row_type(key, (array.dtype, array.shape[leading:]))
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
@@ -172,7 +173,7 @@ def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowTyp
         ) from failure
 
 
-def _joined(key: str, one: RowType | None, other: RowType) -> RowType:
+def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
     """The type of both; None for a dimension in which they differ."""
     if one is None or one == other:
         return other
@@ -296,39 +297,6 @@ class Maps(Reading):
         kept = {one: blobs[one] for one in self._fields}
         return data._with_blobs({**kept, **dict(zip(types, made, strict=True))})
 
-    def flat_map(
-        self: MapsT,
-        function: Callable[..., Any],
-        *fields: str,
-        fan_out: int,
-        outputs: Outputs | None = None,
-        processes: int = 0,
-        name: str | None = None,
-        **attrs: Any,
-    ) -> MapsT:
-        """`fan_out` rows of each record: row p has part p % fan_out of record p // fan_out.
-
-            crops = images.flat_map(five_crops, "image", fan_out=5)
-
-        Args:
-            function: As in `map`.  Of each output it returns all parts, as an array whose first
-                dimension is `fan_out`, or a list of arrays of one shape.
-            fan_out: Rows of each record.
-            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
-                of a record.
-
-        Raises:
-            InvalidArgumentError: As in `map`.
-        """
-        if isinstance(outputs, Mapping):
-            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
-        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
-        blobs, former = made.blobs, self._fields
-        divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
-        return type(self)(
-            named_view("FlatDataset", blobs, {"fan_out": fan_out, "divided": divided})
-        )
-
     def project(self: MapsT, *names: str | Sequence[str]) -> MapsT:
         """These fields alone, in this order: `data.project("x", "y")` or `data.project(["x"])`."""
         chosen_names = _checked(self._fields, _each(names))
@@ -369,15 +337,8 @@ def _check_scope(function: Any) -> None:
         )
 
 
-def _row_type_of(blob: Blob) -> RowType:
+def row_type_of(blob: Blob) -> RowType:
     return RowType(blob.dtype, blob.shape[1:])
-
-
-def _parts(name: str, given: Any, fan_out: int) -> Any:
-    if given is None:
-        return None
-    declared = row_type(f"outputs['{name}']", given)
-    return declared.dtype, (fan_out, *declared.shape)
 
 
 # ---- Fields -------------------------------------------------------------------------------------
@@ -441,7 +402,7 @@ def computed(
             outputs = [blob.name.rpartition("/")[2] for blob in found]
         return dict(zip(_named(names, outputs, len(found)), found, strict=True))
     are_bytes = [
-        samples.per == "row" and is_bytes(_row_type_of(one)) for one in inputs
+        samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)

@@ -348,7 +348,7 @@ class _Split:
         fields = {name: self._data._fields[name] for name in self._by or ()}
 
         def of_batch(batch: Columns) -> Array:
-            hashes = _of_values(batch, self._seed) if self._by else records.hashes(batch[ID])
+            hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         return Computation(
@@ -363,7 +363,8 @@ def _start(seed: int, rows: int) -> Hashes:
     return np.repeat(_hash_words(np.zeros(1, np.uint64), start), rows)
 
 
-def _of_values(batch: Columns, seed: int) -> Hashes:
+def hashes_of(batch: Columns, seed: int) -> Hashes:
+    """A hash of each row of some fields."""
     hashes = _start(seed, len(next(iter(batch.values()))))
     for column in batch.values():
         hashes = hash_column(hashes, column)

@@ -10,6 +10,7 @@ import ast
 import functools
 import inspect
 import os
+import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -258,6 +259,16 @@ def _frozen(column: Array | Ragged) -> Array | Ragged:
 # ---- The function -------------------------------------------------------------------------------
 
 
+def function_place(function: Callable[..., Any]) -> str:
+    """file.py:12, where a function is defined; "": that is not known."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    near = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else ""
+    file = near if near and not near.startswith(os.pardir) else code.co_filename
+    return f"{file}:{code.co_firstlineno}"
+
+
 class RecordFunction(RowFunction):
     """Calls a function with records, or with dicts of columns of several records.
 
@@ -373,13 +384,8 @@ class RecordFunction(RowFunction):
         )
 
     def _place(self) -> str:
-        """ (file.py:12), where the function is defined."""
-        code = getattr(inspect.unwrap(self.function), "__code__", None)
-        if code is None:
-            return ""
-        near = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else ""
-        file = near if near and not near.startswith(os.pardir) else code.co_filename
-        return f" ({file}:{code.co_firstlineno})"
+        place = function_place(self.function)
+        return f" ({place})" if place else ""
 
     # ---- Rows of a range ----------------------------------------------------------------------
 
@@ -681,3 +687,108 @@ def each_record(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], l
         return [_kept(function(record)) for record in records]
 
     return of_batch
+
+
+# ---- Records that give several ------------------------------------------------------------------
+
+
+class Parted:
+    """A function that gives a list of records for one, as a function of one result."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function  # of which a digest is made
+        self.__name__ = name_of(function)
+        self.__qualname__ = str(getattr(function, "__qualname__", self.__name__))
+        self.__module__ = str(getattr(function, "__module__", None) or "builtins")
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return (self.__wrapped__,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.state
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parted) and (type(self), self.state) == (type(other), other.state)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.state))
+
+    def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> list[Any]:
+        """The parts of a record, each without the fields that stay as they are."""
+        found = self.__wrapped__(record, **keywords)
+        if isinstance(found, (Mapping, str, bytes)) or not isinstance(found, Iterable):
+            what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
+            self._refuse(f"returned {what} must return a list of dicts, or yield dicts")
+        return [self._part(one, record) for one in found]
+
+    def _part(self, part: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(part, Mapping):
+            self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
+        return {name: _kept(one) for name, one in part.items()
+                if one is not record.get(name) or self._is_made(name)}  # fmt: skip
+
+    def _is_made(self, _name: str) -> bool:
+        return False
+
+    def _refuse(self, what: str) -> NoReturn:
+        place = function_place(self.__wrapped__)
+        raise Mismatch(f"{self.__name__}() {what}{f' ({place})' if place else ''}")
+
+
+class NumParts(Parted):
+    """How many parts a record has."""
+
+    def __call__(self, record: Mapping[str, Any], **keywords: Any) -> dict[str, int]:
+        return {"count": len(self.parts(record, keywords))}
+
+
+class OnePart(Parted):
+    """One part of a record.  Each thread keeps the parts of its last record."""
+
+    def __init__(self, function: Callable[..., Any], made: tuple[str, ...]) -> None:
+        """Args:
+        made: The fields of a part; others that it has must be those of the record as they are.
+        """
+        super().__init__(function)
+        self._made = made
+        self._last = threading.local()
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        return (self.__wrapped__, self._made)
+
+    def _is_made(self, name: str) -> bool:
+        return name in self._made
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function, with the part as one more parameter."""
+        own = list(inspect.signature(self.__wrapped__).parameters.values())
+        part = inspect.Parameter("part", inspect.Parameter.POSITIONAL_ONLY)
+        return inspect.Signature([own[0].replace(kind=part.kind), part, *own[1:]])
+
+    def __call__(
+        self, record: Mapping[str, Any], part: Sequence[int], **keywords: Any
+    ) -> dict[str, Any]:
+        """Args:
+            part: The number of the part, and how many the record has.
+
+        Raises:
+            UserFunctionError: The record has another number of parts now.
+        """
+        key = [one if isinstance(one, bytes) else (np.shape(one), np.asarray(one).tobytes())
+               for one in record.values()]  # fmt: skip
+        if getattr(self._last, "key", None) != key:
+            self._last.key = None
+            self._last.parts = self.parts(record, keywords)
+            self._last.key = key
+        number, count = part
+        parts: list[dict[str, Any]] = self._last.parts
+        if len(parts) != count:
+            self._refuse(
+                f"gives {len(parts)} parts of this record, and gave {count} when parts were "
+                "counted; it must give the same number each time"
+            )
+        return {**parts[number]}

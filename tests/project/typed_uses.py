@@ -83,6 +83,14 @@ def records(data: flow.Dataset) -> None:
     assert_type(columns.project(["n"]).rename({"n": "m"}).drop("x"), flow.Dataset)
 
 
+def regrouped(data: flow.Dataset) -> None:
+    parts = data.explode(lambda r: [{"c": one} for one in r["x"]], outputs={"c": "int64"})
+    assert_type(parts.flat_map(lambda r: [r], processes=2), flow.Dataset)
+    assert_type(data.explode(["tags", "boxes"]).windows(3, step=1, key="video"), flow.Dataset)
+    assert_type(data.windows(3, last="pad", padding={"x": 1}, mask="m"), flow.Dataset)
+    assert_type(data.group_by(["user", "day"]), flow.Dataset)
+
+
 def ragged(rows: flow.Ragged) -> None:
     assert_type(np.asarray(rows), NDArray[Any])
     assert_type(rows.tolist(), list[Any])

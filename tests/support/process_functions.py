@@ -123,3 +123,8 @@ def of_columns(r):
         "rest": r["tokens"],
         "sum": r["x"].sum(axis=1),
     }
+
+
+def words_of_record(r):
+    for place, word in enumerate(r["text"].split()):
+        yield {"word": word, "place": place}
