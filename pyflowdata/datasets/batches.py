@@ -86,9 +86,9 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
             "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
-# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls, as
-# list(blobs) or zip(names, blobs), are let through: libraries handle
-# tuples by such calls, and compiled callers have no instruction to look at.
+# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls,
+# as list(blobs) or zip(names, blobs), pass: libraries handle tuples by them, and compiled callers
+# have no instruction to look at.
 _LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
 _PACKAGE = __name__.partition(".")[0]
 
