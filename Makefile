@@ -385,7 +385,7 @@ instructions: all .venv/train
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 # What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
-#: 5 wheel  wheels for x86_64 and aarch64 in dist/, with the codecs in them
+#: 5 wheel  wheels with their codecs in dist/; ARCHS=x86_64 for one of the two architectures
 #: 5 sdist  the source distributions in dist/
 #: 5 test-wheel  installs wheels and sdists into bare venvs and uses them there
 #: 5 release-check  all that a release needs, its files too: see RELEASING.md
