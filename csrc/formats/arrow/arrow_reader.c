@@ -900,6 +900,7 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     *held = NULL;
     if (from->words >= 0) {
         row->space = space_of(self, from);
+        pfd_scratch_lend_files(args->scratch);
         return PFD_OK;
     }
     pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
