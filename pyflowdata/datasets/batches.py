@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import dis
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..formats import lengths_of, output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.registry import HOST_OUTPUTS
@@ -36,9 +39,9 @@ _METHODS = {
     "columns": "fields",
     "column_names": "fields",
     "concatenate": "concat(other)",
-    "enumerate": "batch(n, with_id=True)",
     "features": "fields",
-    "filter": "where(predicate)",
+    "group_by_window": "group_by(key)",
+    "groupby": "group_by(key)",
     "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
     "padded_batch": _PADDED,
@@ -47,11 +50,14 @@ _METHODS = {
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
+    "set_epoch": "nothing: a DataLoader counts its epochs, and data.shuffle() orders each anew; "
+    "loader.seek(0, epoch=n) goes to another",
     "shard": "a slice, data[index::count]; ranks need none",
     "sort": "select(np.argsort(data.column(name)))",
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
+    "window": "windows(length, step=...)",
 }
 
 
@@ -76,8 +82,18 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 
 # ---- The blobs of batches -----------------------------------------------------------------------
 
-_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
-            "cache")  # fmt: skip
+_OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
+            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
+
+
+# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.
+_LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _instruction(frame: FrameType) -> str:
+    """The name of the instruction that a frame is in."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
 
 
 class Batches(tuple[Blob, ...]):
@@ -108,6 +124,22 @@ class Batches(tuple[Blob, ...]):
         if isinstance(key, list):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[Blob]:
+        """The blobs, for `x, y = batches` and `f(*batches)`.
+
+        Raises:
+            WrongUseError: A program loops over the blobs, as if they were batches.
+        """
+        caller = sys._getframe(1)
+        is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
+        if not is_ours and _instruction(caller) in _LOOPS:
+            raise WrongUseError(
+                "data.batch(n) gives the blobs of batches, a column each: the batches are in a "
+                "loader, with flow.DataLoader(batches) as loader: for batch in loader; the blobs "
+                "are batches.blobs, or x, y = batches"
+            )
+        return super().__iter__()
 
     if not TYPE_CHECKING:
 
@@ -160,7 +192,9 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
 Array = npt.NDArray[Any]
 
 
-def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
+def lengths_table(
+    data: DatasetBase, field: str, lengths: npt.ArrayLike | None, said: str = ""
+) -> Table:
     """The length of each record; computed when a loader first needs it, unless it is given.
 
     Raises:
@@ -177,8 +211,9 @@ def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None)
     graph = of_blobs(counted.blobs)
     key = None if graph is None else ("lengths", graph)
     return Table(
-        lambda: _whole_numbers(evaluate(counted, data)), key=key, state=lambda: files_state(data)
-    )
+        lambda: _whole_numbers(evaluate(counted, data)),
+        said=said, key=key, state=lambda: files_state(data),
+    )  # fmt: skip
 
 
 def _whole_numbers(lengths: Array) -> Array:
@@ -254,8 +289,8 @@ class Packing(DatasetBase):
         values = {
             "fields": [*output_names(names), *added], "length": length, "rule": rule,
             "longer": longer, "last": last, "window": window or 0,
-            "padding": _padding_of(padding, names),
-            "lengths": _lengths_table(self, names[0], lengths),
+            "padding": padding_of(padding, names),
+            "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
         named = [*names, *(one.partition("=")[0] for one in added)]
@@ -348,7 +383,7 @@ class Packing(DatasetBase):
         return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
 
-def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
+def padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
     if not isinstance(padding, Mapping):
         return [padding] if padding else []
     for name in padding:
@@ -368,7 +403,7 @@ def _by_length(
     name: str | None,
     attrs: Mapping[str, Any],
 ) -> Batches:
-    table = _lengths_table(data, field, lengths)
+    table = lengths_table(data, field, lengths)
     given = {**attrs, "last_batch": last, "lengths": table}
     if seed is not None:
         given["seed"] = seed

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import inspect
 import io
-import itertools
 import json
 import math
 import os
@@ -18,7 +17,7 @@ import struct
 import sys
 import time
 import tokenize
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -39,6 +38,7 @@ from ..nodes.attr_words import prepared_of
 from ..nodes.node import nodes_of, reader_nodes
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
@@ -62,19 +62,32 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
     return [name for name in blobs if first[name] != second[name]]
 
 
-def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, list[bytes]]:
+def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
-    outputs = dict(zip(blobs, node_alone(blobs.values(), _IN_A_ROW, epoch).outputs, strict=False))
-    found: dict[str, list[bytes]] = {name: [] for name in blobs}
+    outputs = dict(zip(blobs, node_alone(blobs.values(), COMPARED, epoch).outputs, strict=False))
     with DataLoader(outputs, prefetch=1, ledger="") as loader:
-        pieces, last = COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
-        last = max(0, last)  # a stream gives only the first ones
-        for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
-            loader.seek(step, epoch=epoch)
-            for batch in itertools.islice(loader, 1):
-                for name, values in batch.items():
-                    found[name].append(_bytes_of(values))
-    return found
+        batch = _batch_of_some(loader, epoch)[1]
+    return {name: _bytes_of(values) for name, values in batch.items()}
+
+
+def some_rows(blob: Blob, epoch: int) -> dict[int, bytes]:
+    """The bytes of rows from all over an epoch, in batches of COMPARED, by number."""
+    with DataLoader(blob, prefetch=1, ledger="") as loader:
+        numbers, batch = _batch_of_some(loader, epoch)
+    return {number: batch[row].tobytes() for row, number in enumerate(numbers)}
+
+
+def _batch_of_some(loader: DataLoader[Any], epoch: int) -> tuple[Sequence[int], Any]:
+    """The numbers of some records, and a batch of them: the first, the last, and runs between."""
+    records = loader.readers[0].records
+    if records < 0:  # a stream gives only the first ones
+        loader.seek(0, epoch=epoch)
+        batch = next(iter(loader))
+        return range(COMPARED), batch
+    pieces, last = COMPARED // _IN_A_ROW, max(0, -(-records // _IN_A_ROW) - 1)
+    runs = sorted({last * i // (pieces - 1) * _IN_A_ROW for i in range(pieces)})
+    numbers = [number for run in runs for number in range(run, min(run + _IN_A_ROW, records))]
+    return numbers, loader.read(numbers, epoch=epoch)
 
 
 def _bytes_of(values: Any) -> bytes:
@@ -245,6 +258,8 @@ class Computation:
         with_id: Whether a batch has the blob `ID` of the records, too.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
+        fields: The fields that the values depend on, where `blobs` are not they, but results of a
+            Python function that the key tells.
     """
 
     blobs: Mapping[str, Blob]
@@ -255,6 +270,7 @@ class Computation:
     with_id: bool = False
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
+    fields: Mapping[str, Blob] | None = None
 
 
 def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
@@ -309,7 +325,7 @@ def _cached(
     nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
-    graph = of_blobs(wanted.blobs)
+    graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if wanted.key is None or graph is None or not paths:
         return None, False
@@ -465,12 +481,12 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     )  # fmt: skip
 
 
-def files_state(data: DatasetBase) -> Hashable:
-    """The sizes and times of the files of a data set, which tell whether they have changed."""
+def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of each file of a data set, which tell whether it has changed."""
     return tuple(_stats(data._fields.values()))
 
 
-def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
+def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[str, int, int]]:
     for node in reader_nodes(list(blobs)):
         made = prepared_of(node)
         if made is not None:  # a cache, whose own file may be made later
@@ -481,9 +497,9 @@ def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
             try:
                 found = os.stat(str(path))
             except OSError:
-                yield None
+                yield str(path), -1, -1
             else:
-                yield found.st_size, found.st_mtime_ns
+                yield str(path), found.st_size, found.st_mtime_ns
 
 
 def words_of(truths: Array) -> Array:
@@ -548,6 +564,8 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     said = getattr(function, "__name__", type(function).__name__)
     fields = data._fields
     names: list[str] = []
+    if fields_named_by(function, fields, ()) is None:
+        return _of_records(function, fields, said)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -570,14 +588,40 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     blobs = {name: fields[name] for name in dict.fromkeys(names)}
 
     def called(batch: Columns) -> Any:
+        return function(**batch)
+
+    return Computation(blobs, _of_user(called, said), of_function(function), said)
+
+
+def _of_records(
+    function: Callable[..., Any], fields: Mapping[str, Blob], said: str
+) -> Computation:
+    """The value of a function of the record, for each record."""
+    uses = uses_of(function)
+    if uses is not None and not uses.read:
+        own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
+        raise InvalidArgumentError(
+            f"{said}: there is no field {shown(own)} for its parameter; the fields are "
+            f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"
+        )
+    blobs = {name: fields[name] for name in fields_read(function, fields)}
+    key = of_function(function)
+    called = _of_user(each_record(function), said)
+    return Computation(blobs, called, None if key is None else f"record {key}", said)
+
+
+def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns], Any]:
+    """A call of the user's function, whose exceptions name it."""
+
+    def of_batch(batch: Columns) -> Any:
         try:
-            return function(**batch)
+            return called(batch)
         except Error:
             raise
         except Exception as failure:
             raise user_failure(failure, f"{said}()") from failure
 
-    return Computation(blobs, called, of_function(function), said)
+    return of_batch
 
 
 def refuse_changing_order(

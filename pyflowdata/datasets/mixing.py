@@ -75,7 +75,7 @@ def mix(
     attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
-    return type(listed[0])(several_view("MixDataset", listed, attrs))
+    return type(listed[0])(several_view("MixDataset", [one.blobs for one in listed], attrs))
 
 
 def _listed(
