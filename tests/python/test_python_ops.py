@@ -60,7 +60,7 @@ def added(x, y=None, *, with_size: bool = False):
     return [*rows], np.full(len(x), x.shape[1]) if with_size else None
 
 
-@pytest.mark.parametrize(("size", "rows"), [(6000, [16] * 4), (200_000, [2] * 32)])
+@pytest.mark.parametrize(("size", "rows"), [(6000, 16), (200_000, 2)])
 def test_a_call_gets_many_rows_unless_they_are_large(size, rows):
     calls = []
 
@@ -72,7 +72,7 @@ def test_a_call_gets_many_rows_unless_they_are_large(size, rows):
     x = flow.from_arrays({"x": np.zeros((64, size), np.uint8)}).batch(64)["x"]
     with flow.DataLoader(first(x), num_threads=1) as loader:
         assert [len(batch) for batch in loader] == [64]
-    assert calls == rows
+    assert set(calls) == {rows}
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
