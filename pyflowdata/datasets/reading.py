@@ -27,7 +27,7 @@ from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node
-from .columns import files_state
+from .columns import FileState, files_state
 
 _AT_ONCE = 64  # records that are read in one call
 _SEEN = 64  # records among which a sample is looked for
@@ -81,7 +81,7 @@ class _Opened(NamedTuple):
     size: int
     most: int
     process: int
-    files: tuple[tuple[str, int, int], ...]
+    files: tuple[FileState, ...]
 
 
 class Reading(DatasetBase):
@@ -157,12 +157,14 @@ class Reading(DatasetBase):
         """
         if self._opened is None or self._opened.process != os.getpid():
             return
-        for before, now in zip(self._opened.files, files_state(self), strict=False):
-            if before != now:
-                raise FileError(
-                    "the file changed while this data set was open, so that its records are "
-                    "others; open the data set again", file=now[0],
-                )  # fmt: skip
+        files = files_state(self)
+        if files == self._opened.files:
+            return
+        changed = sorted({*files} ^ {*self._opened.files})  # also files that came or went
+        raise FileError(
+            "the file changed while this data set was open, so that its records are others; open "
+            "the data set again", file=changed[0].path,
+        )  # fmt: skip
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
         """Whether the error says that this data set has no records, not one of several sources."""
