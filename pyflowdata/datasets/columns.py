@@ -40,7 +40,13 @@ from ..nodes.batch_forms import rows_of
 from ..nodes.node import files_of, nodes_of, reader_nodes
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
-from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
+from ..pyops.records import (
+    each_record,
+    fields_named_by,
+    fields_read,
+    parameters_by_name,
+    uses_of,
+)
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
@@ -702,29 +708,21 @@ def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
 def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation:
     said = getattr(function, "__name__", type(function).__name__)
     fields = data._fields
-    names: list[str] = []
-    if fields_named_by(function, fields, ()) is None:
+    names = fields_named_by(function, fields, by_name=True)
+    if names is None:
         return _of_records(function, fields, said)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(
-            f"{said}: its parameters cannot be found; give a function written in Python, as in "
-            "lambda label: label != 3"
-        ) from None
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_KEYWORD:
-            names = list(fields)
-        elif parameter.name in fields and parameter.kind is not parameter.POSITIONAL_ONLY:
-            names.append(parameter.name)
-        elif parameter.default is parameter.empty:
+    for parameter in parameters_by_name(function):
+        if parameter.name not in fields or parameter.kind is parameter.POSITIONAL_ONLY:
             raise InvalidArgumentError(
                 f"{said}: there is no field {shown(parameter.name)} for its parameter; the fields "
                 f"are {', '.join(fields)}"
             )
     if not names:
-        raise InvalidArgumentError(f"{said}: it has no parameter; they are the fields it needs")
-    blobs = {name: fields[name] for name in dict.fromkeys(names)}
+        raise InvalidArgumentError(
+            f"{said}: it has no parameter; they are the fields it needs, as in lambda label: "
+            "label != 3, and one with a default keeps that"
+        )
+    blobs = {name: fields[name] for name in names}
 
     def called(batch: Columns) -> Any:
         return function(**batch)

@@ -36,36 +36,57 @@ Column = Array | Ragged | list[bytes]
 # ---- The form of a call -------------------------------------------------------------------------
 
 
-def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
-    """The parameters that a row, a record or an index must be given for."""
+def _all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        own = inspect.signature(function).parameters.values()
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions in C
         return []
+
+
+def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
+    """The parameters that a row, a record or an index must be given for."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [
-        one for one in own
+        one for one in _all_parameters(function)
         if one.kind in kinds and one.default is one.empty
         and one.name not in (*given, *GIVEN_BY_HOST)
     ]  # fmt: skip
 
 
-def fields_named_by(
-    function: Callable[..., Any], fields: Iterable[str], given: Iterable[str]
-) -> list[str] | None:
-    """The fields that a function names by its parameters; None: it takes the record.
+def parameters_by_name(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters that a function, which is called by name, must be given fields for."""
+    own = _all_parameters(function)
+    return [one for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
 
-    A function takes the record if it has one parameter, whose name is not that of a field.
+
+def fields_named_by(
+    function: Callable[..., Any],
+    fields: Iterable[str],
+    given: Iterable[str] = (),
+    *,
+    by_name: bool = False,
+) -> list[str] | None:
+    """The fields that a function names by its parameters, none if there is another parameter; None:
+    it takes the record.
+
+    A function takes the record if it has one parameter, whose name is not that of a field.  A
+    parameter with a default keeps it, also where a field has its name.
 
     Args:
         given: Names of arguments that the user gives.
+        by_name: Whether the function is called by name, as those of columns are: it may take all
+            fields by `**fields`, and gets nothing else.
 
     Raises:
         InvalidArgumentError: The name is nearly that of a field.
     """
-    own, known = _parameters(function, given), list(fields)
+    known = list(fields)
+    own = parameters_by_name(function) if by_name else _parameters(function, given)
+    if by_name and all(one.name in known for one in own):
+        takes_all = any(one.kind is one.VAR_KEYWORD for one in _all_parameters(function))
+        return known if takes_all else [one.name for one in own]
     names = [one.name for one in own]
-    if len(own) != 1 or names[0] in known or own[0].kind is own[0].POSITIONAL_ONLY:
+    if len(own) != 1 or names[0] in known or own[0].kind is not own[0].POSITIONAL_OR_KEYWORD:
         return names if all(name in known for name in names) else []
     near = similar(names[0], known, 0.8)
     if near is not None:

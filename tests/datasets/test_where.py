@@ -71,6 +71,7 @@ def test_predicates_of_every_kind(path):
         "pair[0] > 3",
         lambda pair: pair[:, 0] > 3,
         lambda pair, first, limit=3: first[:, 0] > limit,
+        lambda pair, first=3: pair[:, 0] > first,  # a default stays, as in map()
         lambda **fields: (fields["pair"][:, :1] > 3),
         functools.partial(lambda limit, pair: pair[:, 0] > limit, 3),
         "not 2 * max(pair[0], -30) <= 7 and first[0] > 0",
