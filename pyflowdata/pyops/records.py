@@ -13,7 +13,6 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -240,11 +239,16 @@ def rows_of(column: Array | Ragged) -> list[Any]:
     The arrays are views of the column.
     """
     if isinstance(column, Ragged):
-        if column.dtype != np.uint8 or len(column.row_shape) != 1:
-            return list(column)
-        content, splits = column.values.tobytes(), column.row_splits.tolist()
-        return [content[begin:end] for begin, end in pairwise(splits)]
+        is_text = is_bytes(RowType(column.dtype, column.row_shape))
+        return column.to_bytes_list() if is_text else list(column)
     return list(column)
+
+
+def row_of(column: Array | Ragged, row: int) -> Any:
+    """`rows_of(column)[row]`, without the other rows."""
+    found = column[row]
+    is_text = isinstance(column, Ragged) and found.dtype == np.uint8 and found.ndim == 1
+    return found.tobytes() if is_text else found
 
 
 def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
@@ -255,7 +259,7 @@ def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
 
 
 def records_of(columns: Mapping[str, Array | Ragged]) -> list[dict[str, Any]]:
-    """The records of a batch, which has a field or more."""
+    """The records of a batch, which has a field or more, with values as `rows_of()` gives them."""
     return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
 
 
@@ -552,8 +556,8 @@ class RecordFunction(RowFunction):
             for place, name in enumerate(outputs):
                 declared = call.types[place]
                 part = self._part(name, found[name], declared, end - begin)
-                parts[place].append(_joined([part], is_copy=end - begin < call.num_rows))
-        return [_joined(one) for one in parts]
+                parts[place].append(joined([part], is_copy=end - begin < call.num_rows))
+        return [joined(one) for one in parts]
 
     def _column_of(self, column: Array | Ragged) -> Any:
         is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
@@ -617,7 +621,7 @@ def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | No
         return None
 
 
-def _joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
+def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
     """Columns one after another; one alone is copied only if that is asked for."""
     if len(parts) == 1 and not is_copy:
         return parts[0]
