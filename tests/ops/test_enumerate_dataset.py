@@ -85,7 +85,7 @@ def test_a_resumed_loader_goes_on_with_the_numbers(is_drawn):
 
     with loader() as whole:
         wanted = [one for _ in range(2) for one in whole]
-    for taken in (0, 2, 6, 8):
+    for taken in (0, 2, 5, 7, 8):
         with loader() as former, loader() as later:
             batches = (one for _ in range(2) for one in former)
             for _ in range(taken):
