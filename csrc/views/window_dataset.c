@@ -58,8 +58,8 @@ static void find_window(const windows *self, int64_t window, int64_t *begin, int
     if (self->length > 0 && *end - *begin > self->length) *end = *begin + self->length;
 }
 
-/* Whether a window begins within the one of the row before it and ends after it, so that the records
- * which both have are read once. */
+/* Whether a window begins within the one of the row before it and ends after it, so that the
+ * records which both have are read once. */
 static int32_t shares(const pfd_places *places, int64_t i, int64_t begin, int64_t end,
                       const int64_t *former)
 {
@@ -349,9 +349,9 @@ static const pfd_op window_dataset = {
     PFD_VIEW_OP_WITH(window_dataset_attrs, attr_table, inputs, outputs, infer),
     .name = "WindowDataset",
     .doc = "Rows of neighbouring records, `length` at a time, or a run of them at a time. Which "
-           "records a window has follows from its number; the view needs 8 bytes a run. Consecutive "
-           "windows that overlap read a record once in a range of rows; a shuffle after it takes "
-           "them apart.",
+           "records a window has follows from its number; the view needs 8 bytes a run. "
+           "Consecutive windows that overlap read a record once in a range of rows; a shuffle "
+           "after it takes them apart.",
     .compute = compute,
 };
 

@@ -18,7 +18,7 @@ import sys
 import time
 import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,11 +29,11 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
-from ..loader.state import Reader
+from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
-from ..nodes import Blob, Node, find_op
+from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import nodes_of, reader_nodes
 from ..nodes.tables import Table
@@ -288,6 +288,7 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
                 f"{wanted.said}: records that are read in sequence have no numbers; convert the "
                 "files, or cache() the data set before"
             )
+        refuse_endless(reader.records, wanted.said)
         cached, is_given = _cached(wanted, data, loader, is_bitmap)
 
     def compute() -> Array:
@@ -305,6 +306,13 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
     with cached.lock():
         found = cached.load()  # another process may have computed it meanwhile
         return cached.store(compute()) if found is None else found
+
+
+def refuse_endless(records: int, what: str) -> None:
+    if records >= ENDLESS:
+        raise InvalidArgumentError(
+            f"{what}: it needs all records, and repeat() has no end: use it before repeat()"
+        )
 
 
 def _opened(
@@ -479,6 +487,57 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
         lambda: evaluate(wanted, data, is_bitmap=True),
         said=said, key=key, state=lambda: files_state(data),
     )  # fmt: skip
+
+
+def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
+    """The numbers of the records in the order of a value, as a table, which is computed when it is
+    needed.
+
+    Raises:
+        InvalidArgumentError: As `column()`; or the value is no number, truth or text.
+    """
+    wanted = made_of(data, by)
+    said = f"sort({wanted.said}{', reverse=True' if reverse else ''})"
+    if wanted.sample is not None:
+        _check_sorted(wanted.sample, said)
+
+    def of_all(values: Array) -> Array:
+        _check_sorted(values, said)
+        return _sorted_numbers(values, reverse)
+
+    graph = of_blobs(wanted.blobs)
+    key = None if wanted.key is None or graph is None else ("sort", reverse, wanted.key, graph)
+    order = replace(
+        wanted, key=None if wanted.key is None else f"sort {reverse} {wanted.key}",
+        said=said, of_all=of_all,
+    )  # fmt: skip
+    return Table(
+        lambda: evaluate(order, data), said=said, key=key, state=lambda: files_state(data)
+    )
+
+
+def _check_sorted(values: Array | Ragged, said: str) -> None:
+    if isinstance(values, Ragged):
+        is_right = values.dtype == np.uint8 and len(values.row_shape) == 1
+    else:
+        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufS"
+    if not is_right:
+        raise InvalidArgumentError(
+            f"{said}: there is an array of shape {values.shape[1:]} for each record; give a number "
+            "or a text for each, as x[0] or len(x)"
+        )
+
+
+def _sorted_numbers(values: Array, reverse: bool) -> npt.NDArray[np.int64]:
+    """The places of values in their order; of equal ones the first comes first, and NaN last."""
+    values = widened(values)
+    if not reverse:
+        return np.argsort(values, kind="stable").astype(np.int64, copy=False)
+    order = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+    if values.dtype.kind == "f":
+        is_nan = np.isnan(values[order])
+        order = np.concatenate([order[~is_nan], np.flatnonzero(np.isnan(values))])
+    return order.astype(np.int64, copy=False)
 
 
 def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:

@@ -261,9 +261,9 @@ class Regrouping(Maps):
         for name, blob in blobs.items():
             if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
-                    f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and rows that differ in shape "
-                    f"cannot be stacked; leave it out, drop({name!r}), or make rows of one shape "
-                    "before, with map()"
+                    f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and rows that "
+                    f"differ in shape cannot be stacked; leave it out, drop({name!r}), or make rows "
+                    "of one shape before, with map()"
                 )
         if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
             raise InvalidArgumentError(

@@ -33,7 +33,7 @@ from .loader_arguments import arrange
 from .open_loader import OpenLoader
 from .opening import describe_threads, read_info
 from .reader_advice import advise_on_orders, warn_of_next_epoch
-from .state import LAST_EPOCH, Reader
+from .state import ENDLESS, LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -347,8 +347,13 @@ class DataLoader(Loader[BatchT]):
         """Batches of an epoch, the same on every rank; of those of its share, if it has one.
 
         Raises:
-            TypeError: A reader is a stream that has to be read to be counted.
+            TypeError: A reader is a stream that has to be read to be counted, or a data set is
+                repeated without end.
         """
+        if self.readers and min(reader.records for reader in self.readers) >= ENDLESS:
+            raise WrongUseError(
+                "this DataLoader has no len(), as repeat() has no end: count the steps, and break"
+            )
         if self._opened.cursor.num_batches < 0:
             raise WrongUseError(
                 "this DataLoader has no len(), as a reader is a stream of unknown length: count "
