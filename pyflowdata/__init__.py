@@ -72,11 +72,13 @@ __all__ = [
     "Speed",
     "Stall",
     "StallWarning",
+    "Statistics",
     "Tokenize",
     "Trace",
     "Tuning",
     "UnsupportedError",
     "UserFunctionError",
+    "Vocabulary",
     "World",
     "audit",
     "from_arrays",
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
     from .insight.report import RankReport, Report
     from .insight.tuning import Decision, Tuning
     from .insight.speed import Ceiling, Speed
+    from .datasets.fitting import Statistics, Vocabulary
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
@@ -130,9 +133,11 @@ else:  # a type checker finds unknown names by itself
         "Sink": "loader.sinks",
         "Speed": "insight.speed",
         "Stall": "insight.stalls",
+        "Statistics": "datasets.fitting",
         "Tokenize": "pyops.tokens",
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
+        "Vocabulary": "datasets.fitting",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",

@@ -62,6 +62,24 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
     return [name for name in blobs if first[name] != second[name]]
 
 
+def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
+    """Refuses fields that random ops compute.
+
+    Args:
+        blobs: The fields.
+        said: What is computed from them, for the message.
+
+    Raises:
+        InvalidArgumentError: A field changes from epoch to epoch.
+    """
+    changing = changing_fields(blobs)
+    if changing:
+        raise InvalidArgumentError(
+            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so that no "
+            "value is that of the record for good; use fields before random ops"
+        )
+
+
 def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
     outputs = dict(zip(blobs, node_alone(blobs.values(), COMPARED, epoch).outputs, strict=False))
@@ -366,7 +384,7 @@ class _Pass:
         """Reads the records, in batches that all threads make."""
         if any(not (node.op.is_reader or node.op.is_view)
                for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
-            self._check_fields()
+            refuse_changing(self._wanted.blobs, self._wanted.said)
         with (
             _opened(self._wanted, self._data, self._rows) as loader,
             Bar(self._wanted.said, self._records) as progress,
@@ -386,16 +404,6 @@ class _Pass:
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
-
-    def _check_fields(self) -> None:
-        """Refuses fields that random ops compute."""
-        changing = changing_fields(self._wanted.blobs)
-        if changing:
-            raise InvalidArgumentError(
-                f"{self._wanted.said}: its fields change from epoch to epoch "
-                f"({', '.join(changing)}), so that no value is that of the record for good; use "
-                "fields before random ops"
-            )
 
     def _checked(self, found: Any, rows: int) -> Array:
         if isinstance(found, Ragged):

@@ -36,6 +36,7 @@ from .reader_advice import advise_on_orders, warn_of_next_epoch
 from .state import ENDLESS, LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
+    from ..insight.graph_drawing import Graph
     from typing_extensions import Unpack
 
     from ..insight.report import Report
@@ -412,6 +413,16 @@ class DataLoader(Loader[BatchT]):
             data_facts, DataLoader, form, self.blobs, self.readers, self.epoch
         )
         return self._opened.observation.report(since, describe)
+
+    def explain(self) -> Graph:
+        """Draws what a batch is computed by: each op with dtypes, shapes and bytes, and under it
+        what is worth a look, such as outputs of float64; `print(loader.explain())`.
+
+        This is `flow.graph` of the loader.
+        """
+        from ..insight.graph_drawing import graph
+
+        return graph(self)
 
     def count_copy(
         self, seconds: float, size: int, device: str, *, overlaps: bool = False

@@ -162,6 +162,12 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
                 value.value = Table(np.array(given))  # a copy of what the user may change
             if isinstance(value.value, Prepared):
                 value.value.prepare()
-            elif isinstance(value.value, Table):
-                value.value.put(value.number)
-                weakref.finalize(value, lib.pfd_table_drop, value.number)
+        put_tables(node.values)
+
+
+def put_tables(values: Mapping[str, object]) -> None:
+    """Registers the tables among the values of attrs in C, as long as the values live."""
+    for value in values.values():
+        if isinstance(value, Object) and isinstance(value.value, Table):
+            value.value.put(value.number)
+            weakref.finalize(value, lib.pfd_table_drop, value.number)
