@@ -577,7 +577,7 @@ def _remade(
 
 def _kept(value: Any) -> Any:
     """A value that stays as it is if the function uses the memory again for the next record."""
-    if type(value) in (bytes, str, int, float, bool):
+    if type(value) in (bytes, str, int, float, bool) or isinstance(value, (np.number, np.bool_)):
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
@@ -778,7 +778,7 @@ class OnePart(Parted):
         Raises:
             UserFunctionError: The record has another number of parts now.
         """
-        key = [one if isinstance(one, bytes) else (np.shape(one), np.asarray(one).tobytes())
+        key = [one if type(one) is bytes else (one.shape, one.tobytes())
                for one in record.values()]  # fmt: skip
         if getattr(self._last, "key", None) != key:
             self._last.key = None
