@@ -778,8 +778,10 @@ class OnePart(Parted):
         Raises:
             UserFunctionError: The record has another number of parts now.
         """
-        key = [one if type(one) is bytes else (one.shape, one.tobytes())
-               for one in record.values()]  # fmt: skip
+        own = record.values()
+        sizes = [len(one) if type(one) is bytes else one.shape
+                 for one in own if not isinstance(one, np.generic)]  # fmt: skip
+        key = (b"".join(own), sizes)  # of all fields as they lie in memory; much faster than tobytes()
         if getattr(self._last, "key", None) != key:
             self._last.key = None
             self._last.parts = self.parts(record, keywords)
