@@ -65,7 +65,7 @@ PARTS = (
     Part("datasets", "Dataset, open and mix",
          "Records as values: open files, take views, mix and batch them.", "pyflowdata",
           ("open", "from_arrays", "from_arrow", "range", "mix", "leaks", "Leaks", "Tokenize",
-           "Vocabulary", "Statistics", "Dataset", "Batches")),
+          "Vocabulary", "Statistics", "Dataset", "Batches")),
     Part("reports", "Reports, traces and graphs",
          "What a loader did, how fast it is, and what it computes.", "pyflowdata",
          ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Stall",

@@ -87,7 +87,18 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
     return rows;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them. */
+/* The fewest rows of a range: more than one where each call of an op costs as much as some rows,
+ * as long as they fit into a core's second cache. */
+static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
+{
+    enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
+    uint32_t flags = 0;
+    for (int32_t i = 0; i < plan->num_ops; i++) flags |= plan->ops[i].node->op->op->flags;
+    if (!(flags & PFD_COSTLY_CALLS)) return 1;
+    return MANY_BYTES / row_bytes < MANY_ROWS ? MANY_BYTES / row_bytes : MANY_ROWS;
+}
+
+/* A range is about as many rows as fit into a core's first cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
@@ -97,7 +108,8 @@ static void choose_chunk(pfd_plan *plan)
         const pfd_plan_tensor *tensor = &plan->tensors[i];
         row += guess_row_bytes(tensor, records) / rows_for_each(plan, &plan->ops[tensor->op]);
     }
-    int64_t rows = CHUNK_BYTES / row;
+    int64_t rows = CHUNK_BYTES / row, fewest = fewest_rows(plan, row);
+    if (rows < fewest) rows = fewest;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
     int64_t chunks = (most - 1) / rows + 1;
