@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
@@ -36,7 +37,7 @@ from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op
 from ..nodes.attr_words import prepared_of
-from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.node import nodes_of, reader_nodes, rebuilt
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..ragged import Ragged
@@ -257,12 +258,13 @@ class Computation:
     of_all: Callable[[Array], Array] | None = None
 
 
-def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
-    """The values of all records, from the cache or from a pass over them."""
+def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
+    """The values of all records of a data set with these fields, from the cache or from a pass over
+    them."""
     try:
-        opened = _opened(wanted, data, 1, num_threads=1, prefetch=1)
+        opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
-        if failure.reason != "no-records" or len(reader_nodes(list(data._fields.values()))) > 1:
+        if failure.reason != "no-records" or len(reader_nodes(list(fields.values()))) > 1:
             raise
         return np.zeros(0, np.uint64 if is_bitmap else np.int64)
     with opened as loader:
@@ -272,10 +274,10 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
                 f"{wanted.said}: records that are read in sequence have no numbers; convert the "
                 "files, or cache() the data set before"
             )
-        cached, is_given = _cached(wanted, data, loader, is_bitmap)
+        cached, is_given = _cached(wanted, fields, loader, is_bitmap)
 
     def compute() -> Array:
-        return _Pass(wanted, data, reader, is_bitmap).values()
+        return _Pass(wanted, fields, reader, is_bitmap).values()
 
     if cached is None:
         return compute()
@@ -292,9 +294,9 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
 
 
 def _opened(
-    wanted: Computation, data: DatasetBase, batch_size: int, **options: Any
+    wanted: Computation, fields: Mapping[str, Blob], batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
-    blobs = list(wanted.blobs.values()) or [next(iter(data._fields.values()))]
+    blobs = list(wanted.blobs.values()) or [next(iter(fields.values()))]
     node = node_alone(blobs, batch_size, with_id=wanted.with_id)
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
     if wanted.with_id:
@@ -303,10 +305,10 @@ def _opened(
 
 
 def _cached(
-    wanted: Computation, data: DatasetBase, loader: DataLoader[Columns], is_bitmap: bool
+    wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
 ) -> tuple[_CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
-    nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
+    nodes = reader_nodes(list(wanted.blobs.values()) or list(fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs)
@@ -325,9 +327,9 @@ def _cached(
 
 class _Pass:
     def __init__(
-        self, wanted: Computation, data: DatasetBase, reader: Reader, is_bitmap: bool
+        self, wanted: Computation, fields: Mapping[str, Blob], reader: Reader, is_bitmap: bool
     ) -> None:
-        self._wanted, self._data, self._is_bitmap = wanted, data, is_bitmap
+        self._wanted, self._fields, self._is_bitmap = wanted, fields, is_bitmap
         self._records = reader.records
         bytes_of_record = max(1, reader.bytes // max(1, reader.records))
         bytes_of_record = max(bytes_of_record, sum(map(_row_bytes, wanted.blobs.values())))
@@ -344,7 +346,7 @@ class _Pass:
                for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
             self._check_fields()
         with (
-            _opened(self._wanted, self._data, self._rows) as loader,
+            _opened(self._wanted, self._fields, self._rows) as loader,
             Bar(self._wanted.said, self._records) as progress,
         ):
             if self._wanted.prepare is not None:
@@ -436,7 +438,7 @@ def column(data: DatasetBase, what: What) -> Array:
     Raises:
         InvalidArgumentError: It has another name than those of fields, or no value for each record.
     """
-    return evaluate(made_of(data, what), data)
+    return evaluate(made_of(data, what), data._fields)
 
 
 def bitmap_of(data: DatasetBase, predicate: What) -> Table:
@@ -460,7 +462,7 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     key = None if wanted.key is None or graph is None else ("where", wanted.key, graph)
     said = f"where({wanted.said})"
     return Table(
-        lambda: evaluate(wanted, data, is_bitmap=True),
+        lambda: evaluate(wanted, data._fields, is_bitmap=True),
         said=said, key=key, state=lambda: files_state(data),
     )  # fmt: skip
 
@@ -588,11 +590,116 @@ def refuse_changing_order(
     Raises:
         InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
     """
-    for node in nodes_of(data._fields.values()):
-        if not node.op.is_view or node.op.attr("seed") is None:
+    node = _drawing_view(data._fields.values())
+    if node is not None:
+        raise InvalidArgumentError(
+            f"{node.op.name} draws other records, or in another order, in each epoch, so that "
+            f"record i is not the same in all of them: {instead}"
+        )
+
+
+def _drawing_view(blobs: Iterable[Blob]) -> Node | None:
+    """A view by which the records are others, or in another order, in each epoch; None: there is
+    none.  Packs are those of the first epoch of what is below them."""
+    waiting, seen = [(blob.node, False) for blob in blobs], set()
+    while waiting:
+        node, is_packed = one = waiting.pop()
+        if one in seen:
             continue
-        if node.values.get("reshuffle") is not False or int(str(node.values.get("seed", -1))) < 0:
-            raise InvalidArgumentError(
-                f"{node.op.name} draws other records, or in another order, in each epoch, so that "
-                f"record i is not the same in all of them: {instead}"
-            )
+        seen.add(one)
+        if node.op.is_view and node.op.attr("seed") is not None:
+            is_same = is_packed or node.values.get("reshuffle") is False
+            if not is_same or _has_no_seed(node):
+                return node
+        is_packed = is_packed or node.op.name == "PackDataset"
+        waiting += [(blob.node, is_packed) for blob in node.inputs]
+    return None
+
+
+def _has_no_seed(node: Node) -> bool:
+    return int(str(node.values.get("seed", -1))) < 0
+
+
+# ---- Lengths of rows, in the order of views -----------------------------------------------------
+
+# A view that plans by lengths, such as packs, needs the length of each row of the first epoch.  The
+# lengths of the records of a source are a column, which is kept on disk.  Views that draw, such as
+# a mix, bring that column into the order of their rows: the same views over a data set of lengths.
+
+
+def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+    """The same fields in an order that does not depend on the seed of the batches: views that would
+    have that seed have the seed 0."""
+
+    def seed_of(node: Node) -> dict[str, object]:
+        has_none = node.op.is_view and node.op.attr("seed") is not None and _has_no_seed(node)
+        return {"seed": 0} if has_none else {}
+
+    return dict(zip(blobs, rebuilt(blobs.values(), seed_of), strict=True))
+
+
+def row_lengths(blob: Blob) -> Table:
+    """The length of each row of a field in the first epoch, computed when a loader first needs it.
+
+    Args:
+        blob: A field of a data set, of `with_known_order()`.
+
+    Raises:
+        InvalidArgumentError: Its rows are made of parts of records that a view draws.
+    """
+    if _drawing_view([blob]) is not None:
+        lengths = _lengths_in_order(blob, {})
+        said = f"lengths of {blob.name}"
+        wanted = Computation({"value": lengths}, _only, None, said, _empty(lengths))
+    else:
+        lengths = lengths_of(blob)
+        wanted = Computation({"value": lengths}, _only, "blob", lengths.name, _empty(lengths))
+    graph = of_blobs({"value": lengths_of(blob)})
+    return Table(
+        lambda: evaluate(wanted, wanted.blobs).astype(np.int64, copy=False),
+        key=None if graph is None else ("lengths", graph),
+        state=lambda: tuple(_stats([blob])),
+    )
+
+
+def _lengths_in_order(blob: Blob, known: dict[Blob, Blob]) -> Blob:
+    """A field with the lengths of the rows of another one, in the same order.
+
+    Ops of a row are the same before and after a view: they are moved to the sources, down to which
+    the views are followed.
+    """
+    if blob not in known:
+        known[blob] = _followed(blob, known)
+    return known[blob]
+
+
+def _followed(blob: Blob, known: dict[Blob, Blob]) -> Blob:
+    if _drawing_view([blob]) is None:
+        return array_blob(row_lengths(blob), Table(np.empty(0, np.int64)), "int64", [])
+    used = _of_records(blob)
+    view = used[0].node
+    divided = view.values.get("divided") or []
+    assert isinstance(divided, list)
+    if any(one.node is not view or one.index in divided for one in used):
+        raise InvalidArgumentError(
+            f"the lengths of {blob.name} are not known, as a row is made of parts, or of several "
+            "records, of what a view draws: pack or map before, or give lengths=array"
+        )
+    num_sources = int(str(view.values.get("num_sources", 1)))
+    width = len(view.inputs) // num_sources
+    sources = [
+        _lengths_in_order(rebuilt([blob], others=dict(zip(view.outputs, inputs, strict=False)))[0],
+                          known)
+        for inputs in (view.inputs[s * width :][:width] for s in range(num_sources))
+    ]  # fmt: skip
+    if view.op.name == "ZipDataset":  # of which one side has the field
+        return sources[0]
+    values = {**view.values, "fields": ["length"], **({"divided": []} if divided else {})}
+    return Node(find_op(view.op.name), view.name, sources, values).outputs[0]
+
+
+def _of_records(blob: Blob) -> list[Blob]:
+    """The outputs of views and readers that a field is computed of."""
+    if blob.node.op.is_view or blob.node.op.is_reader:
+        return [blob]
+    return [found for one in blob.node.inputs for found in _of_records(one)]

@@ -322,7 +322,7 @@ class _Split:
     def _parts(self) -> Array:
         state = files_state(self._data)
         if self._found is None or self._found[0] != state:
-            self._found = state, evaluate(self._computation(), self._data)
+            self._found = state, evaluate(self._computation(), self._data._fields)
         return self._found[1]
 
     def _computation(self) -> Computation:

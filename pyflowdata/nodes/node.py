@@ -355,16 +355,37 @@ def with_reader_attrs(
         blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of the readers.
     """
+    return rebuilt(blobs, lambda node: attrs(node) if node.op.is_reader else {})
+
+
+def rebuilt(
+    blobs: Iterable[Blob],
+    attrs: Callable[[Node], Mapping[str, object]] = lambda _: {},
+    others: Mapping[Blob, Blob] | None = None,
+) -> tuple[Blob, ...]:
+    """The same blobs of a graph that differs in some attrs or blobs; nodes that do not differ are
+    the same.
+
+    Args:
+        blobs: Blobs of the existing graph, which does not change.
+        attrs: The new attrs of a node.  The data set that a reader makes batches of stays.
+        others: Blobs in place of some of the graph.
+    """
+    placed = others or {}
     made: dict[Node, Node] = {}
 
     def again(blob: Blob) -> Blob:
+        if blob in placed:
+            return placed[blob]
         node = blob.node
         if node not in made:
-            is_whole = node.op.is_reader  # with the data set that it makes batches of
+            is_whole = node.op.is_reader
             inputs = node.inputs if is_whole else tuple(again(one) for one in node.inputs)
-            values = {**node.values, **attrs(node)} if node.op.is_reader else node.values
-            made[node] = Node(node.op, node.name, inputs, values)
-        return _output(made[node], blob.index)
+            given = attrs(node)
+            is_same = not given and all(map(operator.is_, inputs, node.inputs))
+            values = {**node.values, **given}
+            made[node] = node if is_same else Node(node.op, node.name, inputs, values)
+        return blob if made[node] is node else _output(made[node], blob.index)
 
     return tuple(again(blob) for blob in blobs)
 

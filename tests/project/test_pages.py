@@ -45,9 +45,10 @@ def _mix(folder: Path) -> None:
 
 def _packs(folder: Path) -> None:
     lengths = np.random.default_rng(0).integers(1, 900, 60)
-    with TFRecordWriter(folder / "corpus.tfrecord") as writer:
-        for length in lengths.tolist():
-            writer.write({"ids": np.arange(1, length + 1)})
+    for name in ("corpus", "web", "books"):
+        with TFRecordWriter(folder / f"{name}.tfrecord") as writer:
+            for length in lengths.tolist():
+                writer.write({"ids": np.arange(1, length + 1)})
 
 
 def _formats(folder: Path) -> None:

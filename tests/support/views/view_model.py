@@ -44,6 +44,9 @@ def count_draw(draw: int, number: int) -> int:
     return random_bits(draw, number) | 1 if number or draw else 0
 
 
+PLANNED = 0  # the seed of views under packs, and under batches of similar lengths
+
+
 class Opening:
     """What a loader knows while it opens a data set."""
 
@@ -601,7 +604,9 @@ class Pack(Node):
         self.inner, self.packs, self.length, self.name = inner, packs, length, name
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        seed, opening.seed = opening.seed, PLANNED
         inner = self.inner.open(opening, batch_epoch)
+        opening.seed = seed
         (field,) = inner.at(0, 0, 0).values
 
         def at(epoch: int, position: int, draw: int) -> Row:
@@ -754,6 +759,7 @@ class BucketBatches(Model):
         buckets: BucketModel,
     ) -> None:
         super().__init__(node, batching, types)
+        self.data = node.open(Opening(PLANNED), self._epoch)
         self.buckets, self.num_batches = buckets, buckets.num_batches
         self._epochs: dict[int, list[list[int]]] = {}
 
