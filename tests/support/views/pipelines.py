@@ -417,10 +417,15 @@ class Generator:
         changes = self.changes or {} if at_top else {}
         for row in changes:
             weights[row] = self.weights_of_mix(random.Random(changes[row]), len(sources))
-        node = model.Mix([made.node for made in sources], weights, stop, length, block, seed)
+        sizes = [made.size for made in sources]
+        repeats: list[float] = []
+        if not changes and self.changes is None and self.rng.random() < 0.3:
+            repeats = self.repeats_of_mix(sizes, weights[0], length)
+        node = model.Mix([made.node for made in sources], weights, stop, length, block, seed,
+                         repeats)  # fmt: skip
         given = {"weights": [weight for row in sorted(weights) for weight in weights[row]],
                  "segments": [row for row in sorted(weights) if row], "stop": stop,
-                 "length": length, "seed": seed}  # fmt: skip
+                 "length": length, "seed": seed, "max_repeats": repeats}  # fmt: skip
         if block > 1:
             given |= {"interleave": "random", "block_size": block}
         data = type(sources[0].data)(
@@ -428,6 +433,17 @@ class Generator:
         )
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
+
+    def repeats_of_mix(
+        self, sizes: list[int], weights: list[float], length: int
+    ) -> list[float]:
+        """Limits that leave enough for an epoch, in which each source that is drawn has a record."""
+        drawn = [s for s, weight in enumerate(weights) if weight]
+        repeats: list[float] = [self.rng.choice((0, 1, 2, 3)) for _ in sizes]
+        repeats[drawn[0]] = 0 if length else 1.5
+        if sizes[drawn[0]] == 1 or (length and length < 20 * len(sizes)):
+            return []
+        return repeats
 
     # ---- Views that make rows of others -------------------------------------------------------
 

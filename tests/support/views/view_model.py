@@ -536,15 +536,18 @@ class Mix(Node):
         length: int,
         block: int,
         seed: int,
+        max_repeats: Sequence[float] = (),
     ) -> None:
         self.sources, self.changes, self.stop = sources, changes, stop
         self.length, self.block, self.seed = length, block, seed
+        self.max_repeats = max_repeats
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
         keys = Keys(opening.seed if self.seed < 0 else self.seed, key_name(self))
         opened = [source.open(opening, batch_epoch) for source in self.sources]
         sizes = [source.size for source in opened]
-        model = MixModel(sizes, self.changes, self.stop, self.length, block=self.block)
+        model = MixModel(sizes, self.changes, self.stop, self.length, block=self.block,
+                         max_repeats=self.max_repeats)  # fmt: skip
         blocks: dict[tuple[int, int], list[int]] = {}
 
         def in_block(epoch: int, position: int) -> int:
