@@ -158,6 +158,26 @@ def test_a_source_is_repeated_no_more_often_than_allowed(make):
     assert counts == [20, 0]
 
 
+def test_a_limit_to_repeats_may_change_from_the_state_on(make):
+    """As weights may: not for rows that were delivered."""
+    sources, options = make([10, 30, 30]), {"length": 60}
+    changes = {0: [1, 2, 3], 30: [3, 1, 1]}  # of 60 records 10, 20, 30, then 36, 12, 12
+    state = state_after(flow.mix(sources, changes, **options, max_repeats=4), 10, 3)
+    found = []
+    for repeats in (4, 2, 1):
+        data = flow.mix(sources, changes, **options, max_repeats=repeats)
+        with flow.DataLoader(data.batch(10)["x"]) as loader:
+            loader.load_state_dict(state)
+            found.append(rows_of(next(loader.repeat())))
+        assert found[-1] == read(data)[0][30:40]
+    assert len({str(rows) for rows in found}) == 3
+    with flow.DataLoader(
+        flow.mix(sources, changes, **options, max_repeats=0.95).batch(10)["x"]
+    ) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
+            loader.load_state_dict(state)
+
+
 @pytest.mark.slow
 def test_counts_keep_to_the_bound_with_300_sources(make):
     draw = np.random.RandomState(5)
