@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
+enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024, MOST_CHUNK_BYTES = 512 * 1024 };
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
@@ -86,7 +86,20 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
     return rows;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them. */
+/* So many rows that each data set of a choice has several of a range: a branch of views costs as
+ * much as the work on a few rows, however few it has. */
+static int64_t rows_for_choices(const pfd_plan *plan)
+{
+    enum { ROWS_OF_LEAF = 16 };
+    int64_t most = 0;
+    for (int32_t t = 0; t < plan->num_trees; t++)
+        if (plan->trees[t] && plan->trees[t]->num_leaves > most)
+            most = plan->trees[t]->num_leaves;
+    return most * ROWS_OF_LEAF;
+}
+
+/* A range is about as many rows as fit into a core's cache with all that is made of them; of many
+ * data sets, its second cache. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
@@ -96,7 +109,9 @@ static void choose_chunk(pfd_plan *plan)
         const pfd_plan_tensor *tensor = &plan->tensors[i];
         row += guess_row_bytes(tensor, records) / rows_for_each(plan, &plan->ops[tensor->op]);
     }
-    int64_t rows = CHUNK_BYTES / row;
+    int64_t rows = CHUNK_BYTES / row, more = rows_for_choices(plan);
+    if (more > MOST_CHUNK_BYTES / row) more = MOST_CHUNK_BYTES / row;
+    if (rows < more) rows = more;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
     int64_t chunks = (most - 1) / rows + 1;
