@@ -137,10 +137,12 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
 
 /* The same with blocks that the source has, of any sizes: block i begins with record first[i], and
  * first[num_blocks] is the number of records.  Neighbours with fewer than block_size records
- * together are one block. */
+ * together are one block.  Lanes as those below, with few blocks that several lanes share; they
+ * read a shared block at about the same time. */
 pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                   int32_t reshuffle, const int64_t *first, int64_t num_blocks,
-                                  int64_t block_size, int64_t window, pfd_error *err);
+                                  int64_t block_size, int64_t window, int64_t num_lanes,
+                                  int64_t batch_size, pfd_error *err);
 
 /* Random access only: a window shuffle in each of num_lanes disjoint parts of the data.  A batch of
  * batch_size records, a multiple of num_lanes, has as many rows of one part as of another; see

@@ -50,8 +50,9 @@ static uint64_t key_of_epoch(const shuffle *self, int64_t epoch)
     return pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
 }
 
-/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2. */
-enum { windows_counter = 1, blocks_counter = 3, first_lane_counter = 4 };
+/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2, and of
+ * blocks that the source has, 0 draws where the pieces of lanes stand. */
+enum { starts_counter = 0, windows_counter = 1, blocks_counter = 3, first_lane_counter = 4 };
 
 /* ---- All records: a keyed permutation of the positions --------------------------------------- */
 
@@ -346,182 +347,6 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
     return PFD_OK;
 }
 
-/* ---- Windows of blocks that the source has ----------------------------------------------------
- *
- * The blocks differ in size, so that an epoch has a table of where each permuted block begins. */
-
-typedef struct block_order {
-    int64_t epoch;
-    int64_t *blocks; /* by slot */
-    int64_t *begins; /* the position of each slot; then the number of records */
-    int32_t users;
-} block_order;
-
-typedef struct block_shuffle {
-    shuffle base;
-    int64_t *first; /* number of the first record of each block; then the number of records */
-    int64_t num_blocks, window;
-    pthread_mutex_t mutex;
-    block_order *known[2]; /* of the epochs that were asked for last */
-} block_shuffle;
-
-static void block_order_free(block_order *order)
-{
-    free(order->blocks);
-    free(order->begins);
-    free(order);
-}
-
-/* With the mutex, or at the end: one user fewer. */
-static void give_order(block_order *order)
-{
-    if (order && --order->users == 0) block_order_free(order);
-}
-
-static void block_shuffle_close(pfd_dataset *ds)
-{
-    block_shuffle *self = (block_shuffle *)ds;
-    for (int32_t i = 0; i < 2; i++) give_order(self->known[i]);
-    (void)pthread_mutex_destroy(&self->mutex);
-    free(self->first);
-    shuffle_close(ds);
-}
-
-/* NULL: out of memory. */
-static block_order *make_block_order(const block_shuffle *self, int64_t epoch)
-{
-    int64_t n = self->num_blocks, begin = 0;
-    block_order *made = calloc(1, sizeof *made);
-    if (!made) return NULL;
-    made->epoch = epoch;
-    made->blocks = malloc((size_t)(n + 1) * sizeof *made->blocks);
-    made->begins = malloc((size_t)(n + 1) * sizeof *made->begins);
-    if (!made->blocks || !made->begins) {
-        block_order_free(made);
-        return NULL;
-    }
-    pfd_permutation permutation;
-    pfd_permutation_init(&permutation,
-                         pfd_random_bits(key_of_epoch(&self->base, epoch), blocks_counter), n);
-    for (int64_t i = 0; i < n; i++) made->blocks[i] = i;
-    pfd_permute(&permutation, made->blocks, n, made->blocks);
-    for (int64_t i = 0; i < n; i++) {
-        made->begins[i] = begin;
-        begin += self->first[made->blocks[i] + 1] - self->first[made->blocks[i]];
-    }
-    made->begins[n] = begin;
-    return made;
-}
-
-static block_order *take_order(block_shuffle *self, int64_t epoch)
-{
-    block_order *found = NULL;
-    pthread_mutex_lock(&self->mutex);
-    for (int32_t i = 0; i < 2; i++)
-        if (self->known[i] && self->known[i]->epoch == epoch) found = self->known[i];
-    if (!found && (found = make_block_order(self, epoch))) {
-        found->users = 1;
-        give_order(self->known[1]);
-        self->known[1] = self->known[0];
-        self->known[0] = found;
-    }
-    if (found) found->users++;
-    pthread_mutex_unlock(&self->mutex);
-    return found;
-}
-
-/* The slot in [low, high) that a position is in; none is empty. */
-static int64_t slot_at(const block_order *order, int64_t low, int64_t high, int64_t position)
-{
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (order->begins[middle] <= position) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
-typedef struct blocks_of_epoch {
-    const block_shuffle *self;
-    const block_order *order;
-    uint64_t key;
-} blocks_of_epoch;
-
-static void map_blocks(const void *of_epoch, const int64_t *positions, int64_t count,
-                       int64_t *ordinals)
-{
-    const blocks_of_epoch *of = of_epoch;
-    const block_shuffle *self = of->self;
-    const int64_t *begins = of->order->begins;
-    for (int64_t done = 0; done < count;) {
-        int64_t number = slot_at(of->order, 0, self->num_blocks, positions[done]) / self->window;
-        int64_t low = number * self->window, high = low + self->window, run = done;
-        if (high > self->num_blocks) high = self->num_blocks;
-        while (run < count && positions[run] >= begins[low] && positions[run] < begins[high]) {
-            ordinals[run] = positions[run] - begins[low];
-            run++;
-        }
-        pfd_permutation records;
-        pfd_permutation_init(&records, pfd_random_bits(of->key, (uint64_t)number),
-                             begins[high] - begins[low]);
-        pfd_permute(&records, ordinals + done, run - done, ordinals + done);
-        for (; done < run; done++) {
-            int64_t place = ordinals[done] + begins[low];
-            int64_t slot = slot_at(of->order, low, high, place);
-            ordinals[done] = self->first[of->order->blocks[slot]] + place - begins[slot];
-        }
-    }
-}
-
-static pfd_status block_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
-                                   int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
-{
-    block_shuffle *self = (block_shuffle *)(uintptr_t)ds; /* it keeps tables of epochs */
-    block_order *order = take_order(self, epoch);
-    if (!order) return pfd_fail_memory(err, self->num_blocks, "the order of blocks");
-    blocks_of_epoch of = {self, order,
-                          pfd_random_bits(key_of_epoch(&self->base, epoch), windows_counter)};
-    pfd_status status =
-        pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_blocks, &of, scratch, out, err);
-    pthread_mutex_lock(&self->mutex);
-    give_order(order);
-    pthread_mutex_unlock(&self->mutex);
-    return status;
-}
-
-static const pfd_dataset_methods block_shuffle_methods = {
-    .name = "BlockShuffle",
-    .close = block_shuffle_close,
-    .size = pfd_decorator_size,
-    .at = block_shuffle_at,
-};
-
-pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
-                                  int32_t reshuffle, const int64_t *first, int64_t num_blocks,
-                                  int64_t block_size, int64_t window_blocks, pfd_error *err)
-{
-    block_shuffle *self =
-        shuffle_create(sizeof *self, &block_shuffle_methods, *ds, seed, order_key, reshuffle, err);
-    if (!self) return PFD_OUT_OF_MEMORY;
-    (void)pthread_mutex_init(&self->mutex, NULL);
-    self->window = window_blocks;
-    self->first = malloc((size_t)(num_blocks + 1) * sizeof *self->first);
-    if (!self->first) {
-        self->base.base.inner = NULL; /* it stays the caller's */
-        block_shuffle_close(&self->base.base);
-        return pfd_fail_memory(err, num_blocks, "a list of blocks");
-    }
-    int64_t n = 0; /* blocks so far, each of block_size records or more */
-    self->first[0] = 0;
-    for (int64_t i = 1; i <= num_blocks; i++) {
-        int64_t size = first[i] - self->first[n];
-        if (size >= block_size || (i == num_blocks && size > 0)) self->first[++n] = first[i];
-    }
-    self->num_blocks = n;
-    *ds = &self->base.base;
-    return PFD_OK;
-}
-
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
 void pfd_lanes_init(pfd_lanes *lanes, uint64_t key, int64_t n, int64_t num_lanes,
@@ -704,6 +529,314 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
     pfd_lanes_init(&self->lanes,
                    pfd_random_bits(pfd_random_key(seed, 0, order_key), blocks_counter),
                    (*ds)->methods->size(*ds), num_lanes, block_size, batch_size);
+    *ds = &self->base.base;
+    return PFD_OK;
+}
+
+/* ---- Windows of blocks that the source has ----------------------------------------------------
+ *
+ * The blocks differ in size, so an epoch has a table of where each permuted block begins.
+ *
+ * IN LANES  the blocks are permuted, the same in all epochs, laid end to end and cut into lanes of
+ * equal sizes.  A lane has whole blocks, and at its ends pieces of blocks that it shares with the
+ * lanes beside it.  Whoever reads blocks as a whole needs a shared one once only if the lanes come
+ * to it together: in each epoch the pieces of all lanes stand before the same window, drawn among
+ * those that every lane has.  The whole blocks of a lane are permuted around its pieces. */
+
+/* A slot is a place in the order of blocks and pieces, lane after lane. */
+typedef struct block_order {
+    int64_t epoch;
+    int64_t *firsts; /* of each slot: the number of its first record */
+    int64_t *begins; /* of each slot: how many records are before it; then the number of records */
+    int32_t users;
+} block_order;
+
+/* The slots of a lane, up to the first one of the next lane. */
+typedef struct block_lane {
+    int64_t begin;
+    int64_t whole_begin, whole_end; /* those that are no pieces */
+} block_lane;
+
+typedef struct block_shuffle {
+    shuffle base;
+    pfd_lanes lanes;
+    block_order laid;  /* the slots before they are permuted */
+    block_lane *parts; /* one for each lane, and one after the last */
+    int64_t window;
+    int64_t num_starts; /* windows that the pieces may stand before */
+    pthread_mutex_t mutex;
+    block_order *known[2]; /* of the epochs that were asked for last */
+} block_shuffle;
+
+/* 0: out of memory. */
+static int32_t alloc_slots(block_order *order, int64_t most)
+{
+    order->firsts = malloc((size_t)(most + 1) * sizeof *order->firsts);
+    order->begins = malloc((size_t)(most + 1) * sizeof *order->begins);
+    return order->firsts && order->begins;
+}
+
+static void block_order_free(block_order *order)
+{
+    free(order->firsts);
+    free(order->begins);
+    free(order);
+}
+
+/* With the mutex, or at the end: one user fewer. */
+static void give_order(block_order *order)
+{
+    if (order && --order->users == 0) block_order_free(order);
+}
+
+static void block_shuffle_close(pfd_dataset *ds)
+{
+    block_shuffle *self = (block_shuffle *)ds;
+    for (int32_t i = 0; i < 2; i++) give_order(self->known[i]);
+    (void)pthread_mutex_destroy(&self->mutex);
+    free(self->laid.firsts);
+    free(self->laid.begins);
+    free(self->parts);
+    shuffle_close(ds);
+}
+
+/* One lane has the key of the epoch, as a window shuffle without lanes. */
+static uint64_t key_of_lane(const block_shuffle *self, uint64_t key, int64_t lane)
+{
+    if (self->lanes.num_lanes == 1) return key;
+    return pfd_random_bits(key, first_lane_counter + (uint64_t)lane);
+}
+
+/* Writes the slots of a lane in an epoch: its pieces follow `start` whole blocks. */
+static void order_lane(const block_shuffle *self, int64_t lane, uint64_t key, int64_t start,
+                       block_order *made)
+{
+    const block_lane *part = &self->parts[lane];
+    const block_order *laid = &self->laid;
+    int64_t n = part->whole_end - part->whole_begin, end = part[1].begin;
+    int64_t *slots = made->begins + part->begin; /* they become places below */
+    int64_t num_pieces = end - part->begin - n, begin = laid->begins[part->begin];
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation, pfd_random_bits(key, blocks_counter), n);
+    for (int64_t i = 0; i < n; i++) slots[i] = i;
+    if (n > 0) pfd_permute(&permutation, slots, n, slots);
+    memmove(slots + start + num_pieces, slots + start, (size_t)(n - start) * sizeof *slots);
+    for (int64_t i = 0; i < start; i++) slots[i] += part->whole_begin;
+    for (int64_t i = start + num_pieces; i < n + num_pieces; i++) slots[i] += part->whole_begin;
+    for (int64_t i = part->begin, k = start; i < end; i++)
+        if (i < part->whole_begin || i >= part->whole_end) slots[k++] = i;
+    for (int64_t i = 0; i < n + num_pieces; i++) {
+        int64_t slot = slots[i];
+        made->firsts[part->begin + i] = laid->firsts[slot];
+        slots[i] = begin;
+        begin += laid->begins[slot + 1] - laid->begins[slot];
+    }
+}
+
+/* NULL: out of memory. */
+static block_order *make_block_order(const block_shuffle *self, int64_t epoch)
+{
+    int64_t num_lanes = self->lanes.num_lanes, num_slots = self->parts[num_lanes].begin;
+    uint64_t key = key_of_epoch(&self->base, epoch);
+    block_order *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->epoch = epoch;
+    if (!alloc_slots(made, num_slots)) {
+        block_order_free(made);
+        return NULL;
+    }
+    int64_t start = self->window * pfd_random_below(key, starts_counter, self->num_starts);
+    for (int64_t lane = 0; lane < num_lanes; lane++)
+        order_lane(self, lane, key_of_lane(self, key, lane), num_lanes > 1 ? start : 0, made);
+    made->begins[num_slots] = self->lanes.n;
+    return made;
+}
+
+static block_order *take_order(block_shuffle *self, int64_t epoch)
+{
+    block_order *found = NULL;
+    pthread_mutex_lock(&self->mutex);
+    for (int32_t i = 0; i < 2; i++)
+        if (self->known[i] && self->known[i]->epoch == epoch) found = self->known[i];
+    if (!found && (found = make_block_order(self, epoch))) {
+        found->users = 1;
+        give_order(self->known[1]);
+        self->known[1] = self->known[0];
+        self->known[0] = found;
+    }
+    if (found) found->users++;
+    pthread_mutex_unlock(&self->mutex);
+    return found;
+}
+
+/* The slot in [low, high) that a place is in; none is empty. */
+static int64_t slot_at(const block_order *order, int64_t low, int64_t high, int64_t place)
+{
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (order->begins[middle] <= place) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+typedef struct blocks_of_epoch {
+    const block_shuffle *self;
+    const block_order *order;
+    uint64_t key;
+} blocks_of_epoch;
+
+static void map_blocks(const void *of_epoch, const int64_t *positions, int64_t count,
+                       int64_t *ordinals)
+{
+    const blocks_of_epoch *of = of_epoch;
+    const block_shuffle *self = of->self;
+    const int64_t *begins = of->order->begins;
+    for (int64_t done = 0; done < count;) {
+        pfd_lane_run run = pfd_lanes_find(&self->lanes, positions[done]);
+        const block_lane *part = &self->parts[run.lane];
+        int64_t place = part_begin(&self->lanes, self->lanes.n, run.lane) + run.place;
+        int64_t slot = slot_at(of->order, part->begin, part[1].begin, place);
+        int64_t number = (slot - part->begin) / self->window;
+        int64_t low = part->begin + number * self->window, high = low + self->window;
+        int64_t first = done, n = 0;
+        if (high > part[1].begin) high = part[1].begin;
+        if (run.count > begins[high] - place) run.count = begins[high] - place;
+        while (done < count && n < run.count && positions[done] == positions[first] + n)
+            ordinals[done++] = place - begins[low] + n++;
+        uint64_t windows = pfd_random_bits(key_of_lane(self, of->key, run.lane), windows_counter);
+        pfd_permutation records;
+        pfd_permutation_init(&records, pfd_random_bits(windows, (uint64_t)number),
+                             begins[high] - begins[low]);
+        pfd_permute(&records, ordinals + first, n, ordinals + first);
+        for (int64_t i = first; i < done; i++) {
+            place = ordinals[i] + begins[low];
+            slot = slot_at(of->order, low, high, place);
+            ordinals[i] = of->order->firsts[slot] + place - begins[slot];
+        }
+    }
+}
+
+static pfd_status block_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                   int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    block_shuffle *self = (block_shuffle *)(uintptr_t)ds; /* it keeps tables of epochs */
+    block_order *order = take_order(self, epoch);
+    if (!order) return pfd_fail_memory(err, self->parts[self->lanes.num_lanes].begin,
+                                       "the order of blocks");
+    blocks_of_epoch of = {self, order, key_of_epoch(&self->base, epoch)};
+    pfd_status status =
+        pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_blocks, &of, scratch, out, err);
+    pthread_mutex_lock(&self->mutex);
+    give_order(order);
+    pthread_mutex_unlock(&self->mutex);
+    return status;
+}
+
+static const pfd_dataset_methods block_shuffle_methods = {
+    .name = "BlockShuffle",
+    .close = block_shuffle_close,
+    .size = pfd_decorator_size,
+    .at = block_shuffle_at,
+};
+
+/* Joins neighbours in place until each block but the last has block_size records.  Returns how many
+ * blocks there are. */
+static int64_t join_blocks(int64_t *first, int64_t num_blocks, int64_t block_size)
+{
+    int64_t n = 0;
+    for (int64_t i = 1; i <= num_blocks; i++) {
+        int64_t size = first[i] - first[n];
+        if (size >= block_size || (i == num_blocks && size > 0)) first[++n] = first[i];
+    }
+    return n;
+}
+
+/* Begins lanes up to the one that has record `place` of those laid end to end. */
+static int64_t enter_lanes(block_shuffle *self, int64_t lane, int64_t place, int64_t slot)
+{
+    while (lane < 0 || (lane < self->lanes.num_lanes &&
+                        place == part_begin(&self->lanes, self->lanes.n, lane + 1))) {
+        if (lane >= 0 && self->parts[lane].whole_end < 0) self->parts[lane].whole_end = slot;
+        self->parts[++lane] = (block_lane){slot, slot, -1};
+    }
+    return lane;
+}
+
+/* Lays the blocks end to end, in the order of `blocks`, and cuts them into lanes. */
+static void cut_lanes(block_shuffle *self, const int64_t *first, const int64_t *blocks, int64_t n)
+{
+    block_order *laid = &self->laid;
+    int64_t slot = 0, place = 0, lane = -1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t record = first[blocks[i]], end = first[blocks[i] + 1], size = end - record;
+        while (record < end) {
+            lane = enter_lanes(self, lane, place, slot);
+            block_lane *part = &self->parts[lane];
+            int64_t room = part_begin(&self->lanes, self->lanes.n, lane + 1) - place;
+            int64_t taken = end - record < room ? end - record : room;
+            if (taken < size && slot == part->begin) part->whole_begin = slot + 1;
+            else if (taken < size) part->whole_end = slot;
+            laid->firsts[slot] = record;
+            laid->begins[slot++] = place;
+            record += taken;
+            place += taken;
+        }
+    }
+    laid->begins[slot] = place;
+    (void)enter_lanes(self, lane, place, slot);
+    self->num_starts = INT64_MAX;
+    for (int64_t k = 0; k < self->lanes.num_lanes; k++) {
+        const block_lane *part = &self->parts[k];
+        int64_t starts = (part->whole_end - part->whole_begin) / self->window + 1;
+        if (starts < self->num_starts) self->num_starts = starts;
+    }
+}
+
+/* `first` is a copy, and `blocks` has the same room. */
+static pfd_status lay_blocks(block_shuffle *self, int64_t *first, int64_t *blocks,
+                             int64_t num_blocks, int64_t block_size, pfd_error *err)
+{
+    int64_t num_lanes = self->lanes.num_lanes, n = join_blocks(first, num_blocks, block_size);
+    self->parts = calloc((size_t)num_lanes + 2, sizeof *self->parts);
+    if (!self->parts || !alloc_slots(&self->laid, n + num_lanes))
+        return pfd_fail_memory(err, n + num_lanes, "a list of blocks");
+    for (int64_t i = 0; i < n; i++) blocks[i] = i;
+    pfd_permutation permutation;
+    uint64_t key = pfd_random_key(self->base.seed, 0, self->base.order_key);
+    pfd_permutation_init(&permutation, pfd_random_bits(key, blocks_counter), n);
+    if (num_lanes > 1 && n > 0) pfd_permute(&permutation, blocks, n, blocks);
+    cut_lanes(self, first, blocks, n);
+    return PFD_OK;
+}
+
+pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                  int32_t reshuffle, const int64_t *first, int64_t num_blocks,
+                                  int64_t block_size, int64_t window_blocks, int64_t num_lanes,
+                                  int64_t batch_size, pfd_error *err)
+{
+    block_shuffle *self =
+        shuffle_create(sizeof *self, &block_shuffle_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    (void)pthread_mutex_init(&self->mutex, NULL);
+    self->window = window_blocks;
+    pfd_lanes_init(&self->lanes, 0, first[num_blocks], num_lanes, block_size, batch_size);
+    size_t bytes = (size_t)(num_blocks + 1) * sizeof *first;
+    int64_t *copy = malloc(bytes), *blocks = malloc(bytes);
+    pfd_status status = PFD_OK;
+    if (!copy || !blocks) {
+        status = pfd_fail_memory(err, 2 * (int64_t)bytes, "a list of blocks");
+    } else {
+        memcpy(copy, first, bytes);
+        status = lay_blocks(self, copy, blocks, num_blocks, block_size, err);
+    }
+    free(copy);
+    free(blocks);
+    if (status != PFD_OK) {
+        self->base.base.inner = NULL; /* it stays the caller's */
+        block_shuffle_close(&self->base.base);
+        return status;
+    }
     *ds = &self->base.base;
     return PFD_OK;
 }

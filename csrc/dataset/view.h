@@ -34,6 +34,7 @@ typedef struct pfd_part {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
     int64_t whole; /* elements that the record has, as the view was told */
+    int64_t back;  /* for the first part of a row: so many parts before it belong to the row, too */
 } pfd_part;
 
 typedef struct pfd_view pfd_view;

@@ -7,6 +7,8 @@
     X(bucket_dataset)                                                                              \
     X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
+    X(enumerate_dataset)                                                                           \
+    X(explode_dataset)                                                                             \
     X(flat_dataset)                                                                                \
     X(mix_dataset)                                                                                 \
     X(pack_dataset)                                                                                \
@@ -20,6 +22,7 @@
     X(take_dataset)                                                                                \
     X(weighted_sample_dataset)                                                                     \
     X(weighted_shuffle_dataset)                                                                    \
+    X(window_dataset)                                                                              \
     X(zip_dataset)
 
 #define DECLARE(view) extern const pfd_view_op pfd_view_##view;

@@ -5,7 +5,7 @@
  */
 #ifndef PFD_SOURCES_ARROW_CACHE_H
 #define PFD_SOURCES_ARROW_CACHE_H
-#include "sources/arrow_columns.h"
+#include "sources/arrow_rows.h"
 
 /* A decoded batch. */
 typedef struct pfd_arrow_decoded {

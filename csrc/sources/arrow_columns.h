@@ -1,5 +1,5 @@
-/* sources/arrow_columns.h -- the columns of Arrow record batches: found by their paths, their
- * buffers in a batch, their rows written to outputs.
+/* sources/arrow_columns.h -- the columns of Arrow record batches: found by their paths, and proposed
+ * where the user names none.  sources/arrow_rows.h reads them.
  *
  * A path is the names of structs and of their members with dots between them, as in meta.lang; a
  * name in single quotes may have dots, as in 'a.b'.c, and '' is a quote. A path also goes through
@@ -10,11 +10,9 @@
  * objects, maps as arrays of pairs.
  *
  * A column in a batch is described by a few int64, its words: where buffers begin, and how many
- * items they have. Buffers are checked against the body when the words are made; offsets and
- * numbers of values in the buffers are checked for each row.
+ * items they have. A column says how many words it has, and which of them each of its levels has.
  *
- * OWNERSHIP  Columns own nothing; those of JSON borrow the schema's fields. Ragged rows point into the mapped file if their numbers are
- *            aligned, else into the scratch.
+ * OWNERSHIP  Columns own nothing; those of JSON borrow the schema's fields.
  * THREADS    Any.
  */
 #ifndef PFD_SOURCES_ARROW_COLUMNS_H
@@ -41,7 +39,7 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
 
 /* ---- Columns of a schema --------------------------------------------------------------------- */
 
-enum { PFD_ARROW_MOST_LEVELS = 16 };
+enum { PFD_ARROW_MOST_LEVELS = 16, PFD_ARROW_VALUE_WORDS = 4 };
 
 /* Steps from a row to its numbers. */
 enum {
@@ -85,23 +83,21 @@ typedef struct pfd_arrow_column {
     pfd_row_type type;    /* as stored */
 } pfd_arrow_column;
 
+/* Whether the values are bytes, and not numbers. */
+static inline int32_t pfd_arrow_is_bytes(const pfd_arrow_column *column)
+{
+    return column->values.kind >= PFD_ARROW_BYTES;
+}
+
+/* What field i of a column of JSON has, with its words. */
+pfd_arrow_level pfd_arrow_json_level(const pfd_arrow_column *column, int32_t i);
+
 /* Finds the column of an output, and compares their types; *words grows by the column's words.
  * ERRORS  PFD_INVALID_ARGUMENT, PFD_UNSUPPORTED: there is no such column in `file`, or the output
  *         cannot be made of it. */
 pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
                                  const pfd_arrow_schema *schema, const pfd_arrow_output *output,
                                  int32_t *words, pfd_arrow_column *out, pfd_error *err);
-
-/* The columns of a schema that have a type of rows.  `visit` gets the path, which lives during the
- * call; the reason is NULL where the column has a type. */
-typedef pfd_status (*pfd_arrow_visit_fn)(void *ctx, const char *path,
-                                         const pfd_arrow_column *column, const char *reason,
-                                         pfd_error *err);
-pfd_status pfd_arrow_columns_visit(const pfd_host *host, const pfd_arrow_schema *schema,
-                                   pfd_arrow_visit_fn visit, void *ctx, pfd_error *err);
-
-/* Whether a batch states nulls in the column: null rows (1), null items in lists (2). */
-int32_t pfd_arrow_column_nulls(const pfd_arrow_column *column, const pfd_arrow_batch *batch);
 
 /* ---- Columns, where the user left them out --------------------------------------------------- */
 
@@ -121,88 +117,4 @@ pfd_status pfd_arrow_proposal_begin(const pfd_propose_args *args, const pfd_arro
 /* Sets the attr `columns`: those with nulls get a default that says that there is no value, or are
  * left out where no default does.  PFD_UNSUPPORTED: no column can be read as it is. */
 pfd_status pfd_arrow_proposal_end(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err);
-
-/* ---- Buffers of a batch ---------------------------------------------------------------------- */
-
-typedef struct pfd_arrow_extent {
-    int64_t offset, size;
-} pfd_arrow_extent;
-
-/* A growing list of the extra buffers of views; zeroed: empty. */
-typedef struct pfd_arrow_extras {
-    pfd_arrow_extent *list; /* owned; free() */
-    int64_t size, capacity;
-} pfd_arrow_extras;
-
-/* The places of buffers: in the body that begins at `base` of a file, or in `decoded`. */
-typedef struct pfd_arrow_body {
-    const pfd_arrow_batch *batch;
-    int64_t base, size;
-    const pfd_arrow_extent *decoded; /* by the number of the buffer; NULL: in the body */
-    const char *problem;             /* set after PFD_CORRUPT_DATA, a text without a place */
-} pfd_arrow_body;
-
-/* Whether a batch has the nodes and buffers of a schema; else a text that says what is wrong. */
-const char *pfd_arrow_batch_fault(const pfd_arrow_schema *schema, const pfd_arrow_batch *batch);
-
-/* Writes the words of a column in a batch.  `dictionary` is the number for the words of a column
- * with a dictionary.  PFD_CORRUPT_DATA: body->problem. */
-pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *column,
-                                  pfd_arrow_body *body, int64_t dictionary, int64_t *words,
-                                  pfd_arrow_extras *extras, pfd_error *err);
-
-/* Writes the words of the values of a dictionary, which are batch->rows. */
-pfd_status pfd_arrow_values_words(const pfd_host *host, const pfd_arrow_level *values,
-                                  pfd_arrow_body *body, int64_t *words, pfd_arrow_extras *extras,
-                                  pfd_error *err);
-
-/* Calls back for each buffer of a column that has to be decoded, by its number in the batch. */
-void pfd_arrow_column_buffers(const pfd_arrow_column *column, const pfd_arrow_batch *batch,
-                              void (*need)(void *ctx, int64_t buffer), void *ctx);
-void pfd_arrow_values_buffers(const pfd_arrow_level *values, const pfd_arrow_batch *batch,
-                              void (*need)(void *ctx, int64_t buffer), void *ctx);
-
-/* ---- Rows ------------------------------------------------------------------------------------ */
-
-enum { PFD_ARROW_VALUE_WORDS = 4 };
-
-/* The bytes that words refer to. */
-typedef struct pfd_arrow_space {
-    const uint8_t *base;  /* all bytes; NULL: host->read() gives them */
-    const pfd_file *file; /* of the bytes, for host->read() */
-    const int64_t *words;
-    const pfd_arrow_extent *extras;
-    int32_t is_passing; /* the bytes live shorter than the loader: ragged rows are copied */
-    int32_t is_decoded; /* places in it are no places in the file */
-} pfd_arrow_space;
-
-/* The values of a dictionary. */
-typedef struct pfd_arrow_dictionary {
-    pfd_arrow_space space; /* its words are those below */
-    int64_t words[PFD_ARROW_VALUE_WORDS];
-    int64_t rows;
-    uint8_t *decoded; /* owned; NULL: the values are in the file */
-} pfd_arrow_dictionary;
-
-/* A row that is written. */
-typedef struct pfd_arrow_row {
-    const pfd_compute_args *args;
-    int64_t row;   /* of the range */
-    int64_t index; /* in the batch */
-    pfd_arrow_space space;
-    pfd_arrow_dictionary *const *dictionaries;
-} pfd_arrow_row;
-
-/* Writes one row of output number `number`. */
-pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
-                                  const pfd_arrow_row *row, int64_t number, pfd_error *err);
-
-/* Estimates where the numbers or bytes of row `index` are: never fails, and stays inside their
- * buffer. Needs a space with bytes. */
-pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
-                                        const pfd_arrow_space *space, int64_t index);
-
-/* Prefetches what a row needs first: offsets and bits of validity. */
-void pfd_arrow_column_prefetch(const pfd_arrow_column *column, const pfd_arrow_space *space,
-                               int64_t index);
 #endif

@@ -10,7 +10,7 @@
 #ifndef PFD_SOURCES_ARROW_INTERFACE_H
 #define PFD_SOURCES_ARROW_INTERFACE_H
 #include "pyflowdata/pyflowdata.h"
-#include "sources/arrow_columns.h"
+#include "sources/arrow_rows.h"
 
 /* Fields of a struct's schema.  Names point into `from`.  The caller frees *out in any case.
  * Dictionaries are numbered by their fields.  PFD_INVALID_ARGUMENT: it is no schema. */

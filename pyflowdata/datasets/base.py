@@ -159,12 +159,22 @@ class DatasetBase(Records):
         return type(self)(blobs, self._shuffle)
 
 
-def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
-    """The outputs of a view, named as its inputs."""
+def named_view(
+    op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any], more: Sequence[str] = ()
+) -> dict[str, Blob]:
+    """The outputs of a view, named as its inputs; `more`: names of further outputs."""
     _refuse_stream(blobs.values(), op)
-    attrs = {"fields": output_names(blobs), **attrs}
-    node = Node(find_op(op), None, list(blobs.values()), attrs)
-    return dict(zip(blobs, node.outputs, strict=False))
+    names = [*blobs, *more]
+    node = Node(find_op(op), None, list(blobs.values()), {"fields": output_names(names), **attrs})
+    return dict(zip(names, node.outputs, strict=False))
+
+
+def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
+    """The fields, and the record's number in the data set as a field of this name."""
+    if not isinstance(name, str) or not name or name in blobs:
+        why = "there is a field of this name" if name in blobs else "it must be a str"
+        raise InvalidArgumentError(f"enumerate({shown(name)}): {why}")
+    return named_view("EnumerateDataset", blobs, {}, [name])
 
 
 def check_sources(what: str, sources: Iterable[object]) -> None:
@@ -175,21 +185,20 @@ def check_sources(what: str, sources: Iterable[object]) -> None:
 
 
 def several_view(
-    op: str, sources: Sequence[DatasetBase], attrs: Mapping[str, Any]
+    op: str, sources: Sequence[Mapping[str, Blob]], attrs: Mapping[str, Any]
 ) -> dict[str, Blob]:
-    """The outputs of a view of several sources, which must have the same fields.
+    """The outputs of a view of the blobs of several sources, which must have the same fields.
 
     Raises:
         InvalidArgumentError: Names or types of fields differ; the text shows both.
     """
-    first = sources[0].blobs
+    first = sources[0]
     inputs: list[Blob] = []
-    for index, source in enumerate(sources):
-        blobs = source.blobs
-        if set(blobs) != set(first):
+    for index, blobs in enumerate(sources):
+        if blobs.keys() != first.keys():
             raise InvalidArgumentError(
-                f"source 0 has the fields {_described(sources[0])}; source {index} has "
-                f"{_described(source)}: choose and rename them so that they are the same"
+                f"source 0 has the fields {_described(first)}; source {index} has "
+                f"{_described(blobs)}: choose and rename them so that they are the same"
             )
         inputs += [blobs[name] for name in first]
     _refuse_stream(inputs, op)
@@ -198,9 +207,9 @@ def several_view(
     return dict(zip(first, node.outputs, strict=False))
 
 
-def _described(data: DatasetBase) -> str:
+def _described(blobs: Mapping[str, Blob]) -> str:
     """image: bytes, label: int64."""
-    return ", ".join(f"{name}: {field.type}" for name, field in data.fields.items())
+    return ", ".join(f"{name}: {field_of(name, blob).type}" for name, blob in blobs.items())
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:

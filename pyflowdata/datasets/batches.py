@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import dis
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..formats import output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.registry import HOST_OUTPUTS
@@ -35,9 +38,9 @@ _METHODS = {
     "columns": "fields",
     "column_names": "fields",
     "concatenate": "concat(other)",
-    "enumerate": "batch(n, with_id=True)",
     "features": "fields",
-    "filter": "where(predicate)",
+    "group_by_window": "group_by(key)",
+    "groupby": "group_by(key)",
     "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
     "padded_batch": _PADDED,
@@ -46,11 +49,14 @@ _METHODS = {
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
+    "set_epoch": "nothing: a DataLoader counts its epochs, and data.shuffle() orders each anew; "
+    "loader.seek(0, epoch=n) goes to another",
     "shard": "a slice, data[index::count]; ranks need none",
     "sort": "select(np.argsort(data.column(name)))",
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
+    "window": "windows(length, step=...)",
 }
 
 
@@ -75,8 +81,18 @@ def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
 
 # ---- The blobs of batches -----------------------------------------------------------------------
 
-_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
-            "cache")  # fmt: skip
+_OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat", "concat", "zip",
+            "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
+
+
+# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.
+_LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _instruction(frame: FrameType) -> str:
+    """The name of the instruction that a frame is in."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
 
 
 class Batches(tuple[Blob, ...]):
@@ -107,6 +123,22 @@ class Batches(tuple[Blob, ...]):
         if isinstance(key, list):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[Blob]:
+        """The blobs, for `x, y = batches` and `f(*batches)`.
+
+        Raises:
+            WrongUseError: A program loops over the blobs, as if they were batches.
+        """
+        caller = sys._getframe(1)
+        is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
+        if not is_ours and _instruction(caller) in _LOOPS:
+            raise WrongUseError(
+                "data.batch(n) gives the blobs of batches, a column each: the batches are in a "
+                "loader, with flow.DataLoader(batches) as loader: for batch in loader; the blobs "
+                "are batches.blobs, or x, y = batches"
+            )
+        return super().__iter__()
 
     if not TYPE_CHECKING:
 
@@ -245,7 +277,7 @@ class Packing(DatasetBase):
         values = {
             "fields": [*output_names(names), *added], "length": length, "rule": rule,
             "longer": longer, "last": last, "window": window or 0,
-            "padding": _padding_of(padding, names),
+            "padding": padding_of(padding, names),
             "lengths": _lengths_table(inputs[0], names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
@@ -341,7 +373,7 @@ class Packing(DatasetBase):
         return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
 
-def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
+def padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
     if not isinstance(padding, Mapping):
         return [padding] if padding else []
     for name in padding:

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from ..errors import FileError, InvalidArgumentError
 from ..native import ffi, lib, risk_of, text
+from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 
 # ---- The folder ----------------------------------------------------------------------------------
@@ -185,7 +186,11 @@ class CacheFolder:
             with open(self._notes) as file:
                 is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
                 notes = json.load(file)
-            return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
+            is_same = notes["file"] == _identify(found)
+            if is_own and notes["state"] == state and not is_same:
+                said = f"the cache {self.records} was changed after it was made; it is made again"
+                warn_program_once(("changed", self.records), UserWarning(said))
+            return is_own and notes["state"] == state and is_same
         except (OSError, ValueError, LookupError, TypeError):
             return False
 
@@ -277,7 +282,7 @@ class CacheFolder:
 
 
 def _identify(found: os.stat_result) -> list[int]:
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
+    return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def _remove_unused(cache: Path) -> None:

@@ -7,23 +7,25 @@ import functools
 import hashlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
 from ..native import version as library_version
 from ..nodes import Blob, Node, dtype_name
+from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
+from ..ragged import Ragged
 from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
-from .columns import COMPARED, changing_fields, refuse_changing_order
+from .columns import COMPARED, changing_fields, refuse_changing_order, some_rows
 from .fingerprints import is_own, of_function
 
 _AT_ONCE = 128  # records in a batch
@@ -70,8 +72,7 @@ class _Cache(Prepared):
         with folder.filling():
             if folder.is_usable(state):  # another process has made it
                 return
-            self._check_fields()
-            self._fill(folder, state)
+            self._fill(folder, state, self._probe())
             if not folder.is_usable(state):
                 raise FileError(
                     "the cache was written, but does not belong to this user alone, or was changed "
@@ -94,26 +95,42 @@ class _Cache(Prepared):
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
-    def _check_fields(self) -> None:
-        """Refuses fields that random ops compute."""
-        changing = changing_fields(self.fields)
-        if changing:
-            raise InvalidArgumentError(
-                f"cache(): {', '.join(changing)} of {COMPARED} records change from epoch to "
-                "epoch or with the seed, and a cache would keep the first ones for ever; put "
-                "random ops and shuffles after cache()"
-            )
+    def _probe(self) -> dict[int, bytes]:
+        """Some records of another epoch, with another seed, by number; none where nothing is
+        computed."""
+        if all(node.op.is_reader or node.op.is_view for node in nodes_of(self.fields.values())):
+            return {}
+        encoded = encoded_records(node_alone(self.fields.values(), COMPARED, seed=1).outputs)
+        return some_rows(encoded, epoch=1)
+
+    def _check(self, records: Ragged, first: int, probe: Mapping[int, bytes]) -> None:
+        """Refuses records that random ops compute.
+
+        Args:
+            records: A batch.
+            first: The number of its first record.
+            probe: What `_probe()` gave.
+        """
+        for number in probe.keys() & range(first, first + len(records)):
+            if records[number - first].tobytes() != probe[number]:
+                changing = changing_fields(self.fields) or list(self.fields)
+                raise InvalidArgumentError(
+                    f"cache(): {', '.join(changing)} of {COMPARED} records change from epoch to "
+                    "epoch or with the seed, and a cache would keep the first ones for ever; put "
+                    "random ops and shuffles after cache()"
+                )
 
     # ---- The file -----------------------------------------------------------------------------
 
-    def _fill(self, folder: CacheFolder, state: str) -> None:
+    def _fill(self, folder: CacheFolder, state: str, probe: Mapping[int, bytes]) -> None:
         encoded = encoded_records(node_alone(self.fields.values(), _AT_ONCE).outputs)
         loader: DataLoader[Any] = DataLoader(encoded, ledger="")
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
             with Bar(f"caching {', '.join(self.fields)}", total) as progress:
-                for batch in loader:
+                for batch in _batches_once(loader, total):
+                    self._check(batch, writer.records, probe)
                     writer.write(batch.values, batch.row_splits)
                     if 0 < writer.records == len(batch):
                         self._check_room(writer, total, most)
@@ -136,6 +153,16 @@ class _Cache(Prepared):
             f"{free / 1e6:,.1f} MB {where} are free{other}",
             file=str(self.place.folder),
         )
+
+
+def _batches_once(loader: DataLoader[Any], records: int) -> Iterator[Any]:
+    """The batches of an epoch.  A loop would begin the next epoch as well, and call slow functions
+    for records that nobody takes; a stream cannot be read otherwise."""
+    if records < 0:
+        yield from loader
+        return
+    for first in range(0, records, _AT_ONCE):
+        yield loader.read(range(first, min(first + _AT_ONCE, records)))
 
 
 # ---- What is cached ------------------------------------------------------------------------------
@@ -164,19 +191,13 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
         _need_version(f"{node.op.name} reads a Python object", version)
         return "an object"
 
-    def walk(node: Node) -> int:
-        """The number of a node, which is described where it is new."""
-        if node in numbers:
-            return numbers[node]
-        inputs = [f"{walk(blob.node)}.{blob.index}" for blob in node.inputs]
+    for node in nodes_of(fields.values()):
+        inputs = [f"{numbers[blob.node]}.{blob.index}" for blob in node.inputs]
         values = {name: of_value(node, node.values[name]) for name in sorted(node.values)}
         types = [(dtype_name(blob.dtype), blob.shape[1:]) for blob in node.outputs]
         said.append(f"{_origin(node, version)} {node.name} {inputs} {values} {types}")
         numbers[node] = len(numbers)
-        return numbers[node]
-
-    for blob in fields.values():
-        said.append(f"{walk(blob.node)}.{blob.index}")
+    said += [f"{numbers[blob.node]}.{blob.index}" for blob in fields.values()]
     return "\n".join(said)
 
 
@@ -185,9 +206,9 @@ def _origin(node: Node, version: str) -> str:
     function = function_of(node.op.name)
     if function is not None and not is_own(node.op.origin):  # its op has a name of this process
         name = name_of(function)
-        given: tuple[bool, ...] = ()
+        given: tuple[Any, ...] = ()
         if isinstance(function, RowFunction):  # map() made it
-            given = function.are_bytes
+            given = function.form
             function = functools.partial(function.function, **function.keywords)
         code = of_function(function)
         if code is None:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import inspect
 import io
-import itertools
 import json
 import math
 import os
@@ -18,7 +17,7 @@ import struct
 import sys
 import time
 import tokenize
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,9 +36,10 @@ from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op
 from ..nodes.attr_words import prepared_of
-from ..nodes.node import nodes_of, reader_nodes, rebuilt
+from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
@@ -63,19 +63,32 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
     return [name for name in blobs if first[name] != second[name]]
 
 
-def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, list[bytes]]:
+def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
-    outputs = dict(zip(blobs, node_alone(blobs.values(), _IN_A_ROW, epoch).outputs, strict=False))
-    found: dict[str, list[bytes]] = {name: [] for name in blobs}
+    outputs = dict(zip(blobs, node_alone(blobs.values(), COMPARED, epoch).outputs, strict=False))
     with DataLoader(outputs, prefetch=1, ledger="") as loader:
-        pieces, last = COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
-        last = max(0, last)  # a stream gives only the first ones
-        for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
-            loader.seek(step, epoch=epoch)
-            for batch in itertools.islice(loader, 1):
-                for name, values in batch.items():
-                    found[name].append(_bytes_of(values))
-    return found
+        batch = _batch_of_some(loader, epoch)[1]
+    return {name: _bytes_of(values) for name, values in batch.items()}
+
+
+def some_rows(blob: Blob, epoch: int) -> dict[int, bytes]:
+    """The bytes of rows from all over an epoch, in batches of COMPARED, by number."""
+    with DataLoader(blob, prefetch=1, ledger="") as loader:
+        numbers, batch = _batch_of_some(loader, epoch)
+    return {number: batch[row].tobytes() for row, number in enumerate(numbers)}
+
+
+def _batch_of_some(loader: DataLoader[Any], epoch: int) -> tuple[Sequence[int], Any]:
+    """The numbers of some records, and a batch of them: the first, the last, and runs between."""
+    records = loader.readers[0].records
+    if records < 0:  # a stream gives only the first ones
+        loader.seek(0, epoch=epoch)
+        batch = next(iter(loader))
+        return range(COMPARED), batch
+    pieces, last = COMPARED // _IN_A_ROW, max(0, -(-records // _IN_A_ROW) - 1)
+    runs = sorted({last * i // (pieces - 1) * _IN_A_ROW for i in range(pieces)})
+    numbers = [number for run in runs for number in range(run, min(run + _IN_A_ROW, records))]
+    return numbers, loader.read(numbers, epoch=epoch)
 
 
 def _bytes_of(values: Any) -> bytes:
@@ -246,6 +259,8 @@ class Computation:
         with_id: Whether a batch has the blob `ID` of the records, too.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
+        fields: The fields that the values depend on, where `blobs` are not they, but results of a
+            Python function that the key tells.
     """
 
     blobs: Mapping[str, Blob]
@@ -256,6 +271,7 @@ class Computation:
     with_id: bool = False
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
+    fields: Mapping[str, Blob] | None = None
 
 
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
@@ -311,7 +327,7 @@ def _cached(
     nodes = reader_nodes(list(wanted.blobs.values()) or list(fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
-    graph = of_blobs(wanted.blobs)
+    graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if wanted.key is None or graph is None or not paths:
         return None, False
@@ -467,12 +483,12 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     )  # fmt: skip
 
 
-def files_state(data: DatasetBase) -> Hashable:
-    """The sizes and times of the files of a data set, which tell whether they have changed."""
+def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of each file of a data set, which tell whether it has changed."""
     return tuple(_stats(data._fields.values()))
 
 
-def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
+def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[str, int, int]]:
     for node in reader_nodes(list(blobs)):
         made = prepared_of(node)
         if made is not None:  # a cache, whose own file may be made later
@@ -483,9 +499,9 @@ def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
             try:
                 found = os.stat(str(path))
             except OSError:
-                yield None
+                yield str(path), -1, -1
             else:
-                yield found.st_size, found.st_mtime_ns
+                yield str(path), found.st_size, found.st_mtime_ns
 
 
 def words_of(truths: Array) -> Array:
@@ -550,6 +566,8 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     said = getattr(function, "__name__", type(function).__name__)
     fields = data._fields
     names: list[str] = []
+    if fields_named_by(function, fields, ()) is None:
+        return _of_records(function, fields, said)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -572,14 +590,40 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     blobs = {name: fields[name] for name in dict.fromkeys(names)}
 
     def called(batch: Columns) -> Any:
+        return function(**batch)
+
+    return Computation(blobs, _of_user(called, said), of_function(function), said)
+
+
+def _of_records(
+    function: Callable[..., Any], fields: Mapping[str, Blob], said: str
+) -> Computation:
+    """The value of a function of the record, for each record."""
+    uses = uses_of(function)
+    if uses is not None and not uses.read:
+        own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
+        raise InvalidArgumentError(
+            f"{said}: there is no field {shown(own)} for its parameter; the fields are "
+            f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"
+        )
+    blobs = {name: fields[name] for name in fields_read(function, fields)}
+    key = of_function(function)
+    called = _of_user(each_record(function), said)
+    return Computation(blobs, called, None if key is None else f"record {key}", said)
+
+
+def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns], Any]:
+    """A call of the user's function, whose exceptions name it."""
+
+    def of_batch(batch: Columns) -> Any:
         try:
-            return function(**batch)
+            return called(batch)
         except Error:
             raise
         except Exception as failure:
             raise user_failure(failure, f"{said}()") from failure
 
-    return Computation(blobs, called, of_function(function), said)
+    return of_batch
 
 
 def refuse_changing_order(
@@ -638,68 +682,90 @@ def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
     return dict(zip(blobs, rebuilt(blobs.values(), seed_of), strict=True))
 
 
-def row_lengths(blob: Blob) -> Table:
+def row_lengths(blob: Blob, said: str = "") -> Table:
     """The length of each row of a field in the first epoch, computed when a loader first needs it.
 
     Args:
         blob: A field of a data set, of `with_known_order()`.
+        said: As the attribute of the table.
 
     Raises:
         InvalidArgumentError: Its rows are made of parts of records that a view draws.
     """
     if _drawing_view([blob]) is not None:
-        lengths = _lengths_in_order(blob, {})
-        said = f"lengths of {blob.name}"
-        wanted = Computation({"value": lengths}, _only, None, said, _empty(lengths))
+        lengths, key, name = _lengths_in_order(blob), None, f"lengths of {blob.name}"
     else:
-        lengths = lengths_of(blob)
-        wanted = Computation({"value": lengths}, _only, "blob", lengths.name, _empty(lengths))
+        lengths, key = lengths_of(blob), "blob"
+        name = lengths.name
+    wanted = Computation({"value": lengths}, _only, key, name, _empty(lengths))
     graph = of_blobs({"value": lengths_of(blob)})
     return Table(
         lambda: evaluate(wanted, wanted.blobs).astype(np.int64, copy=False),
+        said=said,
         key=None if graph is None else ("lengths", graph),
         state=lambda: tuple(_stats([blob])),
     )
 
 
-def _lengths_in_order(blob: Blob, known: dict[Blob, Blob]) -> Blob:
+def _lengths_in_order(blob: Blob) -> Blob:
     """A field with the lengths of the rows of another one, in the same order.
 
     Ops of a row are the same before and after a view: they are moved to the sources, down to which
     the views are followed.
     """
-    if blob not in known:
-        known[blob] = _followed(blob, known)
-    return known[blob]
+    below: dict[Blob, list[Blob]] = {}
+    made: dict[Blob, Blob] = {}
+
+    def sources(one: Blob) -> list[Blob]:
+        below[one] = [] if _drawing_view([one]) is None else _below_view(one)
+        return below[one]
+
+    for one in in_order([blob], sources):
+        if below[one]:
+            made[one] = _same_view(_outputs_used(one)[0].node, [made[of] for of in below[one]])
+        else:
+            made[one] = array_blob(row_lengths(one), Table(np.empty(0, np.int64)), "int64", [])
+    return made[blob]
 
 
-def _followed(blob: Blob, known: dict[Blob, Blob]) -> Blob:
-    if _drawing_view([blob]) is None:
-        return array_blob(row_lengths(blob), Table(np.empty(0, np.int64)), "int64", [])
-    used = _of_records(blob)
+def _below_view(blob: Blob) -> list[Blob]:
+    """The field in each of the sources of the view that it is of."""
+    used = _outputs_used(blob)
     view = used[0].node
     divided = view.values.get("divided") or []
     assert isinstance(divided, list)
-    if any(one.node is not view or one.index in divided for one in used):
+    is_joined = view.op.name in ("PackDataset", "WindowDataset")
+    if is_joined or any(
+        one.node is not view or one.index in divided or one.index >= len(view.inputs)
+        for one in used
+    ):
         raise InvalidArgumentError(
             f"the lengths of {blob.name} are not known, as a row is made of parts, or of several "
             "records, of what a view draws: pack or map before, or give lengths=array"
         )
     num_sources = int(str(view.values.get("num_sources", 1)))
     width = len(view.inputs) // num_sources
-    sources = [
-        _lengths_in_order(rebuilt([blob], others=dict(zip(view.outputs, inputs, strict=False)))[0],
-                          known)
-        for inputs in (view.inputs[s * width :][:width] for s in range(num_sources))
-    ]  # fmt: skip
-    if view.op.name == "ZipDataset":  # of which one side has the field
-        return sources[0]
-    values = {**view.values, "fields": ["length"], **({"divided": []} if divided else {})}
-    return Node(find_op(view.op.name), view.name, sources, values).outputs[0]
+    placed = (
+        dict(zip(view.outputs, view.inputs[s * width :], strict=False)) for s in range(num_sources)
+    )
+    return [rebuilt([blob], others=others)[0] for others in placed]
 
 
-def _of_records(blob: Blob) -> list[Blob]:
+def _same_view(view: Node, lengths: list[Blob]) -> Blob:
+    """The same view of lengths."""
+    if view.op.name in ("ZipDataset", "EnumerateDataset"):  # the same rows, with other fields
+        return lengths[0]
+    values = {**view.values, "fields": ["length"]}
+    if "divided" in values:
+        values["divided"] = []
+    return Node(find_op(view.op.name), view.name, lengths, values).outputs[0]
+
+
+def _outputs_used(blob: Blob) -> list[Blob]:
     """The outputs of views and readers that a field is computed of."""
-    if blob.node.op.is_view or blob.node.op.is_reader:
-        return [blob]
-    return [found for one in blob.node.inputs for found in _of_records(one)]
+    ops = in_order([blob], lambda one: one.node.inputs if _is_op_of_row(one.node) else ())
+    return [one for one in ops if not _is_op_of_row(one.node)]
+
+
+def _is_op_of_row(node: Node) -> bool:
+    return not (node.op.is_view or node.op.is_reader)

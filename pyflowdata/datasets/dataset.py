@@ -16,7 +16,7 @@ from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
-from .mapping import Maps
+from .regrouping import Regrouping
 from .samplers import Samplers
 from .views import Selecting, Views, method_of
 from .splitting import Splitting
@@ -25,7 +25,7 @@ from .value import Value
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Value):
+class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regrouping, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
@@ -137,6 +137,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
             InvalidArgumentError: An attr is wrong.
         """
         check_attrs(attrs)
+        self._check_files()
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed

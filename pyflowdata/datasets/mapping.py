@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import Error, InvalidArgumentError, shown
+from ..errors import CorruptDataError, Error, InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.op import name_of
+from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
 from ..words.plain_text import no_field
-from .base import named_view
+from .base import names_of, numbered
 from .reading import Reading
 
 
@@ -43,8 +44,26 @@ class _SampleRows:
     def read(self) -> list[list[Any]]:
         """The arguments of each call."""
         data = self._data._with_blobs({name: self._data._fields[name] for name in self._names})
+        records = data._whole_records(_RECORDS)
+        return [[record[name] for name in self._names] for record in records]
+
+
+class _SampleColumns(_SampleRows):
+    """The same records, for calls of a function that takes columns of several."""
+
+    leading = 1
+
+    def __init__(self, data: Reading, names: Sequence[str], at_once: int) -> None:
+        super().__init__(data, names)
+        self._at_once = at_once
+
+    def read(self) -> list[list[Any]]:
+        """The arguments of each call."""
+        rows, n = super().read(), self._at_once
+        types = [row_type_of(self._data._fields[name]) for name in self._names]
         return [
-            [record[name] for name in self._names] for record in itertools.islice(data, _RECORDS)
+            [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
+            for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
         ]
 
 
@@ -88,9 +107,17 @@ def _types_of(
     if given and all(one is not None for one in given.values()):
         return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
     found: dict[str, RowType] = {}
+    damage: CorruptDataError | None = None
     for inputs in samples.read():
-        said = _called(function, inputs)
-        if isinstance(said, Mapping):
+        own: Mapping[str, RowType] = {}
+        try:
+            said = _called(function, inputs)
+        except CorruptDataError as failure:  # on_error of the batches decides
+            damage = failure
+            continue
+        if isinstance(function, RecordFunction):
+            results, own = function.made_of(said, inputs, outputs)
+        elif isinstance(said, Mapping):
             results = dict(said)
             if outputs is not None:
                 results = {key: results[key] for key in _named(names, outputs, len(results))}
@@ -98,7 +125,10 @@ def _types_of(
             several = said if isinstance(said, tuple) else (said,)
             results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
         for key, value in results.items():
-            found[key] = _joined(key, found.get(key), _type_of(key, value, samples))
+            kind = own.get(key) or type_of(key, value, samples.leading)
+            found[key] = joined_types(key, found.get(key), kind)
+    if not found and damage is not None:
+        raise damage
     if not found:
         raise InvalidArgumentError(
             "map: there is no record to see what the function returns; give the types, as "
@@ -118,21 +148,24 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
     if "ids" in taken:
         keywords["ids"] = np.zeros((2,), np.int64)
     try:
-        return function.function(*inputs, **function.keywords, **keywords)
+        return function.call(*inputs, **keywords)
     except Error:
         raise
     except Exception as failure:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
-def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
+def type_of(key: str, value: Any, leading: int = 0) -> RowType:
+    """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
         return RowType(value.dtype, value.row_shape)
+    if leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
+        return row_type(key, "bytes")
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, array.shape[samples.leading :]))
+        return row_type(key, (array.dtype, array.shape[leading:]))
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
@@ -140,7 +173,7 @@ def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowTyp
         ) from failure
 
 
-def _joined(key: str, one: RowType | None, other: RowType) -> RowType:
+def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
     """The type of both; None for a dimension in which they differ."""
     if one is None or one == other:
         return other
@@ -166,12 +199,15 @@ class Maps(Reading):
         function: Callable[..., Any],
         *fields: str,
         outputs: Outputs | None = None,
+        batched: int = 0,
+        with_index: bool = False,
         processes: int = 0,
         name: str | None = None,
         **attrs: Any,
     ) -> MapsT:
         """The same records with fields that a function makes of others.
 
+            longer = data.map(lambda r: {**r, "n": len(r["text"])})        # of the record, a dict
             images = data.map(flow.ImageDecoder, "image")                  # takes the field's place
             sizes = images.map(lambda image: image.shape[:2], "image", outputs={"size": "int64[2]"})
 
@@ -179,12 +215,21 @@ class Maps(Reading):
             function: An op of this package, of a plugin or of `register_decoder`; or a Python
                 function of rows, which gets arrays, numbers, and bytes, and returns such, texts, or
                 a tuple or dict of several.  It may take `rng` and `ids` by keyword, as
-                `register_decoder` has it.
-            *fields: What it is called with, in order; left out, the only field.
+                `register_decoder` has it.  Without `fields`, a function of one parameter whose name
+                is not that of a field gets the record, as `data[i]` shows it, and returns a dict of
+                fields; arrays in the record are read-only.
+            *fields: What it is called with, in order; left out, the fields that its parameters
+                name, the record, or the only field.
             outputs: Names of the fields it makes, which come in addition or in place of fields of
                 the same name; with their types, {"size": "int64[2]"}, where it is a Python
                 function.  Types that are left out are those of the first records.  None: the
                 results take the place of `fields`; those of `Tokenize` are called as its outputs.
+            batched: The most records that a function of records gets at once, as a dict of columns:
+                arrays with the rows first, `Ragged`, and lists of bytes.  It returns a row for
+                each record.  Which records come together must not matter.  True: 1000; 0: a call
+                for each record.
+            with_index: Whether a function of records gets the record's number in this data set as
+                its second argument.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
             name: The name of the node; random numbers depend on it.
             **attrs: Attrs of the op, or keyword arguments of the function.
@@ -192,54 +237,75 @@ class Maps(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the function does not fit the fields.
         """
+        of_records = bool(batched or with_index)
+        if fields and of_records:
+            raise InvalidArgumentError(
+                "map: batched and with_index are for functions of records: leave out the fields"
+            )
+        if not fields and callable(function) and not hasattr(function, "op_name"):
+            own = None if of_records else fields_named_by(function, self._fields, attrs)
+            if own == [] and len(self._fields) > 1:
+                raise InvalidArgumentError(
+                    f"map: no fields were named, and there are {len(self._fields)}: "
+                    f"{', '.join(self._fields)}; name those that {name_of(function)}() takes. A "
+                    "function of one parameter gets the record, and one of two, with "
+                    "with_index=True, the record and its number"
+                )
+            if own is None:
+                return self._map_records(
+                    function, outputs, batched, with_index, processes, name, attrs
+                )
+            fields = tuple(own)
         blobs, names = self._fields, chosen(self._fields, fields)
         _check_scope(function)
         rows = _SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
         return self._with_blobs({**blobs, **made})
 
-    def flat_map(
+    def _map_records(
         self: MapsT,
         function: Callable[..., Any],
-        *fields: str,
-        fan_out: int,
-        outputs: Outputs | None = None,
-        processes: int = 0,
-        name: str | None = None,
-        **attrs: Any,
+        outputs: Outputs | None,
+        batched: int,
+        with_index: bool,
+        processes: int,
+        name: str | None,
+        attrs: Mapping[str, Any],
     ) -> MapsT:
-        """`fan_out` rows of each record: row p has part p % fan_out of record p // fan_out.
-
-            crops = images.flat_map(five_crops, "image", fan_out=5)
-
-        Args:
-            function: As in `map`.  Of each output it returns all parts, as an array whose first
-                dimension is `fan_out`, or a list of arrays of one shape.
-            fan_out: Rows of each record.
-            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
-                of a record.
-
-        Raises:
-            InvalidArgumentError: As in `map`.
-        """
-        if isinstance(outputs, Mapping):
-            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
-        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
-        blobs, former = made.blobs, self._fields
-        divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
-        return type(self)(
-            named_view("FlatDataset", blobs, {"fan_out": fan_out, "divided": divided})
+        if batched is True:
+            batched = 1000
+        if not isinstance(batched, int) or batched < 0:
+            raise InvalidArgumentError(
+                f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
+                "batched=1000"
+            )
+        data, blobs, names = self, self._fields, list(self._fields)
+        if with_index:
+            own = next(one for one in map("index{}".format, itertools.count()) if one not in blobs)
+            data = type(self)(numbered(self.blobs, own))
+            blobs = dict(data._fields)
+            names.append(own)
+        wrapped, inputs = record_function(
+            function, attrs, blobs, names, outputs, has_index=with_index, at_once=batched
         )
+        samples = (
+            _SampleColumns(data, inputs, batched) if batched else _SampleRows(data, inputs)
+        )
+        types = _types_of(wrapped, inputs, outputs, samples)
+        op = mapped_op(wrapped, types, per="row", processes=processes)
+        made = Node(op, name, [blobs[one] for one in inputs], {}).outputs
+        kept = {one: blobs[one] for one in self._fields}
+        return data._with_blobs({**kept, **dict(zip(types, made, strict=True))})
 
-    def project(self: MapsT, *names: str) -> MapsT:
-        """These fields alone, in this order."""
-        chosen_names = _checked(self._fields, names)
+    def project(self: MapsT, *names: str | Sequence[str]) -> MapsT:
+        """These fields alone, in this order: `data.project("x", "y")` or `data.project(["x"])`."""
+        chosen_names = _checked(self._fields, _each(names))
         return self._with_blobs({name: self._fields[name] for name in chosen_names})
 
-    def drop(self: MapsT, *names: str) -> MapsT:
+    def drop(self: MapsT, *names: str | Sequence[str]) -> MapsT:
         """All fields but these."""
-        _checked(self._fields, names)
-        kept = {name: blob for name, blob in self._fields.items() if name not in names}
+        left_out = _checked(self._fields, _each(names))
+        kept = {name: blob for name, blob in self._fields.items() if name not in left_out}
         if not kept:
             raise InvalidArgumentError("drop() of all fields; a data set needs one or more")
         return self._with_blobs(kept)
@@ -271,14 +337,16 @@ def _check_scope(function: Any) -> None:
         )
 
 
-def _parts(name: str, given: Any, fan_out: int) -> Any:
-    if given is None:
-        return None
-    declared = row_type(f"outputs['{name}']", given)
-    return declared.dtype, (fan_out, *declared.shape)
+def row_type_of(blob: Blob) -> RowType:
+    return RowType(blob.dtype, blob.shape[1:])
 
 
 # ---- Fields -------------------------------------------------------------------------------------
+
+
+def _each(names: Iterable[str | Sequence[str]]) -> list[str]:
+    """Names that were given one by one or as lists."""
+    return [each for one in names for each in names_of(one)] if names else []
 
 
 def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
@@ -334,7 +402,7 @@ def computed(
             outputs = [blob.name.rpartition("/")[2] for blob in found]
         return dict(zip(_named(names, outputs, len(found)), found, strict=True))
     are_bytes = [
-        samples.per == "row" and is_bytes(RowType(one.dtype, one.shape[1:])) for one in inputs
+        samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)

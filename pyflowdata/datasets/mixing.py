@@ -83,7 +83,7 @@ def mix(
     attrs["max_repeats"] = _max_repeats(max_repeats, called, len(listed))
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
-    return type(listed[0])(several_view("MixDataset", listed, attrs))
+    return type(listed[0])(several_view("MixDataset", [one.blobs for one in listed], attrs))
 
 
 def _listed(

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..errors import CorruptDataError, FileError, InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node
+from .columns import files_state
 
 _AT_ONCE = 64  # records that are read in one call
+_SEEN = 64  # records among which a sample is looked for
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 
@@ -63,12 +65,14 @@ class _Opened(NamedTuple):
         size: Records of an epoch; -1: the source is read in sequence.
         most: Records that are read at once.
         process: The id of the process that opened it.
+        files: The state of the files before that.
     """
 
     loader: DataLoader[dict[str, Any]]
     size: int
     most: int
     process: int
+    files: tuple[tuple[str, int, int], ...]
 
 
 class Reading(DatasetBase):
@@ -87,9 +91,9 @@ class Reading(DatasetBase):
         """
         opened = self._opened
         if opened is None or opened.process != os.getpid():
-            most = _rows_at_once(self._fields.values())
+            most, files = _rows_at_once(self._fields.values()), files_state(self)
             loader = self._loader(most, num_threads=1, prefetch=1)
-            opened = _Opened(loader, loader.readers[0].records, most, os.getpid())
+            opened = _Opened(loader, loader.readers[0].records, most, os.getpid(), files)
             self._opened = opened  # if threads open at the same time, one stays
         return opened
 
@@ -108,9 +112,22 @@ class Reading(DatasetBase):
         """The fields in batches of the first records, as `flow.show` takes them."""
         return self._alone(count)
 
-    def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
+    def _loader(
+        self, batch_size: int, attrs: Mapping[str, Any] | None = None, **options: Any
+    ) -> DataLoader[dict[str, Any]]:
         with nothing_in_use():
-            return DataLoader(self._alone(batch_size), ledger="", **options)
+            return DataLoader(self._alone(batch_size, **(attrs or {})), ledger="", **options)
+
+    def _whole_records(self, count: int) -> list[dict[str, Any]]:
+        """The first records but damaged ones; raises as a loop where these are all of `_SEEN`."""
+        attrs = {"on_error": "skip", "max_skipped": -1}
+        found: list[dict[str, Any]] = []
+        with self._loader(count, attrs, num_threads=1, prefetch=1) as loader:
+            for batch in itertools.islice(loader, max(1, _SEEN // count)):
+                found += _records_of(batch, len(next(iter(batch.values()))))
+                if len(found) >= count:
+                    break
+        return found[:count] or list(itertools.islice(self, count))
 
     def _size(self) -> int:
         """Records of an epoch; -1: the source is read in sequence."""
@@ -120,6 +137,22 @@ class Reading(DatasetBase):
             if self._is_empty(failure):
                 return 0
             raise
+
+    def _check_files(self) -> None:
+        """Refuses files that changed since the records were counted: a view such as `where()` would
+        have other ones.
+
+        Raises:
+            FileError: It names the file.
+        """
+        if self._opened is None or self._opened.process != os.getpid():
+            return
+        for before, now in zip(self._opened.files, files_state(self), strict=False):
+            if before != now:
+                raise FileError(
+                    "the file changed while this data set was open, so that its records are "
+                    "others; open the data set again", file=now[0],
+                )  # fmt: skip
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
         """Whether the error says that this data set has no records, not one of several sources."""
@@ -131,11 +164,15 @@ class Reading(DatasetBase):
 
         Raises:
             TypeError: The source can only be read in sequence.
+            FileError: A file changed since the records were first counted or read by number.
         """
+        self._check_files()
         size = self._size()
         if size < 0:
             raise TypeError(
-                "this data set has no len(): its source is a stream, which is read in sequence"
+                "this data set has no len(): its source is a stream, which is read in sequence; "
+                "count its records by sum(1 for _ in data), or give it a length and numbers: "
+                "decompress or convert the files, or cache() the data set"
             )
         return size
 
@@ -173,7 +210,7 @@ class Reading(DatasetBase):
         places = self._places(indexes)
         if not places and not self._size():
             raise IndexError("there are no records")
-        loader, _, most, _ = self._reader()
+        loader, _, most, *_ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
         return {name: _joined([batch[name] for batch in batches]) for name in self._fields}
@@ -189,7 +226,7 @@ class Reading(DatasetBase):
         if size < 0:
             raise TypeError(
                 "records of this data set have no numbers: its source is a stream, which is read "
-                "in sequence; iterate over it, or use head()"
+                "in sequence; iterate over it, use head(), or cache() it"
             )
         numbers = [operator.index(index) for index in indexes]
         for number in numbers:
@@ -199,6 +236,7 @@ class Reading(DatasetBase):
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The records of the first epoch, in order."""
+        self._check_files()
         try:
             loader = self._loader(_rows_at_once(self._fields.values()))
         except CorruptDataError as failure:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -19,12 +20,14 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
+from ..native.calling_line import calling_frame, warn_at
 from ..nodes.argument_hints import says_how
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import DatasetBase, named_view, names_of
+from .reading import Reading
 from .columns import (
     ID,
     Columns,
@@ -123,7 +126,7 @@ _BITS = 53  # so many bits of a hash give the place
 _MOST_PARTS = 65536
 
 
-class Splitting(DatasetBase):
+class Splitting(Reading):
     """The method of `Dataset` for parts."""
 
     @overload
@@ -170,7 +173,8 @@ class Splitting(DatasetBase):
                 or a dict of them, for a dict of data sets.
             by: A field or several: records with the same values are in the same part.
             in_order: Whether parts are runs of consecutive records, of exactly these sizes:
-                fractions are rounded by largest remainders.
+                fractions are rounded by largest remainders.  A shuffle before it orders each part,
+                and does not decide what is in it.
             seed: Another one makes other parts.
 
         Raises:
@@ -193,6 +197,8 @@ class Splitting(DatasetBase):
             raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
         names = names_of(by) if by else None
         if not in_order:
+            if sizes.counts and names is None:
+                sizes.check(len(self))
             split = _Split(self, sizes, names, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
         if names:
@@ -201,11 +207,21 @@ class Splitting(DatasetBase):
                 "in_order or by out"
             )
         refuse_changing_order(self)
+        if self._shuffle is not None:
+            said = UserWarning(
+                "split(in_order=True) after shuffle() cuts the records in the order that they have "
+                "without it, and each part shuffles its own: put shuffle() after it, or leave "
+                "in_order out for parts of records from anywhere"
+            )
+            warn_at(calling_frame(sys._getframe()) or sys._getframe(), said)
         given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
-        return [
+        found = [
             self._with_blobs(named_view("SplitDataset", self._fields, {**given, "part": part}))
             for part in range(len(sizes))
         ]
+        if sizes.counts:
+            len(found[0])  # compares them with the records
+        return found
 
 
 class _Sizes:
@@ -332,7 +348,7 @@ class _Split:
         fields = {name: self._data._fields[name] for name in self._by or ()}
 
         def of_batch(batch: Columns) -> Array:
-            hashes = _of_values(batch, self._seed) if self._by else records.hashes(batch[ID])
+            hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         return Computation(
@@ -347,7 +363,8 @@ def _start(seed: int, rows: int) -> Hashes:
     return np.repeat(_hash_words(np.zeros(1, np.uint64), start), rows)
 
 
-def _of_values(batch: Columns, seed: int) -> Hashes:
+def hashes_of(batch: Columns, seed: int) -> Hashes:
+    """A hash of each row of some fields."""
     hashes = _start(seed, len(next(iter(batch.values()))))
     for column in batch.values():
         hashes = hash_column(hashes, column)

@@ -18,6 +18,7 @@ from ..nodes.attr_words import (
     value_text,
     view_word,
 )
+from ..nodes.node import in_order, nodes_of
 from ..nodes.objects import Object
 from ..words.plain_text import counted
 from .base import SetT, Shuffle
@@ -44,17 +45,12 @@ def _identity_of(blobs: Mapping[str, Blob], shuffle: Shuffle | None) -> Hashable
     """A value that is equal for two data sets with the same files, fields, views and attrs only."""
     numbers: dict[Node, int] = {}
     nodes: list[Hashable] = []
-
-    def walk(node: Node) -> int:
-        """Adds a node after those upstream, and returns its number."""
-        if node not in numbers:
-            inputs = tuple((walk(blob.node), blob.index) for blob in node.inputs)
-            values = tuple((name, _frozen(node.values[name])) for name in sorted(node.values))
-            nodes.append((node.op.name, node.op.origin, node.name, values, inputs))
-            numbers[node] = len(numbers)
-        return numbers[node]
-
-    fields = tuple((name, walk(blob.node), blob.index) for name, blob in blobs.items())
+    for node in nodes_of(blobs.values()):
+        inputs = tuple((numbers[blob.node], blob.index) for blob in node.inputs)
+        values = tuple((name, _frozen(node.values[name])) for name in sorted(node.values))
+        nodes.append((node.op.name, node.op.origin, node.name, values, inputs))
+        numbers[node] = len(numbers)
+    fields = tuple((name, numbers[blob.node], blob.index) for name, blob in blobs.items())
     order = None if shuffle is None else (*shuffle[:-1], tuple(sorted(shuffle.attrs.items())))
     return fields, tuple(nodes), order
 
@@ -79,6 +75,7 @@ def _frozen(value: Any) -> Hashable:
 
 _MOST_FIELDS = 20
 _MOST_SOURCES = 12
+_MOST_LEVELS = 8  # of data sets in one another
 _IN_MEMORY = "arrays in memory"
 _MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # `_mix_shares` shows these
 
@@ -162,7 +159,7 @@ def _lines_of(chain: _Chain) -> Iterator[str]:
 # ---- Following nodes ----------------------------------------------------------------------------
 
 
-def _chain_of(blobs: Sequence[Blob]) -> _Chain:
+def _chain_of(blobs: Sequence[Blob], levels: int = _MOST_LEVELS) -> _Chain:
     steps: list[str] = []
     while True:
         ops, order = _ops_before(blobs)
@@ -176,10 +173,13 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         if order.op.is_reader:
             return _Chain(_source_of(order), (), steps)
         groups = _groups_of(order)
+        if len(groups) > 1 and levels == 0:
+            return _Chain(f"{_step_of(order).removesuffix('()')} of {len(groups)} more", (), steps)
         if len(groups) > 1:
             is_mix = order.op.name == "MixDataset"
             said = [f"{one} of " for one in _mix_shares(order)] if is_mix else [""] * len(groups)
-            inner = [(text, _chain_of(group)) for text, group in zip(said, groups, strict=True)]
+            chains = [_chain_of(group, levels - 1) for group in groups]
+            inner = list(zip(said, chains, strict=True))
             if all(chain == _Chain(_IN_MEMORY, (), []) for _, chain in inner):
                 return inner[0][1]._replace(steps=steps)
             return _Chain(_step_of(order), inner, steps)
@@ -189,21 +189,16 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
     """The ops that make the fields, in order, and the reader or view that gives their records."""
-    ops: dict[Node, None] = {}
-    order: list[Node] = []
 
-    def walk(node: Node) -> None:
-        """Adds a node after those upstream."""
-        if node.op.is_reader or node.op.is_view:
-            order.append(node)
-        elif node not in ops:
-            for blob in node.inputs:
-                walk(blob.node)
-            ops[node] = None
+    def before(node: Node) -> Iterator[Node]:
+        return iter(()) if gives_records(node) else (blob.node for blob in node.inputs)
 
-    for blob in blobs:
-        walk(blob.node)
-    return list(ops), order[0]
+    def gives_records(node: Node) -> bool:
+        return node.op.is_reader or node.op.is_view
+
+    nodes = in_order((blob.node for blob in blobs), before)
+    order = next(node for node in nodes if gives_records(node))
+    return [node for node in nodes if not gives_records(node)], order
 
 
 def _order_of(blob: Blob) -> Node:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..nodes import Blob
 from ..nodes.argument_hints import takes_names_only
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
@@ -17,7 +18,16 @@ from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.tables import Table
 from ..words.remedies import did_you_mean
-from .base import DatasetBase, SetT, Shuffle, batch_node, check_sources, named_view, several_view
+from .base import (
+    DatasetBase,
+    SetT,
+    Shuffle,
+    batch_node,
+    check_sources,
+    named_view,
+    numbered,
+    several_view,
+)
 from .columns import What, bitmap_of, column, words_of
 from .mixing import Changes, Repeats, Weights, mix
 from .reading import Reading
@@ -42,13 +52,18 @@ class Selecting(Reading):
 
         Args:
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
-                whose parameters are fields, as `lambda label: label != 3`; or a blob of truths that
-                ops make of fields, as `flow.MyOp(data["image"])`.
+                whose parameters are fields, as `lambda label: label != 3`; a function of the
+                record, whose one parameter has another name, as `lambda r: r["label"] != 3`; or a
+                blob of truths that ops make of fields, as `flow.MyOp(data["image"])`.
 
         Raises:
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
         return self._selected(bitmap_of(self, predicate))
+
+    def filter(self: OwnT, predicate: What) -> OwnT:
+        """`where(predicate)`, by the name that other libraries have for it."""
+        return self.where(predicate)
 
     def column(self, what: What) -> Array:
         """A value for each record: of a field, an expression, or a function, as in `where()`.
@@ -110,6 +125,25 @@ class Selecting(Reading):
 # ---- Views of all records -----------------------------------------------------------------------
 
 _FAR = 2**63 - 1  # beyond all records
+_MOST_PARTS = 64  # of a concat that is taken apart
+_MOST_INPUTS = 4096  # of a node
+
+
+def _parts_of(blobs: Mapping[str, Blob]) -> list[Mapping[str, Blob]]:
+    """The sources of a concat in place of its fields, or these fields.
+
+    A concat of many stays one source: a loop that adds one data set after another makes a tree of
+    few levels, in linear time.
+    """
+    node = next(iter(blobs.values())).node
+    fields, count = len(node.outputs), len(node.inputs) // len(node.outputs)
+    is_concat = node.op.name == "ConcatDataset" and not node.name and count < _MOST_PARTS
+    if not is_concat or any(blob.node is not node for blob in blobs.values()):
+        return [blobs]
+    return [
+        {name: node.inputs[source * fields + blob.index] for name, blob in blobs.items()}
+        for source in range(count)
+    ]
 
 
 class Views(DatasetBase):
@@ -137,6 +171,10 @@ class Views(DatasetBase):
         random ops treat each repeat of a record in their own way."""
         return self._view("RepeatDataset", times=times)
 
+    def enumerate(self: SetT, name: str = "index") -> SetT:
+        """The records, each with its number in this data set, int64 from 0, as one more field."""
+        return type(self)(numbered(self.blobs, name))
+
     def concat(self: SetT, *others: DatasetBase) -> SetT:
         """The records of this data set, then those of others with the same fields.
 
@@ -146,7 +184,14 @@ class Views(DatasetBase):
             InvalidArgumentError: The fields differ; the text shows both.
         """
         check_sources("concat", others)
-        return type(self)(several_view("ConcatDataset", [self, *others], {})) if others else self
+        if not others:
+            return self
+        sources = [*_parts_of(self.blobs), *(other.blobs for other in others)]
+        most = max(2, _MOST_INPUTS // len(self._fields))
+        while len(sources) > most:
+            sources = [several_view("ConcatDataset", sources[at : at + most], {})
+                       for at in range(0, len(sources), most)]  # fmt: skip
+        return type(self)(several_view("ConcatDataset", sources, {}))
 
     def mix(
         self: SetT,

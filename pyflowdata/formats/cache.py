@@ -18,16 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error, FileError
+from ..native import xxh64
 from ..nodes import Blob, Node, dtype_number, find_op
 from .base.fields import Field, output_names
 
 
 Array = npt.NDArray[Any]
 
-_HEADER = struct.Struct("=8sII6q")  # as cache_header
+_HEADER = struct.Struct("=8sII5qQ")  # as cache_header
 _FIELD = struct.Struct("=ii8q")  # as pfd_row_type
-_MAGIC, _VERSION = b"PFDCACHE", 1
+_MAGIC, _VERSION = b"PFDCACHE", 2
 _PAGE = 4096
+_BLOCK = 64 * 1024  # bytes with a checksum
 
 
 def _types(fields: Mapping[str, Blob]) -> bytes:
@@ -80,6 +82,8 @@ class CacheWriter:
         self._num_fields = len(fields)
         self._first = -(-(_HEADER.size + len(self._types)) // _PAGE) * _PAGE
         self._ends: list[Array] = [np.zeros(1, np.int64)]
+        self._sums: list[int] = []
+        self._rest = bytearray()  # of a block that is not full
         try:
             number = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except OSError as failure:
@@ -95,7 +99,7 @@ class CacheWriter:
 
     def write(self, records: Array, row_splits: Array) -> None:
         """Adds records, whose bytes are back to back; record i is `row_splits[i:i + 2]` of them."""
-        self._file.write(records.data)
+        self._write(records)
         if not self._record_bytes:
             self._ends.append(row_splits[1:] + self.bytes)
         self.records += len(row_splits) - 1
@@ -105,9 +109,13 @@ class CacheWriter:
         """Completes the file, and gives it its name."""
         table = self._first + self.bytes
         if not self._record_bytes:
-            self._file.write((np.concatenate(self._ends) + self._first).data)
+            self._write((np.concatenate(self._ends) + self._first).view(np.uint8))
+        if self._rest:
+            self._sums.append(xxh64(self._rest))
+        sums = np.array(self._sums, np.uint64)
+        places = (self._first, table, self._file.tell(), xxh64(sums))
+        self._file.write(sums.data)
         self._file.truncate()  # without records nothing was written before this place
-        places = (self._first, table, self._file.tell(), 0)
         header = _HEADER.pack(
             _MAGIC, _VERSION, self._num_fields, self.records, self._record_bytes, *places
         )
@@ -116,6 +124,18 @@ class CacheWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         os.replace(self._path, path)
+
+    def _write(self, data: Array) -> None:
+        """Adds bytes to the file, and the checksums of the blocks that they complete."""
+        self._file.write(data.data)
+        begin = min(_BLOCK - len(self._rest), len(data)) if self._rest else 0
+        self._rest += data[:begin].data
+        if len(self._rest) == _BLOCK:
+            self._sums.append(xxh64(self._rest))
+            self._rest.clear()
+        end = begin + (len(data) - begin) // _BLOCK * _BLOCK
+        self._sums += [xxh64(data[at : at + _BLOCK]) for at in range(begin, end, _BLOCK)]
+        self._rest += data[end:].data
 
     def _error(self, failure: OSError) -> FileError:
         return FileError(

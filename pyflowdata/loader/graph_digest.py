@@ -27,7 +27,7 @@ from typing import NamedTuple
 from ..errors import shown
 from ..native import lib
 from ..nodes import Blob, Node
-from ..nodes.node import nodes_of
+from ..nodes.node import in_order, nodes_of
 from ..nodes.objects import Identity
 
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,32}")
@@ -138,14 +138,20 @@ class _Walk:
         self.labels = {node: self._label(node) for node in sources}
 
     def origin(self, blob: Blob) -> _Origin:
-        key = blob.node, blob.index
-        if key not in self._origins:
-            self._origins[key] = self._find(blob)
-        return self._origins[key]
+        for one in in_order([blob], self._before):
+            key = one.node, one.index
+            if key not in self._origins:
+                self._origins[key] = self._find(one)
+        return self._origins[blob.node, blob.index]
+
+    def _before(self, blob: Blob) -> Sequence[Blob]:
+        if (blob.node, blob.index) in self._origins:
+            return ()
+        return _inputs_of(blob) or (() if blob.node.op.is_view else blob.node.inputs)
 
     def _find(self, blob: Blob) -> _Origin:
         node, output = blob.node, blob.name.rpartition("/")[2]
-        inner = [self.origin(one) for one in _inputs_of(blob)]
+        inner = [self._origins[one.node, one.index] for one in _inputs_of(blob)]
         if inner:
             return _Origin("|".join(one.said for one in inner), " ".join(o.digest for o in inner))
         if node not in self._computed:
@@ -156,7 +162,8 @@ class _Walk:
 
     def _compute(self, node: Node) -> str:
         """The digest of what a node computes."""
-        inputs = [] if node.op.is_view else [self.origin(one) for one in node.inputs]
+        taken = () if node.op.is_view else node.inputs
+        inputs = [self._origins[one.node, one.index] for one in taken]
         if node not in self.labels:
             self.labels[node] = self._label(node)
         label = self.labels[node]

@@ -1,6 +1,6 @@
 """The graph of ops: C's registry in Python, nodes, blobs, and the functions that make them."""
 
-from .row_types import dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
+from .row_types import NUMBERS, dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
 from .node import Blob, Node
 from .op_builder import user_op_builder
 from .op_facts import Attr, Op
@@ -9,6 +9,7 @@ from .registry import find_op, registered_ops
 __all__ = [
     "Attr",
     "Blob",
+    "NUMBERS",
     "Node",
     "Op",
     "dtype_name",

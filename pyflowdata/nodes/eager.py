@@ -235,6 +235,12 @@ def _batch(name: str, values: list[Any], takes_ragged: bool) -> Rows:
         is_fixed = not takes_ragged and all(len(row) == size for row in rows)
         return _RowList(rows, len(rows), _UINT8, (size if is_fixed else -1,))
     arrays = [np.asarray(memoryview(row)) if isinstance(row, bytes) else row for row in rows]
+    is_empty = [isinstance(value, (list, tuple)) and not value for value in values]
+    if any(is_empty) and not all(is_empty):  # an empty list has no dtype of its own
+        dtype = arrays[is_empty.index(False)].dtype
+        arrays = [
+            row.astype(dtype) if empty else row for row, empty in zip(arrays, is_empty, strict=True)
+        ]
     return _RowList(arrays, len(arrays), *_common_type(name, arrays))
 
 

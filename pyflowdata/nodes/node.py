@@ -10,9 +10,9 @@ import math
 import operator
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ carried_ops: dict[str, object] = {}
 identities: dict[str, Identity] = {}
 
 _MOST_NAMED = 12  # inputs in a message
+_ANCHOR_EVERY = 32  # nodes of a chain
+
+OneT = TypeVar("OneT", bound=Hashable)
 
 
 def _short(blob: Blob) -> str:
@@ -52,6 +55,8 @@ class Node:
     the files are not inferred again.
 
     Attributes:
+        anchors: Some of the nodes upstream, so few nodes apart that pickling each after those
+            before it does not recurse deeply.
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the inferred attrs.
@@ -64,8 +69,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "found", "handle", "inputs", "name", "notes", "op", "outputs",
-        "sampled", "values", "worlds",
+        "__weakref__", "anchors", "depth", "found", "handle", "inputs", "name", "notes", "op",
+        "outputs", "sampled", "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
@@ -121,6 +126,11 @@ class Node:
             (found or _given_world(used),)
             if op.is_reader
             else tuple(dict.fromkeys(world for blob in inputs for world in blob.node.worlds))
+        )
+        upstream = list(dict.fromkeys(blob.node for blob in inputs))
+        self.depth: int = 1 + max((node.depth for node in upstream), default=0)
+        self.anchors: tuple[Node, ...] = tuple(
+            dict.fromkeys(anchor for node in upstream for anchor in node._anchors_to())
         )
         self.outputs = tuple(
             _make_blob(self, index)
@@ -185,12 +195,20 @@ class Node:
         module = origin.partition(":")[0] if kind == "python" else ""
         op: object = carried_ops.get(self.op.name)
         if op is None:
-            return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
-        return _rebuild_node, (op, self.name, self.inputs, self.values)
+            op = self.op.name
+        return _rebuild_node, (self.anchors, op, self.name, self.inputs, self.values, module)
+
+    def _anchors_to(self) -> tuple[Node, ...]:
+        return (*self.anchors, self) if self.depth % _ANCHOR_EVERY == 0 else self.anchors
 
 
 def _rebuild_node(
-    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object], module: str = ""
+    _anchors: Sequence[Node],
+    op: str,
+    name: str,
+    inputs: Sequence[Blob],
+    values: Mapping[str, object],
+    module: str,
 ) -> Node:
     if module and module != "__main__":  # which registers its functions as ops
         importlib.import_module(module)
@@ -322,23 +340,37 @@ def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
 
 
+def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -> list[OneT]:
+    """What is wanted and all before it, each once, and after what `before()` gives of it.
+
+    It does not recurse, so that a chain may be as long as there is memory for.
+    """
+    found: dict[OneT, None] = {}
+    for one in wanted:
+        path = [] if one in found else [(one, iter(before(one)))]
+        while path:
+            last, rest = path[-1]
+            new = next((each for each in rest if each not in found), None)
+            if new is None:
+                found[last] = None
+                path.pop()
+            else:
+                path.append((new, iter(before(new))))
+    return list(found)
+
+
 def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node]:
     """The nodes that compute some blobs, each once, and after the nodes of its inputs.
 
     Args:
         enters_readers: Also the nodes of a data set of whose records a reader makes batches.
     """
-    found: dict[Node, None] = {}
 
-    def walk(node: Node) -> None:
-        if node not in found:
-            for blob in node.inputs if enters_readers or not node.op.is_reader else ():
-                walk(blob.node)
-            found[node] = None
+    def before(node: Node) -> Iterator[Node]:
+        enters = enters_readers or not node.op.is_reader
+        return (blob.node for blob in node.inputs) if enters else iter(())
 
-    for blob in blobs:
-        walk(blob.node)
-    return list(found)
+    return in_order((blob.node for blob in blobs), before)
 
 
 def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
@@ -377,17 +409,16 @@ def rebuilt(
     def again(blob: Blob) -> Blob:
         if blob in placed:
             return placed[blob]
-        node = blob.node
-        if node not in made:
-            is_whole = node.op.is_reader
-            inputs = node.inputs if is_whole else tuple(again(one) for one in node.inputs)
-            given = attrs(node)
-            is_same = not given and all(map(operator.is_, inputs, node.inputs))
-            values = {**node.values, **given}
-            made[node] = node if is_same else Node(node.op, node.name, inputs, values)
-        return blob if made[node] is node else _output(made[node], blob.index)
+        return blob if made[blob.node] is blob.node else _output(made[blob.node], blob.index)
 
-    return tuple(again(blob) for blob in blobs)
+    wanted = list(blobs)
+    for node in nodes_of(wanted, enters_readers=False):
+        inputs = node.inputs if node.op.is_reader else tuple(again(one) for one in node.inputs)
+        given = attrs(node)
+        is_same = not given and all(map(operator.is_, inputs, node.inputs))
+        values = {**node.values, **given}
+        made[node] = node if is_same else Node(node.op, node.name, inputs, values)
+    return tuple(again(blob) for blob in wanted)
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:

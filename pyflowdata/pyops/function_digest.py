@@ -179,6 +179,11 @@ def _source_of_code(code: types.CodeType, names: dict[str, Any]) -> Definition |
     return found[0] if len(found) == 1 else None
 
 
+def source_of(function: types.FunctionType) -> Definition | None:
+    """The definition of a function; None: it is not known."""
+    return _source_of_code(function.__code__, function.__globals__)
+
+
 def _takes(arguments: ast.arguments) -> tuple[str, ...]:
     last = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *last]

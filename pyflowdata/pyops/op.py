@@ -10,6 +10,7 @@ import math
 import os
 import re
 import threading
+import time
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -219,8 +220,10 @@ _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
     os.path.join(os.path.dirname(__file__), "processes.py"),
     os.path.join(os.path.dirname(__file__), "row_function.py"),
+    os.path.join(os.path.dirname(__file__), "records.py"),
 )  # fmt: skip
 _own = threading.local()
+_ASK_SECONDS = 0.001  # between two questions whether the batch was given up
 
 
 class Described:
@@ -376,7 +379,8 @@ class PythonOp:
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
         if compute is None:
-            note_interpreted(self._compute, by_row=not self.is_batch)
+            has_columns = self.is_batch or getattr(described.function, "at_once", False)
+            note_interpreted(self._compute, by_row=not has_columns)
         if processes:
             from .processes import Pool
 
@@ -446,14 +450,21 @@ class PythonOp:
             pool.run(args, keywords, given, types, ids, keys)
             return
 
+        asked = 0.0
+
         def before_row(_row: int) -> None:
+            nonlocal asked
+            now = time.monotonic()
+            if now - asked < _ASK_SECONDS:
+                return
             if args.host.is_cancelled(args.scratch):
                 raise CancelledError("the batch was given up")
+            asked = now
 
         def generator(row: int) -> np.random.Generator:
             return _generators().of(*_key(args, row))
 
-        take = input_batch if self.is_batch else input_rows
+        take = input_batch if self._runner.takes_columns else input_rows
         inputs = [take(args.inputs[i], num_rows) for i in range(args.num_inputs)]
         outputs = [
             None if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)

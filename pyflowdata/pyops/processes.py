@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..errors import CancelledError, UnsupportedError, UserFunctionError
+from ..errors import CancelledError, CorruptDataError, UnsupportedError, UserFunctionError
 from ..native import CData
 from ..native.calls import interrupts, waits_for
 from ..nodes.row_types import RowType
@@ -141,6 +141,10 @@ class Pool(pool.Pool):
             taken.append(one)
 
 
+class _DiedOfRow(CorruptDataError, Told):
+    """A process ended in the call for a row: `on_error` decides, as where the call raises."""
+
+
 @dataclass
 class _Piece:
     """Rows of a call, and the worker that computes them.
@@ -184,7 +188,7 @@ class _Piece:
         try:
             self._worker.give(pickle.dumps(task))
         except WorkerEnded:
-            self._fail(self._death(), -1)
+            self._fail(self._death(-1), -1)
 
     def finish(self, is_cancelled: IsCancelled) -> None:
         """Takes the outputs, or notes the failure."""
@@ -195,7 +199,8 @@ class _Piece:
         try:
             answer: Done | Failed = pickle.loads(self._worker.take())
         except WorkerEnded:
-            self._fail(self._death(), self._worker.memory.place[0])
+            row = self._worker.memory.place[0]
+            self._fail(self._death(row), row)
             return
         if isinstance(answer, Failed):
             self.cannot_begin = None if answer.has_begun else answer
@@ -219,10 +224,12 @@ class _Piece:
         finally:
             waits_for.pop(me, None)
 
-    def _death(self) -> Told:
-        return Told(
+    def _death(self, row: int) -> Told:
+        """The end of the process; if the row that it had can be the cause, the row is damaged."""
+        kind = _DiedOfRow if row >= 0 and not self._worker.was_ended() else Told
+        return kind(
             f"a process of {self._said}() (pid {self._worker.pid}) {self._worker.how_it_ended()}; "
-            "the next batch has a new one"
+            "the next rows have a new one"
         )
 
     def _fail(self, failure: BaseException, row: int) -> None:

@@ -52,7 +52,20 @@ class RowFunction:
         self.__qualname__ = str(getattr(function, "__qualname__", self.__name__))
         self.__module__ = str(getattr(function, "__module__", None) or "builtins")
         self.__doc__ = inspect.getdoc(function) if inspect.isroutine(function) else None
-        self.__signature__ = _signature(function, len(self.are_bytes), self.keywords)
+        self.__signature__ = self.signature()
+
+    def signature(self) -> inspect.Signature:
+        """The inputs, and the arguments that the loader gives."""
+        return _signature(self.function, len(self.are_bytes), self.keywords)
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What else its results depend on, beside the function, arguments and rows."""
+        return (self.are_bytes,)
+
+    def call(self, *rows: Any, **given: Any) -> Any:
+        """What the user's function returns for rows as `Dataset` shows them."""
+        return self.function(*rows, **self.keywords, **given)
 
     @property
     def mapped(self) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -65,18 +78,19 @@ class RowFunction:
             row.tobytes() if is_one else row
             for row, is_one in zip(rows, self.are_bytes, strict=True)
         ]
-        found = self.function(*inputs, **self.keywords, **given)
+        found = self.call(*inputs, **given)
         if isinstance(found, Mapping):
-            return {name: _array(value) for name, value in found.items()}
+            return {name: as_bytes(value) for name, value in found.items()}
         if isinstance(found, tuple):
-            return tuple(map(_array, found))
-        return _array(found)
+            return tuple(map(as_bytes, found))
+        return as_bytes(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowFunction, (self.function, self.keywords, self.are_bytes)
 
 
-def _array(value: Any) -> Any:
+def as_bytes(value: Any) -> Any:
+    """Bytes and texts as arrays of bytes; anything else as it is."""
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -101,7 +115,7 @@ def _signature(
             f"{name_of(function)}() takes {own}, and {count} "
             f"{'field is' if count == 1 else 'fields are'} given"
         )
-    _check_keywords(function, parameters, keywords)
+    check_keywords(function, parameters, keywords)
     names = [one.name for one in inputs][:count]
     names += [f"row{i}" for i in range(len(names), count)]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -114,18 +128,34 @@ def _signature(
     return inspect.Signature(made)
 
 
-def _check_keywords(
+# Arguments of map() in other libraries -> what it has here.
+_WORDS_HERE = {
+    "batch_size": "batched=, the most records of a call",
+    "deterministic": "one order, always",
+    "fn_kwargs": "them as arguments, map(f, scale=2.0)",
+    "input_columns": "the names of fields after the function, map(f, 'x')",
+    "num_parallel_calls": "the loader's threads, and processes=",
+    "num_proc": "processes=",
+    "num_workers": "processes=",
+    "remove_columns": "drop() after it",
+    "with_indices": "with_index=True",
+}
+
+
+def check_keywords(
     function: Callable[..., Any],
     parameters: Sequence[inspect.Parameter],
     keywords: Mapping[str, Any],
 ) -> None:
+    """Refuses arguments that the function does not have, and one that is missing."""
     takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
     own = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     names = [one.name for one in own]
     for name in keywords:
         if name not in names and not takes_any:
+            here = f"; map has {_WORDS_HERE[name]}" if name in _WORDS_HERE else ""
             raise InvalidArgumentError(
-                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}"
+                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}{here}"
             )
     for one in own:
         is_needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty
@@ -172,7 +202,7 @@ def mapped_op(
         try:
             typed = [(key, type(value), value) for key, value in function.keywords.items()]
             key: Any = (type(function.function), function.function, frozenset(typed),
-                        function.are_bytes, tuple(outputs.items()), per, processes)  # fmt: skip
+                        function.form, tuple(outputs.items()), per, processes)  # fmt: skip
             name = _made.get(key)
         except TypeError:  # an argument that has no hash
             key, name = None, None

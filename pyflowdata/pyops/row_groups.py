@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import decimal
 import importlib
 import os
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -101,27 +103,45 @@ class _Where:
             return None
         return found if isinstance(found, (bool, int, float, str, bytes)) else None
 
-    def may_fit(self, group: Any, leaves: dict[str, int]) -> bool:
-        """Whether a row group may have rows that fit."""
+    def may_fit(self, found: CData, group: int, leaves: dict[str, int]) -> bool:
+        """Whether a row group may have rows that fit, as the footer states bounds."""
         for path, how, value in self.parts:
             if path not in leaves:
                 self._refuse(f"there is no column {path!r}; there are {', '.join(leaves)}")
-            known = group.column(leaves[path]).statistics
-            if known is None or not known.has_min_max:
+            leaf = leaves[path]
+            known = _bounds(found.bounds[group * found.num_leaves + leaf], found.leaves[leaf])
+            if known is None:
                 continue
-            bounds = [known.min, known.max]
-            if isinstance(value, str):
-                value = value.encode()
-                bounds = [one.encode() if isinstance(one, str) else one for one in bounds]
+            said = value.encode() if isinstance(value, str) else value
             try:
-                if not _MAY_FIT[how](bounds[0], bounds[1], value):
+                if not _MAY_FIT[how](*known, said):
                     return False
             except TypeError:
                 self._refuse(
-                    f"{path} has values as {shown(known.min)}, which {shown(value)} is not "
+                    f"{path} has values as {shown(known[0])}, which {shown(value)} is not "
                     "compared with"
                 )
         return True
+
+
+def _bounds(found: CData, leaf: CData) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a leaf in a row group, where they are known."""
+    if not found.least:
+        return None
+    least = _number(bytes(ffi.buffer(found.least, found.least_size)), leaf)
+    most = _number(bytes(ffi.buffer(found.most, found.most_size)), leaf)
+    return None if least != least or most != most else (least, most)  # one is NaN
+
+
+def _number(stored: bytes, leaf: CData) -> Any:
+    form = leaf.form.decode()
+    if form == "s":
+        return stored
+    if form == "n":
+        number: Any = int.from_bytes(stored, "big", signed=True)
+    else:
+        (number,) = struct.unpack(f"<{form}", stored)
+    return decimal.Decimal(number).scaleb(-leaf.scale) if leaf.scale else number
 
 
 # ---- Files --------------------------------------------------------------------------------------
@@ -163,25 +183,25 @@ class _Bytes:
 
 class _File:
     """A file that is open: its metadata.  Each decoding makes new objects of pyarrow, as one thread
-    at a time may use them."""
+    at a time may use them.  Objects for a row group and its columns are not made: in C++ they end
+    the process where the footer is damaged.  The footer was read by C before, as `found`."""
 
-    def __init__(self, readable: CData, where: str) -> None:
+    def __init__(self, readable: CData, where: str, found: CData, leaves_out: CData) -> None:
         self._arrow = _pyarrow()
         with _told("the footer"), self._opened(readable) as file:
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
-            # column() of a row group ends the process where a column is damaged: C++ throws there.
             self._leaves = {".".join(path): i for i, path in enumerate(file.reader.column_paths)}
+            counts = self._metadata.num_row_groups, self._metadata.num_columns
+            if counts != (found.num_groups, found.num_leaves):
+                raise CorruptDataError(
+                    f"the footer: pyarrow finds {counts[0]} row groups of {counts[1]} columns, and "
+                    f"there are {found.num_groups} of {found.num_leaves}"
+                )
             condition = _Where(where) if where else None
-            self._groups = [
-                i for i, one in enumerate(map(self._metadata.row_group, self._all_groups()))
-                if one.num_rows > 0
-                and (condition is None or condition.may_fit(one, self._leaves))
-            ]  # fmt: skip
-            self.groups = ffi.new("pfd_row_group[]", [self._fact(i) for i in self._groups])
-        self.nulls: CData = ffi.NULL
-        self.leaf_bytes = ffi.new("int64_t[]", self._leaf_bytes() or [0])
+            for i in range(found.num_groups) if condition else ():
+                leaves_out[i] = not condition.may_fit(found, i, self._leaves)
 
     def _opened(self, readable: CData) -> Any:
         known = getattr(self, "_metadata", None)
@@ -190,46 +210,14 @@ class _File:
             metadata=known, page_checksum_verification=True,
         )  # fmt: skip
 
-    def _all_groups(self) -> range:
-        return range(self._metadata.num_row_groups)
-
-    def _fact(self, group: int) -> tuple[int, int]:
-        of = self._metadata.row_group(group)
-        first = of.column(0) if of.num_columns else None
-        places = [first.data_page_offset, first.dictionary_page_offset] if first else []
-        return of.num_rows, min((one for one in places if one), default=0)
-
-    def _leaf_bytes(self) -> list[int]:
-        """The bytes of each leaf in all row groups, if they are as in the first one."""
-        for group in map(self._metadata.row_group, self._groups[:1]):
-            rows = sum(one.rows for one in self.groups)
-            found = [group.column(i).total_uncompressed_size for i in range(group.num_columns)]
-            return [size * rows // group.num_rows for size in found]
-        return [0] * self.num_leaves
-
-    def find_nulls(self) -> None:
-        """Sets `nulls`: of each leaf, whether statistics count nulls."""
-        found = bytearray(self._metadata.num_columns)
-        for group in map(self._metadata.row_group, self._all_groups()):
-            for leaf in range(group.num_columns):
-                known = group.column(leaf).statistics
-                if known is not None and known.has_null_count and known.null_count:
-                    found[leaf] = 1
-        self.nulls = ffi.new("uint8_t[]", bytes(found) or b"\0")
-
-    @property
-    def num_leaves(self) -> int:
-        return int(self._metadata.num_columns)
-
     def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
         """A record batch with the columns that have these leaves."""
-        number = self._groups[group]
         try:
-            return self._decode(readable, number, leaves)
+            return self._decode(readable, group, leaves)
         except (CorruptDataError, UnsupportedError) as failure:
             for leaf in leaves if len(leaves) > 1 else ():
                 try:
-                    self._decode(readable, number, [leaf])
+                    self._decode(readable, group, [leaf])
                 except type(failure) as found:
                     raise found from None
             raise
@@ -242,10 +230,6 @@ class _File:
             plain = _without_dictionaries(self._arrow, table.schema)
             if plain != table.schema:
                 table = table.cast(plain)
-            if table.num_rows != (rows := self._metadata.row_group(number).num_rows):
-                raise CorruptDataError(
-                    f"{said}: there are {table.num_rows} rows, and the footer states {rows}"
-                )
             batches = table.combine_chunks().to_batches()
             if len(batches) != 1:
                 raise UnsupportedError(
@@ -306,16 +290,11 @@ def _address(pointer: CData) -> int:
 
 
 def _run_open(
-    file: CData, where: CData, session: CData, groups: CData, num_groups: CData, nulls: CData,
-    num_leaves: CData, leaf_bytes: CData, schema: CData, _err: CData,
+    file: CData, where: CData, found: CData, leaves_out: CData, session: CData, schema: CData,
+    _err: CData,
 ) -> int:  # fmt: skip
-    opened = _File(file, text(where))
-    if nulls:
-        opened.find_nulls()
-        nulls[0] = opened.nulls
+    opened = _File(file, text(where), found, leaves_out)
     _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
-    groups[0], num_groups[0], num_leaves[0] = opened.groups, len(opened.groups), opened.num_leaves
-    leaf_bytes[0] = opened.leaf_bytes
     session[0] = _sessions.add(opened)
     return 0
 

@@ -20,6 +20,7 @@ from ..ragged import Ragged
 
 Array = npt.NDArray[Any]
 Rows = Array | list[Array] | Ragged  # of an input; a batch of ragged rows is a Ragged
+RaggedRows = Sequence[Array] | Ragged  # of an output whose rows differ in shape
 
 _UINT8 = np.dtype(np.uint8)
 _LARGE = 1 << 14  # bytes
@@ -74,32 +75,46 @@ def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
 
 def input_batch(tensor: CData, num_rows: int) -> Array | Ragged:
     """A copy of a `pfd_tensor`, as a loader delivers a blob."""
-    rows = input_rows(tensor, num_rows)
-    return rows if isinstance(rows, np.ndarray) else to_ragged(rows, read_row_type(tensor.type))
+    row_type = read_row_type(tensor.type)
+    if not tensor.is_ragged:
+        copy: Array = output_view(tensor, row_type, num_rows).copy()
+        return copy
+    shapes = ragged_shapes(tensor, row_type, 0, num_rows)
+    values = np.empty(int(shapes.prod(axis=1).sum()), row_type.dtype)
+    copy_ragged_values(tensor, 0, num_rows, row_type.dtype.itemsize, values.view(_UINT8))
+    return ragged_of(values, shapes, row_type)
+
+
+def ragged_of(values: Array, shapes: Array, row_type: RowType) -> Ragged:
+    """Rows back to back as a Ragged, without a copy.
+
+    Args:
+        values: All elements, flat.
+        shapes: int64 of shape (rows, dimensions).
+    """
+    splits = np.zeros(len(shapes) + 1, np.int64)
+    fixed = row_type.shape[1:]
+    if row_type.shape[0] is None and None not in fixed:
+        np.cumsum(shapes[:, 0], out=splits[1:])
+        tail = tuple(size for size in fixed if size is not None)
+        return Ragged(values.reshape(int(splits[-1]), *tail), splits, row_shape=row_type.shape)
+    np.cumsum(shapes.prod(axis=1), out=splits[1:])
+    return Ragged(values, splits, row_shape=row_type.shape, shapes=shapes)
 
 
 def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
     """Rows of fitting shapes as one Ragged."""
-    shape, fixed = row_type.shape, row_type.shape[1:]
-    only_first = shape[0] is None and None not in fixed
-    splits = np.zeros(len(rows) + 1, np.int64)
-    sizes = [len(row) if only_first else row.size for row in rows]
-    np.cumsum(np.array(sizes, np.int64), out=splits[1:])
-    tail: tuple[int, ...] = tuple(n for n in fixed if n is not None) if only_first else ()
-    values = np.empty((int(splits[-1]), *tail), row_type.dtype)
-    for row, begin, end in zip(rows, splits, splits[1:], strict=False):
-        values[begin:end] = row if only_first else row.ravel()
-    if only_first:
-        return Ragged(values, splits, row_shape=shape)
-    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), len(shape))
-    return Ragged(values, splits, row_shape=shape, shapes=shapes)
+    shapes = np.array([row.shape for row in rows], np.int64).reshape(-1, len(row_type.shape))
+    flat = [row.ravel() for row in rows]
+    values = np.concatenate(flat) if flat else np.empty(0, row_type.dtype)
+    return ragged_of(values.astype(row_type.dtype, copy=False), shapes, row_type)
 
 
 class Told(UserFunctionError):
     """A failure whose message is complete, without the exception."""
 
 
-class _Mismatch(Told):
+class Mismatch(Told):
     """A function returned a value other than declared."""
 
 
@@ -108,7 +123,7 @@ class _Mismatch(Told):
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
-def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
+def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     """Whether these are numbers of Python, which have no dtype, and the dtype can hold them."""
     if not isinstance(found, (bool, int, float, list, tuple)):
         return False
@@ -119,7 +134,7 @@ def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
 
 
-def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
+def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
     """The value of a function for an output, as an array of its dtype and a fitting shape.
 
     Args:
@@ -134,17 +149,17 @@ def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...])
         is_fit = array.dtype == dtype
     else:
         if found is None or isinstance(found, Ragged):
-            raise _Mismatch(
+            raise Mismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
                 + ("; is a return missing?" if found is None else "")
             )
         try:
             array = np.asarray(found)
         except ValueError as failure:
-            raise _Mismatch(f"the output '{name}' is not an array: {failure}") from None
-        is_fit = array.dtype == dtype or _are_numbers_of(found, array, dtype)
+            raise Mismatch(f"the output '{name}' is not an array: {failure}") from None
+        is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
-        raise _Mismatch(
+        raise Mismatch(
             f"the output '{name}' has dtype {array.dtype}, and {dtype_name(dtype)} is declared: "
             f"return {as_dtype(name, dtype)}, or declare the other"
         )
@@ -153,28 +168,28 @@ def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...])
         array.ndim == len(shape)
         and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
     ):
-        raise _Mismatch(
+        raise Mismatch(
             f"the output '{name}' has shape {array.shape}, and {shape} is declared"
             + (": the rows of the batch come first" if leading else " for a row")
         )
     return array if array.dtype == dtype else array.astype(dtype)
 
 
-def _ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
+def checked_rows(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
     """The rows of a ragged output of a whole batch, given as a Ragged or a sequence of arrays."""
     if found is None or not hasattr(found, "__len__") or not hasattr(found, "__getitem__"):
-        raise _Mismatch(
+        raise Mismatch(
             f"the output '{name}' is {shown(found)}; it must be a Ragged or a list of arrays"
         )
     if len(found) != num_rows:
-        raise _Mismatch(
+        raise Mismatch(
             f"the output '{name}' has {len(found)} rows, and the batch has {num_rows}"
         )
     rows = []
     for index in range(num_rows):
         try:
-            rows.append(_checked(name, found[index], row_type, ()))
-        except _Mismatch as failure:
+            rows.append(checked(name, found[index], row_type, ()))
+        except Mismatch as failure:
             failure.message += f" (row {index})"
             raise
     return rows
@@ -192,11 +207,16 @@ def _alloc(args: CData, num_bytes: int) -> CData:
     return memory
 
 
-def write_ragged(args: CData, tensor: CData, rows: Sequence[Array], row_type: RowType) -> None:
+def write_ragged(args: CData, tensor: CData, rows: RaggedRows, row_type: RowType) -> None:
     """Copies rows into the scratch, and points a ragged output there."""
-    values = np.concatenate([row.ravel() for row in rows])
-    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), -1)
-    place_ragged(args, tensor, 0, values.astype(row_type.dtype, copy=False), shapes)
+    values, shapes = flat_rows(rows, row_type)
+    place_ragged(args, tensor, 0, values, shapes)
+
+
+def flat_rows(rows: RaggedRows, row_type: RowType) -> tuple[Array, Array]:
+    """The elements of rows, flat, and the shapes of the rows, int64 (rows, dimensions)."""
+    made = rows if isinstance(rows, Ragged) else to_ragged(rows, row_type)
+    return made.values.ravel(), made.shapes
 
 
 def place_ragged(args: CData, tensor: CData, begin: int, values: Array, shapes: Array) -> None:
@@ -237,6 +257,10 @@ def copy_ragged_values(
     """Copies the bytes of rows back to back."""
     rows = _ragged_rows(tensor, begin + num_rows)[begin:]
     memory, at = ffi.from_buffer("char[]", target, require_writable=True), 0
+    ends = rows["data"] + (rows["size"] * item_bytes).astype(np.uint64)
+    if num_rows and np.array_equal(ends[:-1], rows["data"][1:]):  # they are back to back already
+        target[...] = _view(_at(int(rows["data"][0])), target.shape, _UINT8)
+        return
     for address, size in zip(rows["data"].tolist(), rows["size"].tolist(), strict=True):
         num_bytes = size * item_bytes
         if num_bytes < _LARGE:
@@ -296,13 +320,21 @@ class Runner:
     is_batch: bool
     switches: tuple[str, ...]
 
-    def run(self, call: Call) -> list[list[Array]]:
+    @property
+    def takes_columns(self) -> bool:
+        """Whether inputs are arrays of all rows, or a Ragged."""
+        return self.is_batch or hasattr(self.function, "of_columns")
+
+    def run(self, call: Call) -> Sequence[RaggedRows]:
         """Writes dense outputs in place; for each output the rows, if it is ragged.
 
         Raises:
             BaseException: The exception of the function. Its `pyflowdata_row` is the index of the
                 row, where one call gets one row.
         """
+        of_columns = getattr(self.function, "of_columns", None)
+        if of_columns is not None:
+            return self._run_columns(of_columns(call, self.outputs), call)
         if self.is_batch:
             return self._run_batch(call)
         ragged: list[list[Array]] = [[] for _ in call.types]
@@ -314,7 +346,7 @@ class Runner:
                     if self._is_off(index, call):
                         array = _nothing(call.types[index])
                     else:
-                        array = _checked(self.outputs[index], found[index], call.types[index], ())
+                        array = checked(self.outputs[index], found[index], call.types[index], ())
                     if out is None:
                         ragged[index].append(array)
                     else:
@@ -323,6 +355,13 @@ class Runner:
                 BaseException.__setattr__(failure, "pyflowdata_row", row)
                 raise
         return ragged
+
+    @staticmethod
+    def _run_columns(columns: Sequence[Array | Ragged], call: Call) -> Sequence[RaggedRows]:
+        for column, out in zip(columns, call.outputs, strict=True):
+            if out is not None:
+                out[...] = column
+        return [() if isinstance(one, np.ndarray) else one for one in columns]
 
     def _run_batch(self, call: Call) -> list[list[Array]]:
         found = self._found(call.inputs, call, None)
@@ -333,9 +372,9 @@ class Runner:
             if self._is_off(index, call):
                 ragged[-1] = [_nothing(declared)] * (call.num_rows if out is None else 0)
             elif out is None:
-                ragged[-1] = _ragged_rows_of(name, value, declared, call.num_rows)
+                ragged[-1] = checked_rows(name, value, declared, call.num_rows)
             else:
-                out[...] = _checked(name, value, declared, (call.num_rows,))
+                out[...] = checked(name, value, declared, (call.num_rows,))
         return ragged
 
     def _is_off(self, index: int, call: Call) -> bool:
@@ -356,7 +395,7 @@ class Runner:
         names = self.outputs
         if isinstance(found, Mapping):
             if set(found) != set(names):
-                raise _Mismatch(
+                raise Mismatch(
                     f"{self.said}() returned the outputs {', '.join(map(str, found))}; declared "
                     f"are {', '.join(names)}"
                 )
@@ -365,7 +404,7 @@ class Runner:
             return (found,)
         if not isinstance(found, (tuple, list)) or len(found) != len(names):
             what = f"{len(found)} values" if isinstance(found, (tuple, list)) else shown(found)
-            raise _Mismatch(
+            raise Mismatch(
                 f"{self.said}() returned {what}; {len(names)} outputs are declared: return "
                 f"({', '.join(names)})"
             )

@@ -31,13 +31,15 @@ from .callbacks import place_of, text_of
 from .tensors import (
     Call,
     Generators,
+    RaggedRows,
     Rows,
     Runner,
     copy_ragged_values,
+    flat_rows,
     output_view,
     place_ragged,
     ragged_shapes,
-    to_ragged,
+    ragged_of,
 )
 
 Array = npt.NDArray[Any]
@@ -297,8 +299,8 @@ def take_output(
 
 
 def _read_input(
-    memory: SharedMemory, place: RowsPlace, declared: RowType, num_rows: int
-) -> Array | list[Array]:
+    memory: SharedMemory, place: RowsPlace, declared: RowType, num_rows: int, *, is_column: bool
+) -> Rows:
     if not declared.is_ragged:
         shape = (num_rows, *declared.fixed_sizes)
         copy: Array = memory.array(place.data, shape, declared.dtype).copy()
@@ -308,6 +310,8 @@ def _read_input(
     ends = np.cumsum(shapes.prod(axis=1))
     total = int(ends[-1]) if num_rows else 0
     values = memory.array(place.data, (total,), declared.dtype)
+    if is_column:
+        return ragged_of(values.copy(), shapes.copy(), declared)
     return [
         values[begin:end].reshape(shape).copy()
         for begin, end, shape in zip([0, *ends[:-1].tolist()], ends.tolist(), shapes.tolist(),
@@ -325,19 +329,15 @@ def _output_array(
 
 
 def _write_ragged_output(
-    memory: SharedMemory, end: int, rows: Sequence[Array], declared: RowType
+    memory: SharedMemory, end: int, rows: RaggedRows, declared: RowType
 ) -> tuple[RowsPlace, int]:
     """Writes rows at the first free offset; returns their place, and the next free offset."""
-    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), -1)
-    total = sum(row.size for row in rows)
+    values, shapes = flat_rows(rows, declared)
     at = aligned(end + shapes.nbytes)
-    after = aligned(at + total * declared.dtype.itemsize)
+    after = aligned(at + values.nbytes)
     memory.grow(after)
     memory.array(end, shapes.shape, shapes.dtype)[...] = shapes
-    target, begin = memory.array(at, (total,), declared.dtype), 0
-    for row in rows:
-        target[begin : begin + row.size] = row.ravel()
-        begin += row.size
+    memory.array(at, values.shape, values.dtype)[...] = values
     return RowsPlace(at, end), after
 
 
@@ -373,15 +373,13 @@ class _Worker:
     def _run(self, runner: Runner, task: Task) -> Done:
         memory, n, started = self._memory, task.num_rows, time.perf_counter()
         memory.follow(task.memory_size)
-        inputs: list[Rows] = []
-        for place, declared in zip(task.inputs, task.input_types, strict=True):
-            rows = _read_input(memory, place, declared, n)
-            if runner.is_batch and isinstance(rows, list):
-                inputs.append(to_ragged(rows, declared))
-            else:
-                inputs.append(rows)
+
+        def taken(place: RowsPlace, declared: RowType) -> Rows:
+            return _read_input(memory, place, declared, n, is_column=runner.takes_columns)
+
+        inputs = list(map(taken, task.inputs, task.input_types))
         ids, keys = (
-            None if place is None else np.asarray(_read_input(memory, place, declared, n))
+            None if place is None else np.asarray(taken(place, declared))
             for place, declared in ((task.ids, _IDS), (task.keys, _KEYS))
         )
         outputs = [

@@ -258,6 +258,13 @@ class Worker:
         except subprocess.TimeoutExpired:  # the process still runs
             return 0
 
+    def was_ended(self) -> bool:
+        """Whether the process was ended from outside: by a user, or for want of memory."""
+        status = self.status
+        return status is not None and -status in (
+            signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+        )  # fmt: skip
+
     def how_it_ended(self) -> str:
         """The end of the process, for a message."""
         status = self.status

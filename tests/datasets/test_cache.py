@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_all_fields_dense(folder, tmp_path):
     cached = data.cache(tmp_path)
     assert batches(cached) == batches(data)
     (file,) = tmp_path.glob("*/records")
-    assert file.stat().st_size == 4096 + 120 * 24, "no table"
+    assert file.stat().st_size == 4096 + 120 * 24 + 8, "no table, one checksum"
 
 
 def test_a_data_set_without_records(tmp_path):
@@ -479,3 +480,43 @@ def test_folders_that_cannot_be(folder, tmp_path, monkeypatch):
     shared.chmod(0o777)
     with pytest.raises(flow.FileError, match="other users can use it"):
         len(records(folder).cache())
+
+
+def test_a_function_is_called_once_and_for_a_probe(tmp_path):
+    calls, lock = Counter(), threading.Lock()
+
+    def slow(x):
+        with lock:
+            calls[int(x)] += 1
+        return x + 1
+
+    for size in (1, 100, 1000):
+        calls.clear()
+        data = flow.from_arrays({"x": np.arange(size)})
+        data = data.map(slow, "x", outputs={"x": "int64"}).cache(tmp_path / str(size), version="1")
+        assert [int(record["x"]) for record in data] == list(range(1, size + 1))
+        assert sum(calls.values()) <= size + 64 and max(calls.values()) <= 2
+
+
+def test_a_random_op_of_any_source_is_found(tmp_path):
+    def drawn(x, *, rng):
+        return int(rng.integers(1 << 40))
+
+    data = flow.from_arrays({"x": np.arange(500)})
+    mixed = data.concat(data.map(drawn, "x", outputs={"x": "int64"}, name="drawn"))
+    with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): x of 64 records change"):
+        len(mixed.cache(tmp_path, version="1"))
+    assert not list(tmp_path.glob("*/records"))
+
+
+def test_damaged_records_are_made_again(tmp_path):
+    data = flow.from_arrays({"x": np.arange(1000)})
+    assert len(data.cache(tmp_path)) == 1000
+    (path,) = tmp_path.glob("*/records")
+    found = os.stat(path)
+    with open(path, "r+b") as file:
+        file.seek(4096 + 80)
+        file.write(b"12345678")
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    with pytest.warns(UserWarning, match=f"the cache {path} was changed.*made again"):
+        assert data.cache(tmp_path).column("x").tolist() == list(range(1000))

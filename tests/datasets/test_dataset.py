@@ -1,6 +1,7 @@
 """Data sets as values: records at random places, repr, equality, pickles, forks, wrong use."""
 
 import copy
+import gzip
 import multiprocessing
 import os
 import pickle
@@ -355,7 +356,7 @@ def test_a_seed_of_batches_leaves_that_of_the_shuffle():
 
 def test_names_of_other_libraries_say_what_is_meant():
     data = flow.from_arrays({"x": np.arange(6), "y": np.arange(6)})
-    for name, said in {"filter": "where", "select_columns": "project", "wher": "where"}.items():
+    for name, said in {"features": "fields", "select_columns": "project", "wher": "where"}.items():
         with pytest.raises(AttributeError, match=f"a data set has no '{name}'.*{said}"):
             getattr(data, name)
     with pytest.raises(AttributeError, match="batches have no 'shuffle': call it on the data set"):
@@ -379,3 +380,115 @@ def test_a_data_set_of_too_many_is_refused():
         data = data.concat(data)
     with pytest.raises(flow.InvalidArgumentError, match="more than 16384 data sets"):
         len(data)
+
+
+# ---- Large trees --------------------------------------------------------------------------------
+
+
+def one(value):
+    return flow.from_arrays({"x": np.array([value])})
+
+
+def in_a_loop(sources, join):
+    data, *rest = sources
+    for other in rest:
+        data = join(data, other)
+    return data
+
+
+def plus_one(x):
+    return x + 1
+
+
+def test_a_concat_in_a_loop():
+    count = 130
+    sources = [one(i).map(plus_one, "x", outputs={"x": "int64"}) for i in range(count)]
+    data = in_a_loop(sources, lambda data, other: data.concat(other))
+    assert len(data) == count and [int(row["x"]) for row in data] == list(range(1, count + 1))
+    with flow.DataLoader(data.shuffle(seed=1).batch(count)) as loader:
+        ((x,),) = loader
+        assert sorted(x) == list(range(1, count + 1))
+        loader.load_state_dict(loader.state_dict())
+
+
+@pytest.mark.parametrize("kind", ["mix", "zip"])
+def test_a_tree_of_many_levels(kind):
+    """64 levels of two sources are a product that 64 bits do not hold."""
+    sources = [one(i).map(plus_one, "x", outputs={"x": "int64"}) for i in range(70)]
+    if kind == "mix":
+        data = in_a_loop(sources, lambda *two: flow.mix(list(two), length=70))
+        assert {int(row["x"]) for row in data} <= set(range(1, 71))
+    else:
+        named = [source.rename(x=f"x{i}") for i, source in enumerate(sources)]
+        data = in_a_loop(named, lambda data, other: data.zip(other))
+        assert [int(value) for value in data[0].values()] == list(range(1, 71))
+    assert len(repr(data)) < 10_000 and pickle.loads(pickle.dumps(data)) == data
+    with flow.DataLoader(data.batch(4)) as loader:
+        next(iter(loader))
+        assert loader.state_dict() and str(loader.report())
+
+
+def test_a_chain_of_a_thousand_views():
+    steps = [
+        lambda data: data.take(5), lambda data: data.skip(0), lambda data: data.slice(None),
+        lambda data: data.select([0, 1, 2, 3, 4]),
+        lambda data: data.shuffle(seed=1, reshuffle=False),
+        lambda data: flow.Dataset({"x": flow.Cast(data["x"], dtype="int64")}),
+    ]  # fmt: skip
+    data = before = flow.from_arrays({"x": np.arange(5)})
+    for number in range(1000):
+        data = steps[number % len(steps)](data)
+    assert len(data) == 5 and sorted(int(row["x"]) for row in data) == [0, 1, 2, 3, 4]
+    assert data == data and hash(data) == hash(pickle.loads(pickle.dumps(data))) != hash(before)
+    assert repr(data) and data._repr_html_()
+    assert sorted(data.column("x")) == sorted(data.cache().column("x")) == [0, 1, 2, 3, 4]
+    with flow.DataLoader(data.batch(2)) as loader:
+        next(iter(loader))
+        loader.load_state_dict(loader.state_dict())
+        assert str(loader.report()) and str(flow.graph(loader))
+
+
+def test_a_chain_of_a_thousand_ops():
+    x = flow.from_arrays({"x": np.arange(5)})["x"]
+    for _ in range(1000):
+        x = flow.Cast(x, dtype="int64")
+    made = flow.Dataset({"x": x})
+    assert len(made) == 5 and repr(made) and pickle.loads(pickle.dumps(made)) == made
+    with flow.DataLoader(made.batch(5)["x"]) as loader:
+        assert [x.tolist() for x in loader] == [[0, 1, 2, 3, 4]] and loader.state_dict()
+
+
+# ---- Wrong use ----------------------------------------------------------------------------------
+
+
+def test_a_loop_over_blobs_is_refused(data):
+    batches = data.batch(4)
+    x, y, text = batches
+    first, *rest = batches
+    assert [x, y, text] == [*batches] == [first, *rest] == list(batches.blobs.values())
+    with pytest.raises(flow.InvalidArgumentError, match=r"flow\.DataLoader\(batches\)"):
+        for _ in batches:
+            pass
+    with pytest.raises(TypeError, match="for batch in loader"):
+        [batch for batch in data.batch(4)]
+    with flow.DataLoader(batches) as one, flow.DataLoader(*batches) as other:
+        assert len(next(iter(one))) == len(next(iter(other))) == 3
+
+
+def test_words_about_wrong_names_and_streams(data, tmp_path):
+    with pytest.raises(AttributeError, match=r"data\.shuffle\(\) orders"):
+        data.set_epoch(1)
+    with pytest.raises(AttributeError, match=r"data\.shuffle\(\) orders"):
+        flow.DataLoader(data.batch(2)).set_epoch(1)
+    for name in ("_opned", "openedd", "with_blobs", "compared"):
+        with pytest.raises(AttributeError) as failure:
+            getattr(data, name)
+        assert "'_" not in str(failure.value).partition("did you mean")[2]
+    (tmp_path / "rows.csv").write_text("a,x\n1,2\n")
+    says = "fields: in 'x:float23', the type 'float23'.* float32"
+    with pytest.raises(flow.InvalidArgumentError, match=says):
+        flow.open(str(tmp_path / "rows.csv"), fields=["x:float23"])
+    with gzip.open(tmp_path / "rows.jsonl.gz", "wt") as file:
+        file.write('{"a": 1}\n')
+    with pytest.raises(TypeError, match=r"decompress or convert the files, or cache\(\)"):
+        len(flow.open(str(tmp_path / "rows.jsonl.gz")))

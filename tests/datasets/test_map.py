@@ -167,7 +167,7 @@ def test_types_are_those_of_the_first_records_or_given():
     with pytest.raises(flow.InvalidArgumentError, match="has no parameter 'j'; it has x"):
         data.map(own.double, "x", j=1)
     with pytest.raises(flow.InvalidArgumentError, match="no fields were named, and there are 4"):
-        data.map(own.double)
+        data.map(lambda a, b: a)
     with pytest.raises(flow.InvalidArgumentError, match="a type|dtypes"):
         data.map(own.double, "x", outputs={"a": "float99[3]"})
 
@@ -358,3 +358,22 @@ def test_parts_must_be_as_many():
     assert varying[0]["y"] == 0
     with pytest.raises(flow.CorruptDataError, match="has 3 parts in this record; .* says 2"):
         varying[2 * 4]
+
+
+def test_damaged_records_are_no_sample(tmp_path):
+    """What a function returns is seen in records that can be read; on_error decides on others."""
+    (tmp_path / "rows.csv").write_text("".join(f"{'?' if i < 5 else i}\n" for i in range(40)))
+
+    def halved(x):
+        if x == 5:
+            raise flow.CorruptDataError("a record to be left out")
+        return x / 2
+
+    rows = flow.open(str(tmp_path / "rows.csv"), fields=["x=0:int64"], header="no")
+    data = rows.map(halved, "x")
+    assert types(data) == {"x": "float64"}
+    with flow.DataLoader(data.batch(40, on_error="skip")) as loader:
+        ((x,),) = loader
+        assert x.tolist() == [i / 2 for i in range(6, 40)] and len(loader.skipped) == 6
+    with pytest.raises(flow.CorruptDataError, match=r"rows\.csv:1"):
+        rows.take(3).map(halved, "x")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from support.views import soak, view_model
+from support.views import pipelines, soak, view_model
 from support.views.pipelines import NT, Generator, Made, N, T, V
 from support.views.view_model import Batching, Model
 from support.oracle import fewer
@@ -26,6 +26,18 @@ def test_what_is_delivered_is_the_models(tmp_path):
         batches += run.batches
         noticed += run.noticed
     assert batches > 5 * seed and noticed > 0
+
+
+def test_several_records_of_one_and_one_of_several(tmp_path, monkeypatch):
+    """More pipelines that end in parts, windows and runs."""
+    more = (pipelines.W, pipelines.G, pipelines.E, pipelines.F) * 4
+    monkeypatch.setattr(pipelines, "SCHEMAS", (*pipelines.SCHEMAS, *more))
+    seen = set()
+    for seed in range(10_000, 10_000 + max(12, fewer(48))):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        seen |= {*soak.run_pipeline(seed, folder, most_steps=4).pipeline.text.split()}
+    assert seen >= {"explode", "elements", "parts", "windows", "runs"}
 
 
 def test_killed_processes(tmp_path):

@@ -202,7 +202,8 @@ def test_counted_parts_in_order(data):
         with pytest.raises(InvalidArgumentError, match=f"{how} records than .* has 1000"):
             len(data.split(counts, in_order=True)[0])
     # A shuffle that comes before does not decide what is in a part.
-    first, second = data.shuffle(seed=1).split([0.5, 0.5], in_order=True)
+    with pytest.warns(UserWarning, match="without it"):
+        first, second = data.shuffle(seed=1).split([0.5, 0.5], in_order=True)
     assert sorted(rows_of(first)) == list(range(0, 5000, 10)) != rows_of(first)
     assert sorted(rows_of(second)) == list(range(5000, 10000, 10))
 

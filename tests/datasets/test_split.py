@@ -242,3 +242,18 @@ def test_objects_are_split_by_their_numbers():
     more, others = records(300).split([0.5, 0.5])
     assert set(xs(one)) < set(xs(more)) and set(xs(other)) < set(xs(others))
     assert sorted(xs(one) + xs(other)) == list(range(200)) and 70 < len(one) < 130
+
+
+def test_counts_are_compared_where_they_are_written():
+    data = flow.from_arrays({"x": np.arange(10)})
+    for options in ({}, {"in_order": True}):
+        with pytest.raises(InvalidArgumentError, match="records .*the data set.* has 10"):
+            data.split([8, 8], **options)
+
+
+def test_parts_in_order_of_shuffled_data_say_what_they_cut():
+    data = flow.from_arrays({"x": np.arange(10)})
+    with pytest.warns(UserWarning, match="in the order that they have without it") as seen:
+        first, _ = data.shuffle(seed=1).split([5, 5], in_order=True)
+    assert seen[0].filename == __file__
+    assert sorted(int(record["x"]) for record in first) == list(range(5))

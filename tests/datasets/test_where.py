@@ -546,3 +546,13 @@ def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "pyflowdata: 'pair[0] > 0': 128 of 3,000 records (4 %), 64 a second"
     assert len(lines) == 10
+
+
+def test_a_file_that_changes_under_open_records_is_an_error(path):
+    data = opened(path).where("pair[0] > 3")
+    count = len(data)
+    write(path, np.concatenate([VALUES, VALUES]))
+    for use in (lambda: len(data), lambda: data[0], lambda: list(data), lambda: data.batch(4)):
+        with pytest.raises(flow.FileError, match=str(path)):
+            use()
+    assert len(opened(path).where("pair[0] > 3")) == 2 * count

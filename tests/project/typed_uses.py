@@ -76,6 +76,21 @@ def python_ops(x: flow.Blob) -> None:
     assert_type(scaled.__name__, str)
 
 
+def records(data: flow.Dataset) -> None:
+    longer = data.map(lambda r: {**r, "n": len(r["text"])}, outputs={"n": "int64"})
+    assert_type(longer.filter(lambda r: r["n"] > 3).enumerate(), flow.Dataset)
+    columns = data.map(lambda r, i: {"n": r["x"] + i}, batched=100, with_index=True, processes=2)
+    assert_type(columns.project(["n"]).rename({"n": "m"}).drop("x"), flow.Dataset)
+
+
+def regrouped(data: flow.Dataset) -> None:
+    parts = data.explode(lambda r: [{"c": one} for one in r["x"]], outputs={"c": "int64"})
+    assert_type(parts.flat_map(lambda r: [r], processes=2), flow.Dataset)
+    assert_type(data.explode(["tags", "boxes"]).windows(3, step=1, key="video"), flow.Dataset)
+    assert_type(data.windows(3, last="pad", padding={"x": 1}, mask="m"), flow.Dataset)
+    assert_type(data.group_by(["user", "day"]), flow.Dataset)
+
+
 def ragged(rows: flow.Ragged) -> None:
     assert_type(np.asarray(rows), NDArray[Any])
     assert_type(rows.tolist(), list[Any])

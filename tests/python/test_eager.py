@@ -469,3 +469,11 @@ def test_inside_a_python_op():
 def test_help_tells_of_rows():
     assert "answers at once: an array is one row" in inspect.getdoc(flow.OneHot)
     assert "at once" not in inspect.getdoc(flow.MiniReader)
+
+
+def test_an_empty_list_has_the_dtype_of_the_others():
+    assert list(flow.RowLength([[1, 2], [], [3]])) == [2, 0, 1]
+    assert list(flow.RowLength([[], [1.5]])) == [0, 1]
+    assert list(flow.RowLength([[], []])) == [0, 0]
+    with pytest.raises(flow.InvalidArgumentError, match="rows of a batch have one dtype"):
+        flow.RowLength([np.zeros(0), [1]])

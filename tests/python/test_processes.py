@@ -188,7 +188,8 @@ def test_damaged_rows_are_left_out(folder, workers):  # noqa: F811
     ],
 )
 def test_a_dead_worker_is_told_and_replaced(folder, workers, fault, text):  # noqa: F811
-    failure = raised(folder, flow.UserFunctionError, fault, 133)
+    kind = flow.UserFunctionError if fault == "SIGKILL" else flow.CorruptDataError
+    failure = raised(folder, kind, fault, 133)
     assert text in failure.message and failure.line == 134 and failure.op == "FaultyInProcesses"
     assert failure.__cause__ is None
     values = [batch for (batch,) in read(faulty(pairs(folder)[0]))]
@@ -433,3 +434,28 @@ def test_the_error_of_a_worker_can_be_pickled():
     failure = ValueError("x")
     failure.__cause__ = RemoteTraceback("trace")
     assert str(pickle.loads(pickle.dumps(failure.__cause__))) == '\n"""\ntrace"""'
+
+
+@pytest.mark.parametrize("on_error", ["skip", "raise"])
+def test_a_record_of_which_a_process_dies_is_a_damaged_one(on_error):
+    data = flow.from_arrays({"x": np.arange(24)})
+    data = data.map(process_functions.deadly, "x", outputs={"x": "int64"}, processes=2)
+    with flow.DataLoader(data.batch(8, on_error=on_error)) as loader:
+        if on_error == "raise":
+            with pytest.raises(flow.CorruptDataError, match=r"record 5.*killed by SIGSEGV"):
+                next(iter(loader))
+            return
+        found = [int(x) for (batch,) in loader for x in batch]
+        wanted = [i for i in range(24) if i not in (5, 17)]
+        assert found == wanted
+        first, second = map(str, loader.skipped)
+        assert "record 5" in first and "SIGSEGV" in first
+        assert "record 17" in second and "exit status 3" in second
+
+
+def test_a_killed_process_is_no_damage():
+    data = flow.from_arrays({"x": np.arange(8)})
+    data = data.map(process_functions.killed, "x", outputs={"x": "int64"}, processes=1)
+    with flow.DataLoader(data.batch(8, on_error="skip")) as loader:
+        with pytest.raises(flow.UserFunctionError, match="killed by SIGKILL"):
+            next(iter(loader))

@@ -354,10 +354,56 @@ def lanes_order(
     for lane, records in enumerate(lanes(seed, order_key, n, block_size, num_lanes)):
         order = _window_order(random_bits(key, 4 + lane), len(records), block_size, window)
         queues.append([records[place] for place in order])
-    rows = batch_size // num_lanes
+    return _dealt(queues, batch_size // num_lanes)
+
+
+def _dealt(queues: list[list[int]], rows: int) -> list[int]:
+    """As many rows of each lane in turn."""
     result = []
     while all(len(queue) >= rows for queue in queues):
         for queue in queues:
             result += queue[:rows]
             del queue[:rows]
     return result + [i for queue in queues for i in queue]
+
+
+def block_order(
+    seed: int,
+    epoch: int,
+    order_key: str,
+    sizes: Sequence[int],
+    block_size: int,
+    window: int,
+    num_lanes: int,
+    batch_size: int,
+) -> list[int]:
+    """What an epoch's order has to be where the source has blocks, of these sizes."""
+    blocks: list[list[int]] = []
+    for size in sizes:
+        if not blocks or len(blocks[-1]) >= block_size:
+            blocks.append([])
+        first = sum(map(len, blocks))
+        blocks[-1] += range(first, first + size)
+    laid = range(len(blocks))
+    if num_lanes > 1:
+        laid = permutation(random_bits(random_key(seed, 0, order_key), 3), len(blocks))
+    ends = [(i, block) for block in laid for i in blocks[block]]
+    lanes = []  # the whole blocks of each, and its pieces of others
+    for part in np.array_split(np.array(ends), num_lanes):
+        pieces = [part[part[:, 1] == k, 0].tolist() for k in dict.fromkeys(part[:, 1].tolist())]
+        whole = [one for one in pieces if one in blocks]
+        lanes.append((whole, [one for one in pieces if one not in blocks]))
+    key, queues = random_key(seed, epoch, order_key), []
+    starts = min(len(whole) // window + 1 for whole, _ in lanes)
+    start = window * (random_bits(key, 0) * starts >> 64)
+    for lane, (whole, pieces) in enumerate(lanes):
+        of_lane = random_bits(key, 4 + lane) if num_lanes > 1 else key
+        slots = [whole[i] for i in permutation(random_bits(of_lane, 3), len(whole))]
+        slots[start:start] = pieces
+        queue = []
+        for number, first in enumerate(range(0, len(slots), window)):
+            records = [i for slot in slots[first : first + window] for i in slot]
+            places = permutation(random_bits(random_bits(of_lane, 1), number), len(records))
+            queue += [records[place] for place in places]
+        queues.append(queue)
+    return _dealt(queues, batch_size // num_lanes)

@@ -44,7 +44,7 @@ from support import plugin_sources  # noqa: E402
 import pyflowdata as flow  # noqa: E402
 
 PRELOADED = "LD_PRELOAD" in os.environ
-SANITIZER_FLAGS = os.environ.get("SANITIZER_FLAGS", "")  # of the compiler, where a sanitizer is loaded
+SANITIZER_FLAGS = os.environ.get("SANITIZER_FLAGS", "")  # of the compiler, for a sanitizer
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)

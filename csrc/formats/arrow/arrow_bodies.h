@@ -11,7 +11,7 @@
  */
 #ifndef PFD_FORMATS_ARROW_ARROW_BODIES_H
 #define PFD_FORMATS_ARROW_ARROW_BODIES_H
-#include "sources/arrow_columns.h"
+#include "sources/arrow_rows.h"
 
 /* The bytes of a buffer as they lie in the file.  They are found once: a file that changes while it
  * is read must not change the sizes for which memory was made. */

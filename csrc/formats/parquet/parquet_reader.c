@@ -7,6 +7,7 @@
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
+#include "formats/parquet/parquet_footer.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
 #include "pyflowdata/pyflowdata.h"
@@ -28,15 +29,17 @@ void pfd_row_group_source_set(const pfd_row_group_source *source)
     atomic_store_explicit(&row_groups, source, memory_order_release);
 }
 
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the row groups of Parquet files");
+}
+
 /* A file that Python has opened. */
 typedef struct session {
     const pfd_row_group_source *python;
     int64_t number; /* 0: it is not open */
-    const pfd_row_group *groups;
-    int64_t num_groups;
-    const uint8_t *nulls; /* one for each leaf */
-    int64_t num_leaves;
-    const int64_t *leaf_bytes; /* of each leaf, in all groups: about so many when it is decoded */
+    pfd_parquet_footer footer;
+    uint8_t *leaves_out; /* one for each row group */
     pfd_exported_schema exported; /* which the names of the schema point into */
     pfd_arrow_schema schema;
 } session;
@@ -46,6 +49,8 @@ static void close_session(session *s)
     pfd_arrow_schema_free(&s->schema);
     if (s->exported.release) s->exported.release(&s->exported);
     if (s->number) s->python->close(s->number);
+    pfd_parquet_footer_free(&s->footer);
+    free(s->leaves_out);
     *s = (session){0};
 }
 
@@ -74,7 +79,7 @@ static pfd_status check_magic(const pfd_host *host, const pfd_file *file, pfd_sc
 
 /* The caller closes *out in any case. */
 static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
-                               const char *where, int32_t finds_nulls, session *out, pfd_error *err)
+                               const char *where, session *out, pfd_error *err)
 {
     *out = (session){.python = atomic_load_explicit(&row_groups, memory_order_acquire)};
     if (!out->python)
@@ -82,11 +87,12 @@ static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_s
                           "ParquetReader decodes with a package of Python, and this program has no "
                           "Python");
     PFD_TRY(check_magic(host, file, scratch, err));
+    PFD_TRY(pfd_parquet_footer_read(host, file, scratch, where[0] != 0, &out->footer, err));
+    out->leaves_out = calloc((size_t)out->footer.found.num_groups + 1, 1);
+    if (!out->leaves_out) return fail_memory(host, err);
     pfd_readable_file readable = {host, file, scratch};
-    pfd_status status =
-        out->python->open(&readable, where, &out->number, &out->groups, &out->num_groups,
-                          finds_nulls ? &out->nulls : NULL, &out->num_leaves, &out->leaf_bytes,
-                          &out->exported, err);
+    pfd_status status = out->python->open(&readable, where, &out->footer.found, out->leaves_out,
+                                          &out->number, &out->exported, err);
     if (status == PFD_OK)
         status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
@@ -126,7 +132,8 @@ static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *
     PFD_TRY(pfd_arrow_proposal_begin(args, &from->schema, &proposal, err));
     for (int64_t i = 0; i < proposal.size; i++) {
         int32_t count, leaf = leaf_of(&from->schema, &proposal.columns[i], &count);
-        proposal.columns[i].has_nulls = leaf < from->num_leaves && from->nulls[leaf];
+        const pfd_row_groups *found = &from->footer.found;
+        proposal.columns[i].has_nulls = leaf < found->num_leaves && found->leaves[leaf].has_nulls;
     }
     return pfd_arrow_proposal_end(&proposal, file, err);
 }
@@ -136,7 +143,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     const pfd_file *file;
     session from;
     PFD_TRY(args->open(args->found, 0, &file, err));
-    pfd_status status = open_session(args->host, file, args->scratch, "", 1, &from, err);
+    pfd_status status = open_session(args->host, file, args->scratch, "", &from, err);
     if (status == PFD_OK) status = propose_columns(args, file, &from, err);
     close_session(&from);
     return status;
@@ -150,7 +157,7 @@ typedef struct parquet_attrs {
 } parquet_attrs;
 
 typedef struct group {
-    int64_t number, offset; /* in its file, of those that Python gave */
+    int64_t number, offset; /* in its file */
     int32_t file;
 } group;
 
@@ -168,11 +175,6 @@ typedef struct parquet {
     pfd_arrow_cache *cache;
     int32_t in_sequence;
 } parquet;
-
-static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
-{
-    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the row groups of Parquet files");
-}
 
 static void close_parquet(void *source)
 {
@@ -270,10 +272,12 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
                             pfd_error *err)
 {
     session *s = &self->sessions[i];
-    PFD_TRY(open_session(self->host, self->files[i], scratch, where, 0, s, err));
+    PFD_TRY(open_session(self->host, self->files[i], scratch, where, s, err));
     PFD_TRY(find_leaves(self, i, err));
-    for (int64_t k = 0; k < s->num_groups; k++)
-        PFD_TRY(add_group(self, (int32_t)i, k, &s->groups[k], err));
+    const pfd_row_groups *found = &s->footer.found;
+    for (int64_t k = 0; k < found->num_groups; k++)
+        if (found->groups[k].rows > 0 && !s->leaves_out[k])
+            PFD_TRY(add_group(self, (int32_t)i, k, &found->groups[k], err));
     return PFD_OK;
 }
 
@@ -290,7 +294,7 @@ static void advise(const parquet *self, const pfd_open_args *args)
     int64_t bytes = 0, most = cache_bytes(args->scratch);
     for (int64_t i = 0; i < self->num_files; i++)
         for (int64_t k = 0; k < self->num_leaves[i]; k++)
-            bytes += self->sessions[i].leaf_bytes[self->leaves[i][k]];
+            bytes += self->sessions[i].footer.found.leaves[self->leaves[i][k]].bytes;
     if (self->table.size < 2 || bytes <= most || !pfd_index_order_is_global(args)) return;
     pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
                            "the %" PRId64 " row groups have about %.1f MB when they are decoded, "
@@ -416,10 +420,10 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     if (status == PFD_OK)
         status = pfd_arrow_array_import(self->host, &made->schema, &made->array, &made->imported,
                                         err);
-    if (status == PFD_OK && made->array.length != s->groups[from->number].rows)
+    if (status == PFD_OK && made->array.length != s->footer.groups[from->number].rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
                                   "a row group has %" PRId64 " rows; the footer states %" PRId64,
-                                  made->array.length, s->groups[from->number].rows);
+                                  made->array.length, s->footer.groups[from->number].rows);
     return status == PFD_OK ? find_columns(self, file, made, out, err) : status;
 }
 

@@ -287,7 +287,7 @@ typedef struct pfd_source_methods {
     /* Since 1.1, optional, random access: the blocks that the records come in and that cost most to
      * reach, such as row groups: the number of the first record of each, from 0 and rising, and
      * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
-     * records. */
+     * records, and cuts lanes from them. */
     const int64_t *(*blocks)(void *self, int64_t *num_blocks);
 } pfd_source_methods;
 

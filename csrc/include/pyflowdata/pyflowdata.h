@@ -829,6 +829,35 @@ typedef struct pfd_row_group {
     int64_t rows, offset;
 } pfd_row_group;
 
+/* A leaf: a field of the file's schema without children. */
+typedef struct pfd_row_group_leaf {
+    const char *name;  /* its own, without those above it; not terminated */
+    int64_t name_size;
+    int64_t bytes;     /* in all row groups, about as many as when it is decoded */
+    int32_t type;      /* by the file's own number */
+    int32_t scale;     /* of decimals: digits after the point */
+    char form;         /* of bounds, as Python's struct has it; 's': bytes; 'n': an integer with the
+                        * highest byte first; 0: bounds are not read */
+    uint8_t has_nulls; /* statistics count nulls */
+    uint8_t is_ordered;
+} pfd_row_group_leaf;
+
+/* The least and the greatest value of a leaf in a row group, or what is below or above all of them;
+ * NULL: they are not known. */
+typedef struct pfd_row_group_bounds {
+    const uint8_t *least, *most;
+    int64_t least_size, most_size;
+} pfd_row_group_bounds;
+
+/* What the footer of a file states. */
+typedef struct pfd_row_groups {
+    const pfd_row_group *groups;
+    int64_t num_groups;
+    const pfd_row_group_leaf *leaves;
+    int64_t num_leaves;
+    const pfd_row_group_bounds *bounds; /* of each leaf of group 0, of group 1, ...; or NULL */
+} pfd_row_groups;
+
 /* A file during a call, whose bytes host->read() gives: it compares them with the file's seal, and
  * finds that the file has changed. */
 typedef struct pfd_readable_file {
@@ -837,19 +866,17 @@ typedef struct pfd_readable_file {
     pfd_scratch *scratch;
 } pfd_readable_file;
 
-/* The functions of the program's language that decode files of row groups.  open() gives the groups
- * of a file that may have rows of `where`, "" for all, and the schema of the file; nulls[i] is 1 if
- * leaf i of the schema has nulls; `nulls` may be NULL; leaf_bytes[i] is about how many bytes leaf i
- * has in all these groups when it is decoded.  The lists live until close().
+/* The functions of the program's language that decode files of row groups.  open() gets what the
+ * footer states, with bounds unless `where` is "", and gives the schema of the file; it sets
+ * leaves_out[i] to 1 where group i has no rows of `where`.
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
  * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
-    pfd_status (*open)(const pfd_readable_file *file, const char *where, int64_t *session,
-                       const pfd_row_group **groups, int64_t *num_groups, const uint8_t **nulls,
-                       int64_t *num_leaves, const int64_t **leaf_bytes,
+    pfd_status (*open)(const pfd_readable_file *file, const char *where,
+                       const pfd_row_groups *groups, uint8_t *leaves_out, int64_t *session,
                        pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
                          const int32_t *leaves, int64_t n, pfd_exported_schema *schema,

@@ -177,15 +177,16 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER)
         return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
-    if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
-        return pfd_window_lanes_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
-                                     attrs->shuffle_window, attrs->shuffle_lanes,
-                                     attrs->batch_size, err);
     int64_t num_blocks;
     const int64_t *blocks = pfd_source_blocks(reader->source, &num_blocks);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW && blocks)
         return pfd_block_shuffle_wrap(ds, seed, key, reshuffle, blocks, num_blocks,
-                                      attrs->shuffle_block_size, attrs->shuffle_window, err);
+                                      attrs->shuffle_block_size, attrs->shuffle_window,
+                                      attrs->shuffle_lanes, attrs->batch_size, err);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
+        return pfd_window_lanes_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
+                                     attrs->shuffle_window, attrs->shuffle_lanes,
+                                     attrs->batch_size, err);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);

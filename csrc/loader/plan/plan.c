@@ -34,9 +34,9 @@ static pfd_plan_op *find_op(const pfd_plan *plan, const pfd_node *node, place at
 
 static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_error *err)
 {
-    for (int32_t i = 0; i < plan->num_ops; i++) {
+    for (int32_t i = 0; i < plan->num_ops && node->name[0]; i++) {
         if (plan->ops[i].node == node) continue; /* in several branches */
-        if (!node->name[0] || strcmp(plan->ops[i].node->name, node->name)) continue;
+        if (strcmp(plan->ops[i].node->name, node->name)) continue;
         pfd_fail(err, PFD_INVALID_ARGUMENT,
                  "two ops of this loader are named '%s' (%s and %s); give each its own name, "
                  "or leave the name out",
@@ -55,8 +55,8 @@ static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
     pfd_op_kind(node->op->op, kind);
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_node *other = plan->ops[i].node;
-        pfd_op_kind(other->op->op, other_kind);
-        alike += !other->name[0] && !strcmp(other_kind, kind);
+        if (other->op != node->op) pfd_op_kind(other->op->op, other_kind);
+        alike += !other->name[0] && (other->op == node->op || !strcmp(other_kind, kind));
     }
     return alike;
 }

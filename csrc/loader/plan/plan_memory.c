@@ -74,13 +74,14 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
 }
 
 /* About one row in how many goes through the branch of an op: each row of a choice has one source.
- */
+ * In a deep tree the numbers would overflow; beyond MOST_ROWS they make no difference. */
 static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
 {
+    enum { MOST_ROWS = 1 << 30 };
     if (op->branch < 0 || !plan->trees[op->data_set]) return 1;
     const pfd_branch *branches = plan->trees[op->data_set]->branches;
     int64_t rows = 1;
-    for (int32_t b = op->branch; b > 0; b = branches[b].parent)
+    for (int32_t b = op->branch; b > 0 && rows < MOST_ROWS; b = branches[b].parent)
         if (branches[branches[b].parent].kind == PFD_VIEW_CHOICE)
             rows *= branches[branches[b].parent].num_children;
     return rows;

@@ -182,17 +182,18 @@ static pfd_record drawn_for(pfd_record drawn, int64_t begin)
 }
 
 /* Gives the rows of a joint their records: a row of several parts has the record of its first part,
- * and a row without a part that of the row before it. */
+ * which may belong to rows before it, too, and a row without a part that of the row before it. */
 static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to, int32_t first_file)
 {
     int64_t done = to->n; /* rows from here on have theirs */
     for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
-        pfd_record record = own->records[k];
+        const int64_t of = k - own->parts[k].back;
+        pfd_record record = own->records[of];
         int64_t first = own->parents[k], end = done > first + 1 ? done : first + 1;
         if (record.file >= 0) record.file += first_file;
         for (int64_t row = first; row < end; row++) {
             to->records[row] = record;
-            to->drawn[row] = drawn_for(own->drawn[k], own->parts[k].begin + (row - first));
+            to->drawn[row] = drawn_for(own->drawn[of], own->parts[of].begin + (row - first));
         }
         done = first;
     }

@@ -76,7 +76,8 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     worker->at_scratch = pfd_scratch_create();
     worker->scratch = pfd_scratch_create();
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
-        !worker->ports || !worker->keys || !worker->lends || !worker->at_scratch || !worker->scratch)
+        !worker->ports || !worker->keys || !worker->lends || !worker->at_scratch ||
+        !worker->scratch)
         return 0;
     for (int32_t i = 0; i < plan->num_ops; i++) worker->keys[i].epoch = -1;
     for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];

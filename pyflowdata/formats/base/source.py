@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError
+from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
 from ...loader import DataLoader
-from ...nodes import Blob, Node, Op, find_op
+from ...nodes import NUMBERS, Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
@@ -161,6 +162,12 @@ class Source:
         if colon and key not in known:
             name, key, kind, default = split_spec(spec)
             kind += "" if default is None else f"={default}"
+        if re.fullmatch(r"[a-z]+\d+(\[.*)?", kind) and kind.partition("[")[0] not in NUMBERS:
+            raise InvalidArgumentError(
+                f"fields: in {shown(spec)}, the type {shown(kind)} is none of bytes, "
+                f"{', '.join(NUMBERS)}",
+                attr="fields",
+            )
         if not colon:
             left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
             advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"

@@ -9,7 +9,7 @@ import pyflowdata as flow
 
 SAMPLES = [{"x": np.arange(3) + i, "name": b"ab" * (i % 7)} for i in range(50)]
 FIELDS = ["x:int64[3]", "name:bytes"]
-HEADER = struct.Struct("=8sII6q")
+HEADER = struct.Struct("=8sII5qQ")
 
 
 @pytest.fixture
@@ -53,29 +53,31 @@ def change(path, offset, data):
 
 
 def fails(cache, words):
-    with pytest.raises(flow.CorruptDataError, match=words), flow.DataLoader(reader(cache)) as all:
-        list(all)
+    with pytest.raises((flow.CorruptDataError, flow.FileError), match=words):
+        with flow.DataLoader(reader(cache)) as loader:
+            list(loader)
 
 
 def test_damage_is_found(cache):
     path = cache[1]
     good = path.read_bytes()
-    magic, version, num_fields, records, record_bytes, first, table, size, _ = HEADER.unpack_from(
+    magic, version, num_fields, records, record_bytes, first, table, sums, _ = HEADER.unpack_from(
         good
     )
-    assert (magic, version, num_fields, records, record_bytes) == (b"PFDCACHE", 1, 2, 50, 0)
-    assert size == len(good) == table + 51 * 8
+    assert (magic, version, num_fields, records, record_bytes) == (b"PFDCACHE", 2, 2, 50, 0)
+    assert sums == table + 51 * 8 and len(good) == sums + 8
     for offset, data, words in (
         (0, b"X", "not a cache"),
-        (8, b"\2", "version 2, and 1 is read"),
+        (8, b"\1", "version 1, and 2 is read"),
         (12, b"\3", "3 fields, and 2"),
         (16, b"\x33", "damaged or truncated"),  # the number of records
         (24, b"\x08", "damaged or truncated"),  # a size for all
         (40, b"\xff" * 6, "damaged or truncated"),  # where the table is
         (64, b"\7", "other types"),
-        (table + 80, b"\xff" * 8, "table of the cache is damaged"),
-        (table + 80, b"\x01", "table of the cache is damaged"),
-        (first + 24, b"\xff" * 8, "does not have these fields"),  # the length of a name
+        (table + 80, b"\xff" * 8, "do not have their checksum"),
+        (first + 24, b"\xff" * 8, "do not have their checksum"),  # the length of a name
+        (first, b"\xff", f"{path}.*checksum.*delete the file"),  # a number
+        (sums, b"\xff", "checksums of the cache are damaged"),
     ):
         path.write_bytes(good)
         change(path, offset, data)
@@ -86,12 +88,28 @@ def test_damage_is_found(cache):
             flow.DataLoader(reader(cache))
 
 
-def test_a_damaged_record_can_be_skipped(cache):
-    first = HEADER.unpack_from(cache[1].read_bytes())[5]
-    change(cache[1], first + 24, b"\xff" * 8)
-    with flow.DataLoader(reader(cache, batch_size=50, on_error="skip")) as loader:
-        ((x, _),) = loader
-    assert x[:, 0].tolist() == list(range(1, 50))
+@pytest.mark.parametrize("access", ["map", "read"])
+def test_each_block_has_its_checksum(tmp_path, access):
+    samples = [{"x": np.full(1000, i)} for i in range(100)]  # 8000 bytes: some cross a block's end
+    made = flow.Dataset(flow.GeneratorReader(samples, fields=["x:int64[1000]"]))
+    made = made.cache(tmp_path, version="1")
+    assert len(made) == 100
+    (path,) = tmp_path.glob("*/records")
+    change(path, 4096 + 40 * 8000 + 16, b"12345678")
+    attrs = dict(files=[str(path)], batch_size=1, file_access=access, on_error="skip")
+    with flow.DataLoader(
+        flow.CacheReader(object(), fields=["x:int64[1000]"], **attrs), num_threads=2
+    ) as loader:
+        wrong = []
+        for number in range(100):
+            try:
+                assert (loader.read([number])[0] == number).all()
+            except flow.FileError as failure:
+                assert str(path) in str(failure)
+                wrong.append(number)
+    block = range((40 * 8000 + 16) // 65536 * 65536, (40 * 8000 + 16) // 65536 * 65536 + 65536)
+    assert wrong == [i for i in range(100)
+                     if i * 8000 < block.stop and i * 8000 + 8000 > block.start]  # fmt: skip
 
 
 def test_its_attrs_are_checked(cache):

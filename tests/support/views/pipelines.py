@@ -36,7 +36,11 @@ NT: Schema = {**N, **T}
 NS: Schema = {**N, "s": ("int64", (-1,))}
 F: Schema = {"f": ("float64", ())}  # what a view makes of V, and of T
 P: Schema = {"p": ("uint8", (12,)), "segment_ids": ("int32", (12,))}
-SCHEMAS = (V, N, T, NT, NS, F, P)
+W: Schema = {"w": ("float64", (3, 2)), "m": ("bool", (3,))}  # windows of V
+G: Schema = {"g": ("int64", (-1,))}  # runs of N
+E: Schema = {"n": ("int64", ()), "e": ("int64", ())}  # elements of NS
+SCHEMAS = (V, N, T, NT, NS, F, P, W, G, E)
+MADE = (F, P, W, G, E)  # no format has them: views make them
 
 WORLD_SIZES = (1, 3, 8)
 BATCH_SIZES = (24, 24, 24, 48, 1, 2, 3, 4, 6, 8, 16)  # not all world sizes divide all of them
@@ -78,6 +82,15 @@ def values_of(schema: Schema, number: int) -> dict[str, np.ndarray]:
         "s": np.arange(number, number + number % 4, dtype=np.int64),
     }
     return {name: np.asarray(made[name]) for name in schema}
+
+
+def _num_parts(v: np.ndarray) -> int:
+    return int(abs(v[0]) * 8) % 3
+
+
+def _parts_of(record):
+    for i in range(_num_parts(record["v"])):
+        yield {"f": record["v"][0] + i}
 
 
 Rows = Sequence[Mapping[str, np.ndarray]]
@@ -248,8 +261,10 @@ class Generator:
     # ---- Views --------------------------------------------------------------------------------
 
     def make(self, schema: Schema, depth: int, *, at_top: bool = False) -> Made:
-        if schema in (F, P) and (depth < 2 or self.rng.random() < 0.3):
-            return (self.divide if schema is F else self.pack)(max(0, depth - 1))
+        if schema in MADE and (depth < 2 or self.rng.random() < 0.3):
+            kinds = {"f": [self.divide, self.parts], "p": [self.pack], "w": [self.windows],
+                     "g": [self.runs], "n": [self.elements]}[next(iter(schema))]  # fmt: skip
+            return self.rng.choice(kinds)(max(0, depth - 1))
         if depth == 0:
             source = self.source(schema)
             return self.with_ops(source) if self.rng.random() < 0.3 else source
@@ -271,10 +286,10 @@ class Generator:
         inner = self.make(schema, depth - 1)
         views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
                  self.bitmap, self.split, self.weighted_sample, self.weighted_shuffle,
-                 self.class_sample, self.repeat_factor, self.flat]  # fmt: skip
+                 self.class_sample, self.repeat_factor, self.flat, self.explode]  # fmt: skip
         if self.is_steady:
             views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
-                     self.bitmap, self.split, self.flat]  # fmt: skip
+                     self.bitmap, self.split, self.flat, self.explode]  # fmt: skip
         view = self.rng.choice(views)
         self.words.append(view.__name__)
         return view(inner)
@@ -429,7 +444,7 @@ class Generator:
         if block > 1:
             given |= {"interleave": "random", "block_size": block}
         data = type(sources[0].data)(
-            several_view("MixDataset", [made.data for made in sources], given)
+            several_view("MixDataset", [made.data.blobs for made in sources], given)
         )
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
@@ -452,8 +467,80 @@ class Generator:
         data = _view("FlatDataset", of, fan_out=fan_out, divided=[])
         return self._made(of, data, model.Flat(of.node, fan_out, {}))
 
-    def divide(self, depth: int) -> Made:
+    def explode(self, of: Made) -> Made:
+        counts = [self.rng.choice((0, 0, 1, 2, 3)) for _ in range(of.size)]
+        counts[self.rng.randrange(of.size)] = 1
+        dtype = self.rng.choice(("int32", "int64"))
+        data = _view("ExplodeDataset", of, counts=Table(np.array(counts, dtype)), divided=[])
+        return self._made(of, data, model.Explode(of.node, counts, lambda values, _: values))
+
+    def elements(self, depth: int) -> Made:
+        """The elements of a field, counted by the method of data sets."""
+        of = self.lasting(NS, depth)
+        opened = of.node.open(model.Opening(self.seed), [0])
+        counts = [len(opened.at(0, i, 0).values["s"]) for i in range(of.size)]
+        if not any(counts):
+            more, its = self.source_with_elements()
+            data, counts = of.data.concat(more.data), [*counts, *its]
+            of = self._made(of, data, model.Concat([of.node, more.node]))
+        data = of.data.rename(s="e").explode("e")
+        node = model.Explode(of.node, counts, lambda values, i: {
+            "n": values["n"], "e": np.asarray(values["s"][i])})  # fmt: skip
+        self.words.append("elements")
+        return self._made(of, data, node)._replace(schema=E)
+
+    def source_with_elements(self) -> tuple[Made, list[int]]:
+        first = 1000 * self.num_sources
+        self.num_sources += 1
+        data = write_source(self.folder, NS, "tfrecord", [5], first, {})
+        rows = [values_of(NS, first + k) for k in range(5)]
+        columns = {name: [row[name] for row in rows] for name in NS}
+        return (Made(data, model.Source([5], columns, {}), 5, NS), [len(row["s"]) for row in rows])
+
+    def parts(self, depth: int) -> Made:
+        """Parts that a function of records makes."""
+        of = self.lasting(V, depth)
+        opened = of.node.open(model.Opening(self.seed), [0])
+        counts = [_num_parts(opened.at(0, i, 0).values["v"]) for i in range(of.size)]
+        if not any(counts):
+            return self.divided(of)
+        data = of.data.explode(_parts_of, outputs={"f": "float64"}).project("f")
+        node = model.Explode(of.node, counts, lambda values, i: {
+            "f": np.asarray(values["v"][0] + i)})  # fmt: skip
+        self.words.append("parts")
+        return self._made(of, data, node)._replace(schema=F)
+
+    def _runs(self, size: int) -> list[int]:
+        return [0, *(i for i in range(1, size) if self.rng.random() < 0.3)]
+
+    def windows(self, depth: int) -> Made:
         of = self.make(V, depth)
+        runs = self._runs(of.size) if self.rng.random() < 0.5 else [0]
+        step, last = self.rng.randint(1, 4), self.rng.choice(("drop", "pad"))
+        found = model.windows_of(of.size, runs, 3, step, last)
+        if not found:
+            last, found = "pad", model.windows_of(of.size, runs, 3, step, "pad")
+        attrs = {"length": 3, "step": 0 if step == 3 else step, "last": last, "kept": [],
+                 "runs": Table(np.array(runs))}  # fmt: skip
+        data = flow.Dataset(named_view("WindowDataset", {"w": of.data.blobs["v"]}, attrs, ["m"]))
+        self.words.append("windows")
+        node = model.Windows(of.node, found, {"v": "w"}, num_runs=len(runs), padded=3, mask="m")
+        return self._made(of, data, node)._replace(schema=W)
+
+    def runs(self, depth: int) -> Made:
+        of = self.make(N, depth)
+        runs, length = self._runs(of.size), self.rng.choice((0, 0, 2, 3))
+        found = model.windows_of(of.size, runs, length, max(1, length), "short")
+        attrs = {"length": length, "last": "short", "kept": [], "runs": Table(np.array(runs))}
+        data = flow.Dataset(named_view("WindowDataset", {"g": of.data.blobs["n"]}, attrs))
+        self.words.append("runs")
+        node = model.Windows(of.node, found, {"n": "g"}, num_runs=len(runs))
+        return self._made(of, data, node)._replace(schema=G)
+
+    def divide(self, depth: int) -> Made:
+        return self.divided(self.make(V, depth))
+
+    def divided(self, of: Made) -> Made:
         given = {"fan_out": 2, "divided": [0]}
         data = flow.Dataset(named_view("FlatDataset", {"f": of.data.blobs["v"]}, given))
         self.words.append("divide")
@@ -462,17 +549,23 @@ class Generator:
 
     def steady(self, schema: Schema, depth: int) -> Made:
         """A data set that is the same wherever it stands."""
-        made, self.made, self.is_steady = self.made, [], True
+        made, self.made = self.made, []
+        was_steady, self.is_steady = self.is_steady, True
         of = self.make(schema, depth)
-        self.made, self.is_steady = made, False
+        self.made, self.is_steady = made, was_steady
+        return of
+
+    def lasting(self, schema: Schema, depth: int) -> Made:
+        """A data set whose records can be looked at once for all epochs."""
+        may_damage, self.may_damage = self.may_damage, False
+        was_fixed, self.is_fixed = self.is_fixed, True
+        of = self.steady(schema, depth)
+        self.may_damage, self.is_fixed = may_damage, was_fixed
         return of
 
     def cache(self, schema: Schema, depth: int, at_top: bool) -> Made:
         """The records in a file that the first loader makes; it is a reader then."""
-        may_damage, self.may_damage = self.may_damage, False
-        self.is_fixed = True
-        of = self.steady(schema, depth - 1)
-        self.may_damage, self.is_fixed = may_damage, False
+        of = self.lasting(schema, depth - 1)
         opened = of.node.open(model.Opening(self.seed), [0])
         rows = [opened.at(0, i, 0).values for i in range(of.size)]
         columns = {name: [row[name] for row in rows] for name in schema}
@@ -555,7 +648,7 @@ class Generator:
             return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
                 np.asarray(values["f"] * 2.0 - 1.0)
             )
-        if name in P:
+        if name in (*P, *W, *G, "e"):
             return blob, lambda values, *_: values[name]
         if name == "n":
             return flow.Cast(flow.Affine(blob, scale=-1.0, shift=3.0), dtype="int64"), (
@@ -614,7 +707,7 @@ class Generator:
         """Batches of records of similar lengths."""
         rng = self.rng
         opened = made.node.open(model.Opening(model.PLANNED), [0])
-        lengths = [len(opened.at(0, i, 0).values[field]) for i in range(made.size)]
+        lengths = [len(opened.at(0, i, 0).values.get(field, ())) for i in range(made.size)]
         last = rng.choice(("short", "drop"))
         shuffle = rng.choice(("none", "global"))
         batching = batching._replace(last=last, shuffle=shuffle)
@@ -627,7 +720,8 @@ class Generator:
         data = made.data
         if shuffle != "none":
             data = data.shuffle(reshuffle=batching.reshuffle)
-        given = lengths if self.has_damage else None  # a damaged record has no length
+        # A damaged record has no length, nor has a run of records that are drawn.
+        given = lengths if self.has_damage or field == "g" else None
 
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
             attrs = {"field": field, "last": last, "seed": self.seed, "lengths": given,

@@ -658,6 +658,80 @@ class Flat(Node):
         return Opened(inner.size * self.fan_out, at)
 
 
+class Explode(Node):
+    """Parts of each record: so many as `counts` says, each made of the record's fields."""
+
+    op = "ExplodeDataset"
+
+    def __init__(
+        self,
+        inner: Node,
+        counts: Sequence[int],
+        part: Callable[[dict[str, np.ndarray], int], dict[str, np.ndarray]],
+    ) -> None:
+        self.inner, self.part = inner, part
+        self.places = [(record, i) for record, count in enumerate(counts) for i in range(count)]
+
+    def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        inner = self.inner.open(opening, batch_epoch)
+
+        def at(epoch: int, position: int, draw: int) -> Row:
+            record, piece = self.places[position]
+            row = inner.at(0, record, draw)
+            row = row._replace(drawn=drawn_from(row, piece))
+            return row if row.damage else row._replace(values=self.part(row.values, piece))
+
+        return Opened(len(self.places), at)
+
+
+def windows_of(
+    size: int, runs: Sequence[int], length: int, step: int, last: str
+) -> list[list[int]]:
+    """The records of each window; length 0: each run is one."""
+    found = []
+    for begin, end in itertools.pairwise([*runs, size]):
+        for first in range(begin, end, step if length else end - begin):
+            records = list(range(first, min(end, first + length) if length else end))
+            if length == 0 or last != "drop" or len(records) == length:
+                found.append(records)
+    return found
+
+
+class Windows(Node):
+    """Records in windows, stacked; `names` are the new names of the fields."""
+
+    op = "WindowDataset"
+
+    def __init__(
+        self, inner: Node, windows: Sequence[Sequence[int]], names: Mapping[str, str],
+        *, num_runs: int, padded: int = 0, mask: str = "",
+    ) -> None:  # fmt: skip
+        """`padded`: the records of a window with its padding; 0: there is none."""
+        self.inner, self.windows, self.names = inner, windows, names
+        self.num_runs, self.padded, self.mask = num_runs, padded, mask
+
+    def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        inner = self.inner.open(opening, batch_epoch)
+
+        def at(epoch: int, position: int, draw: int) -> Row:
+            records = self.windows[position]
+            of = 0 if self.num_runs > 1 else epoch
+            rows = [inner.at(of, record, draw) for record in records]
+            damage = frozenset().union(*(row.damage for row in rows))
+            if damage:
+                return rows[0]._replace(damage=damage)
+            missing = max(0, self.padded - len(rows))
+            values = {}
+            for name, new in self.names.items():
+                own = [row.values[name] for row in rows]
+                values[new] = np.stack(own + [np.zeros_like(own[0])] * missing)
+            if self.mask:
+                values[self.mask] = np.array([True] * len(rows) + [False] * missing)
+            return rows[0]._replace(values=values)
+
+        return Opened(len(self.windows), at)
+
+
 # ---- Batches -------------------------------------------------------------------------------------
 
 

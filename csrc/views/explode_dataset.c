@@ -1,0 +1,176 @@
+/* ExplodeDataset: each record as so many rows as a table says. */
+#include "core/error.h"
+#include "views/pieces.h"
+#include "views/record_table.h"
+#include "views/view_base.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct explode_dataset_attrs {
+    pfd_list_string fields;
+    int64_t counts;
+    pfd_list_int64 divided;
+} explode_dataset_attrs;
+
+typedef struct explode {
+    pfd_view base;
+    int64_t num_records;
+    int64_t *starts; /* the first row of each record, then the number of rows */
+} explode;
+
+/* ---- The view -------------------------------------------------------------------------------- */
+
+static void close_view(pfd_view *view)
+{
+    free(((explode *)view)->starts);
+    free(view);
+}
+
+/* The record of a row: the last one that starts there or before; those before it have no rows. */
+static int64_t record_of(const explode *self, int64_t row)
+{
+    int64_t low = 0, high = self->num_records;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (self->starts[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Counts the parts and, unless `parts` is NULL, sets them.  Consecutive rows of a record are one
+ * part, so that it is computed once.  The counts belong to the records of the first epoch, so every
+ * epoch has these records. */
+static int64_t find_parts(const explode *self, const pfd_places *places, const pfd_places *inner,
+                          pfd_part *parts)
+{
+    int64_t k = -1, end = -1; /* the row after those of the record; -1: not looked for */
+    for (int64_t i = 0; i < places->n; i++) {
+        const int64_t p = places->positions[i];
+        if (i > 0 && p == places->positions[i - 1] + 1 &&
+            places->draws[i] == places->draws[i - 1]) {
+            if (end < 0) end = self->starts[record_of(self, p - 1) + 1];
+            if (p < end) {
+                if (parts) parts[k].length++;
+                continue;
+            }
+        }
+        k++;
+        end = -1;
+        if (!parts) continue;
+        const int64_t record = record_of(self, p), start = self->starts[record];
+        end = self->starts[record + 1];
+        parts[k] = (pfd_part){.row = i, .begin = p - start, .length = 1, .whole = end - start};
+        inner->epochs[k] = 0;
+        inner->positions[k] = record;
+        inner->draws[k] = places->draws[i];
+    }
+    return k + 1;
+}
+
+static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+{
+    return find_parts((const explode *)view, places, NULL, NULL);
+}
+
+static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
+                   pfd_part *parts)
+{
+    (void)find_parts((const explode *)view, places, inner, parts);
+}
+
+static const pfd_view_methods methods = {
+    .name = "ExplodeDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
+
+static pfd_status add_up(explode *self, const pfd_lengths *counts, pfd_error *err)
+{
+    int64_t bytes = (counts->count + 1) * (int64_t)sizeof *self->starts;
+    self->num_records = counts->count;
+    self->starts = malloc((size_t)bytes);
+    if (!self->starts) return pfd_fail_memory(err, bytes, "the rows of each record");
+    self->starts[0] = 0;
+    for (int64_t i = 0; i < counts->count; i++)
+        if (__builtin_add_overflow(self->starts[i], pfd_length_at(counts, i), &self->starts[i + 1]))
+            return pfd_fail_attr(err, "counts", NULL, PFD_INVALID_ARGUMENT,
+                                 " add up to more than 2^63 rows");
+    self->base.size = self->starts[counts->count];
+    return PFD_OK;
+}
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const explode_dataset_attrs *attrs = args->attrs;
+    pfd_lengths counts;
+    PFD_TRY(pfd_lengths_find("counts", attrs->counts, args->inner[0]->size, &counts, err));
+    explode *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    return pfd_view_opened(add_up(self, &counts, err), self, out);
+}
+
+/* ---- The fields, and which part of its record a row is --------------------------------------- */
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const explode_dataset_attrs *attrs = args->attrs;
+    if (args->num_outputs > args->num_inputs + 1 || args->num_outputs < args->num_inputs)
+        return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " names; it has one for each of the %" PRId64
+                             " inputs, and perhaps one for the part",
+                             args->num_outputs, args->num_inputs);
+    PFD_TRY(pfd_pieces_infer(args, attrs->divided, "counts", -1, err));
+    if (args->num_outputs > args->num_inputs)
+        args->outputs[args->num_inputs] =
+            (pfd_row_type){.dtype = PFD_INT64, .ndim = 1, .shape = {2}};
+    return PFD_OK;
+}
+
+static void write_parts(const pfd_compute_args *args)
+{
+    const pfd_join_args *join = args->source;
+    int64_t(*out)[2] = (int64_t(*)[2])(void *)args->outputs[args->num_inputs]->data;
+    for (int64_t k = 0; k < join->num_parts; k++) {
+        const pfd_part *part = &join->parts[k];
+        for (int64_t i = 0; i < part->length; i++) {
+            out[part->row + i][0] = part->begin + i;
+            out[part->row + i][1] = part->whole;
+        }
+    }
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const explode_dataset_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_pieces_write(args, attrs->divided, "counts", err));
+    if (args->num_outputs > args->num_inputs) write_parts(args);
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(explode_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
+                 "Names of the outputs: one for each input, then perhaps one for the part; left "
+                 "out, those of the inputs."),
+    PFD_ATTR_ROW(explode_dataset_attrs, counts, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "An array (int32 or int64) with the number of rows of each record, 0 or more, in "
+                 "the order of the data set's first epoch."),
+    PFD_DIVIDED_ATTR(explode_dataset_attrs),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The same fields; a divided field has one part of the record's row. Then the part, "
+            "int64 (2,): its number in the record, from 0, and how many the record has."},
+};
+
+static const pfd_op explode_dataset = {
+    PFD_VIEW_OP_WITH(explode_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
+    .name = "ExplodeDataset",
+    .doc = "So many rows of each record as a table says, one record after another; a record with 0 "
+           "has none. Consecutive rows of a record are computed once in a range of rows. The view "
+           "needs 8 bytes a record.",
+    .compute = compute,
+};
+
+const pfd_view_op pfd_view_explode_dataset = {&explode_dataset, PFD_VIEW_JOIN, open_view,
+                                              "explode"};

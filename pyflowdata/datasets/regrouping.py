@@ -1,0 +1,524 @@
+"""Views that make other records of those there are: parts of one, windows and groups of several."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import Error, InvalidArgumentError, shown
+from ..formats import field_of
+from ..nodes import Blob, Node
+from ..nodes.row_types import RowType, row_type
+from ..nodes.tables import Table
+from ..pyops.callbacks import user_failure
+from ..pyops.op import GIVEN_BY_HOST, name_of
+from ..pyops.records import (
+    NumParts,
+    OnePart,
+    RecordFunction,
+    fields_named_by,
+    fields_read,
+    function_place,
+)
+from ..pyops.row_function import is_bytes, mapped_op
+from .base import DatasetBase, named_view, names_of
+from .batches import padding_of
+from .columns import (
+    Array,
+    Columns,
+    Computation,
+    evaluate,
+    files_state,
+    refuse_changing_order,
+    row_lengths,
+)
+from .fingerprints import of_blobs, of_function
+from .mapping import Maps, Outputs, joined_types, row_type_of, type_of
+from .splitting import hashes_of
+
+OwnT = TypeVar("OwnT", bound="Regrouping")
+
+_SAMPLED = 4  # records with parts that are looked at where the types of parts are left out
+_MOST_SAMPLED = 256  # records that are read to find these
+_MOST_PARTS = 16  # of each
+
+
+class Regrouping(Maps):
+    """The methods of `Dataset` that make several records of one, or one of several."""
+
+    # ---- Several of one -----------------------------------------------------------------------
+
+    def explode(
+        self: OwnT,
+        what: str | Sequence[str] | Callable[..., Any],
+        *,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> OwnT:
+        """Each record as several, or as none: the elements of a field, or the parts that a function
+        makes of the record.
+
+            data.explode("tags")                       # a record for each tag
+            data.explode(["boxes", "labels"])          # side by side, equally many in a record
+            docs.explode(lambda r: [{"chunk": r["text"][i : i + 512]}
+                                    for i in range(0, len(r["text"]), 512)])
+
+        Parts are counted once, over all records, when the length or a record is first needed; the
+        counts are kept like an index.  So there is a `len()`, each part is read directly, and
+        `shuffle()` after it shuffles the parts.
+
+        Args:
+            what: A field, or several, whose rows are divided along their first dimension.  Or a
+                function that gets the record, as `map()` has it, and returns a list of dicts, or
+                yields dicts: the fields of each part.  It must give as many parts each time it gets
+                the same record.  The parts of a record that are read one after another come from
+                one call.
+            outputs: With a function, names of the fields it makes, perhaps with their types, as in
+                `map()`.  They come in addition or in place of fields of the same name; all other
+                fields are the same in all parts.
+            processes: As in `map()`, also for counting.
+            name: The name of the function's node.
+            **attrs: Keyword arguments of the function.
+
+        Raises:
+            InvalidArgumentError: A field cannot be divided; the function does not fit; the records
+                are shuffled.
+        """
+        self._refuse_shuffle("explode", "parts")
+        if not callable(what):
+            if outputs is not None or processes or name is not None or attrs:
+                raise InvalidArgumentError(
+                    "explode: outputs, processes, name and arguments are for a function, and "
+                    "fields were given"
+                )
+            return self._explode_fields(_names("explode", what))
+        made = _Exploded(self, what, outputs, processes, name, attrs)
+        return type(self)(made.fields())
+
+    def flat_map(
+        self: OwnT,
+        function: Callable[..., Any],
+        *fields: str,
+        fan_out: int | None = None,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> OwnT:
+        """Several records of each: without `fan_out` as `explode(function)`, with it `fan_out` of
+        each, which needs no count: row p has part p % fan_out of record p // fan_out.
+
+            crops = images.flat_map(five_crops, "image", fan_out=5)
+
+        Args:
+            function: With `fan_out`, as in `map`.  Of each output it returns all parts, as an array
+                whose first dimension is `fan_out`, or a list of arrays of one shape.
+            *fields: With `fan_out`, as in `map`.
+            fan_out: Rows of each record.
+            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
+                of a record.
+            processes, name, **attrs: As in `map`.
+
+        Raises:
+            InvalidArgumentError: As in `map` and `explode`.
+        """
+        if fan_out is None:
+            if fields:
+                raise InvalidArgumentError(
+                    "flat_map: fields were named, and a function that gives any number of parts "
+                    "gets the record; leave the fields out, or give fan_out"
+                )
+            return self.explode(
+                function, outputs=outputs, processes=processes, name=name, **attrs
+            )
+        if isinstance(outputs, Mapping):
+            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
+        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
+        former = self._fields
+        divided = [key for key in made._fields if made._fields[key] is not former.get(key)]
+        return made._flat(divided, fan_out)
+
+    def _flat(self: OwnT, divided: Sequence[str], fan_out: int) -> OwnT:
+        blobs = self.blobs
+        attrs = {"fan_out": fan_out, "divided": _places(blobs, divided)}
+        return type(self)(named_view("FlatDataset", blobs, attrs))
+
+    def _explode_fields(self: OwnT, names: Sequence[str]) -> OwnT:
+        sizes: set[Any] = set()
+        for one in names:
+            declared = row_type_of(self.blob(one))
+            if is_bytes(declared) or not declared.shape:
+                what = "a text or bytes" if declared.shape else "one value"
+                raise InvalidArgumentError(
+                    f"explode: the field {shown(one)} is {what} in each record, which has no "
+                    "elements; a function makes parts of a record, as in "
+                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()])'
+                )
+            sizes.add(declared.shape[0])
+        fixed = sizes - {None}
+        if len(fixed) > 1:
+            raise InvalidArgumentError(
+                f"explode({shown(names)}): the fields have {', '.join(map(str, sorted(fixed)))} "
+                "elements in each record; they must have equally many"
+            )
+        if None not in sizes:
+            return self._flat(names, *fixed)
+        refuse_changing_order(self)
+        said = ", ".join(map(repr, names))
+        counts = row_lengths(self._fields[names[0]], f"explode({said})")
+        attrs = {"counts": counts, "divided": _places(self._fields, names)}
+        return type(self)(named_view("ExplodeDataset", self._fields, attrs))
+
+    # ---- One of several -----------------------------------------------------------------------
+
+    def windows(
+        self: OwnT,
+        length: int,
+        *,
+        step: int | None = None,
+        last: str = "drop",
+        padding: float | Mapping[str, float] = 0,
+        mask: str | None = None,
+        key: str | Sequence[str] | None = None,
+    ) -> OwnT:
+        """Neighbouring records together: each field gets a first dimension of `length` records.
+
+            frames.windows(16, step=8, key="video")    # 16 frames of one video, every 8 frames
+
+        Which records a window has follows from its number, so there is a `len()`, each window is
+        read directly, and `shuffle()` after it shuffles windows.  Rows of a field have one shape.
+
+        Args:
+            length: Records of a window.
+            step: Records from the start of a window to that of the next one; None: `length`.
+            last: What becomes of windows that would go beyond the last record.  "drop": they are
+                left out.  "pad": `padding` stands in place of the missing records.  "short": they
+                have fewer records, so the first dimension is None.  With "pad" and "short" a window
+                begins at every step.
+            padding: With "pad", the value in place of missing records, of all fields or by field.
+            mask: The name of one more field, bool of `length` values: True for records.
+            key: A field, or several: no window has records in which they differ.  They are compared
+                once, over all records, and kept like an index.  They are the same in all records of
+                a window, and stay one value.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
+        """
+        if not isinstance(length, int) or length < 1 or not (step is None or step > 0):
+            raise InvalidArgumentError(
+                f"windows({shown(length)}, step={shown(step)}); both must be 1 or more"
+            )
+        given = {"step": step, "last": None if last == "drop" else last, "key": key}
+        words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
+        said = f"windows({', '.join([str(length), *words])})"
+        if key is None:
+            kept, blobs = [], self.blobs
+            runs = Table(np.zeros(1, np.int64), said=said)
+        else:
+            self._refuse_shuffle("windows", "windows")
+            kept, blobs = _checked_key(self, key), self._fields
+            runs = _runs_table(self, kept, said)
+        attrs = {"length": length, "step": step or 0, "last": last}
+        return self._windows("windows", blobs, kept, runs, padding, mask, attrs)
+
+    def group_by(self: OwnT, key: str | Sequence[str]) -> OwnT:
+        """The records with the same key as one record, in the order in which the keys appear first.
+
+            sessions = clicks.group_by("user")         # {"user": 7, "item": [3, 1, 4], ...}
+
+        The fields of the key stay one value; each other field gets a first dimension for the
+        records of the group, in their order.  Rows of such a field have one shape.  Records are
+        compared once, when the length or a group is first needed, and the result is kept like an
+        index: 16 bytes a record on disk, and 8 in memory; while groups are formed, about 80.  A
+        group is read whole, into the memory of its batch.
+
+        Args:
+            key: A field, or several.
+
+        Raises:
+            InvalidArgumentError: There is no such field; a field has rows of different shapes; the
+                records are shuffled.
+        """
+        self._refuse_shuffle("group_by", "groups")
+        kept = _checked_key(self, key)
+        groups = _Groups(self, kept)
+        state = functools.partial(files_state, self)
+        said = "in the order of groups"
+        order = Table(groups.order, said=said, key=groups.key and (*groups.key, said), state=state)
+        blobs = named_view("SelectDataset", self._fields, {"table": order})
+        runs = Table(groups.runs, said=f"group_by({shown(key)})", key=groups.key, state=state)
+        return self._windows("group_by", blobs, kept, runs, 0, None, {"length": 0})
+
+    def _windows(
+        self: OwnT,
+        what: str,
+        blobs: Mapping[str, Blob],
+        kept: Sequence[str],
+        runs: Table,
+        padding: float | Mapping[str, float],
+        mask: str | None,
+        attrs: Mapping[str, Any],
+    ) -> OwnT:
+        for name, blob in blobs.items():
+            if name not in kept and blob.is_ragged:
+                raise InvalidArgumentError(
+                    f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and rows that "
+                    f"differ in shape cannot be stacked; leave it out, drop({name!r}), or make rows "
+                    "of one shape before, with map()"
+                )
+        if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
+            raise InvalidArgumentError(
+                f"windows(mask={shown(mask)}): give a name that no field has"
+            )
+        values = {**attrs, "kept": _places(blobs, kept), "runs": runs,
+                  "padding": padding_of(padding, list(blobs))}  # fmt: skip
+        more = [] if mask is None else [mask]
+        return type(self)(named_view("WindowDataset", blobs, values, more))
+
+    def _refuse_shuffle(self, what: str, made: str) -> None:
+        if self._shuffle is not None:
+            raise InvalidArgumentError(
+                f"the records are shuffled, and {what} makes {made} in one order: shuffle the "
+                f"{made}, data.{what}(...).shuffle()"
+            )
+        refuse_changing_order(self, f"use {what} before it")
+
+
+def _names(what: str, given: Any) -> list[str]:
+    """The names of fields, one or several."""
+    names = names_of(given) if isinstance(given, (str, list, tuple)) else []
+    if not names or len(set(map(str, names))) < len(names):
+        raise InvalidArgumentError(
+            f"{what}: {shown(given)} was given; it must be the name of a field, or a list of names"
+        )
+    return names
+
+
+def _places(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[int]:
+    return [place for place, name in enumerate(blobs) if name in names]
+
+
+def _parts(name: str, given: Any, fan_out: int) -> Any:
+    if given is None:
+        return None
+    declared = row_type(f"outputs['{name}']", given)
+    return declared.dtype, (fan_out, *declared.shape)
+
+
+# ---- Parts that a function makes ----------------------------------------------------------------
+
+
+class _Exploded:
+    """One call of `explode()` with a function."""
+
+    def __init__(
+        self,
+        data: Regrouping,
+        function: Callable[..., Any],
+        outputs: Outputs | None,
+        processes: int,
+        name: str | None,
+        attrs: Mapping[str, Any],
+    ) -> None:
+        self._data, self._function, self._attrs = data, function, attrs
+        self._outputs, self._processes, self._name = outputs, processes, name
+        self._said = name_of(function)
+        if fields_named_by(function, data._fields, attrs) is not None:
+            raise InvalidArgumentError(
+                f"explode: {self._said}() must take the record, a dict, as its one parameter, "
+                "under a name that no field has"
+            )
+        taken = inspect.signature(function).parameters
+        for one in GIVEN_BY_HOST:
+            if one in taken and one not in attrs:
+                raise InvalidArgumentError(
+                    f"explode: {self._said}() takes {one}, and a record has the same parts "
+                    "whatever else is drawn; use map() on the parts"
+                )
+        self._read = fields_read(function, data._fields)
+
+    def fields(self) -> dict[str, Blob]:
+        """The fields of the parts."""
+        blobs = self._data._fields
+        types = self._types()
+        own = next(one for one in map("part{}".format, itertools.count()) if one not in blobs)
+        view = named_view("ExplodeDataset", blobs, {"counts": self._counts(), "divided": []}, [own])
+        fields = {name: view[name] for name in blobs}
+        if types:
+            inputs = [*self._read, own]
+            part = self._record_function(OnePart(self._function, tuple(types)), view, inputs)
+            op = mapped_op(part, types, per="row", processes=self._processes)
+            node = Node(op, self._name, [view[one] for one in inputs], {})
+            fields.update(zip(types, node.outputs, strict=True))
+        return fields
+
+    def _record_function(
+        self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
+    ) -> RecordFunction:
+        return RecordFunction(
+            function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
+            self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
+        )  # fmt: skip
+
+    def _counts(self) -> Table:
+        """How many parts each record has: the function is called for all of them, by all threads or
+        processes."""
+        data = self._data
+        counted = self._record_function(NumParts(self._function), data._fields, self._read)
+        declared = {"count": row_type("count", "int64")}
+        op = mapped_op(counted, declared, per="row", processes=self._processes)
+        fields = {one: data._fields[one] for one in self._read}
+        blob = Node(op, None, list(fields.values()), {}).outputs[0]
+        digest = of_function(functools.partial(self._function, **self._attrs))
+        key = None if digest is None else f"parts {digest}"
+        said = f"explode({self._said})"
+        wanted = Computation({"count": blob}, _count, key, said, fields=fields)
+        graph = of_blobs(fields)
+        known = None if key is None or graph is None else ("explode", key, graph)
+        return Table(
+            lambda: evaluate(wanted, data._fields), said=said, key=known, state=lambda: files_state(data)
+        )
+
+    # ---- Types --------------------------------------------------------------------------------
+
+    def _types(self) -> dict[str, RowType]:
+        """The types of the fields that parts have: as given, or found in parts of records."""
+        outputs = self._outputs
+        names = None if outputs is None else names_of(outputs)
+        given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
+        types = {key: row_type(f"outputs['{key}']", one) for key, one in given.items()
+                 if one is not None}  # fmt: skip
+        if names is not None and len(types) == len(names):
+            return types
+        found: dict[str, RowType] = {}
+        for part in self._samples(names):
+            for key in names if names is not None else part:
+                if key not in part:
+                    self._refuse_part(part, f"lacks {shown(key)}, which outputs names")
+                kind = type_of(key, part[key])
+                found[key] = joined_types(key, found.get(key), kind)
+        return {**found, **types}
+
+    def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+        """The parts of the first records that have some."""
+        function = OnePart(self._function, tuple(names or ()))
+        fields = {name: self._data._fields[name] for name in self._read}
+        num_found = 0
+        for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
+            try:
+                parts = function.parts(record, self._attrs)
+            except Error:
+                raise
+            except Exception as failure:
+                raise user_failure(failure, f"{self._said}()") from failure
+            num_found += bool(parts)
+            yield from parts[:_MOST_PARTS]
+            if num_found == _SAMPLED:
+                return
+        if num_found == 0:
+            raise InvalidArgumentError(
+                f"explode: {self._said}() gives no part of the first records, so that the types of "
+                'parts are not known; give them, as outputs={"chunk": "bytes"}'
+            )
+
+    def _refuse_part(self, part: Mapping[str, Any], what: str) -> None:
+        raise InvalidArgumentError(
+            f"explode: {self._said}() gave a part with {', '.join(part) or 'no fields'}, which "
+            f"{what} ({function_place(self._function)})"
+        )
+
+
+def _count(batch: Columns) -> Any:
+    return batch["count"]
+
+
+# ---- Records with the same key ------------------------------------------------------------------
+
+
+def _checked_key(data: DatasetBase, key: str | Sequence[str]) -> list[str]:
+    names = _names("key", key)
+    for name in names:
+        data.blob(name)
+    return names
+
+
+def _hashes(data: DatasetBase, names: Sequence[str]) -> tuple[Computation, Any]:
+    """128 bits for the key of each record, and what tells keys of other fields apart; of 2^40
+    different keys, two have the same bits with a probability of 2^-49."""
+    blobs = {name: data._fields[name] for name in names}
+
+    def of_batch(batch: Columns) -> Array:
+        return np.stack([hashes_of(batch, seed) for seed in (0, 1)], axis=1)
+
+    said = f"the key {', '.join(names)}"
+    graph = of_blobs(blobs)
+    wanted = Computation(blobs, of_batch, "keys of 128 bits", said)
+    return wanted, None if graph is None else ("keys", tuple(names), graph)
+
+
+def _keys(data: DatasetBase, wanted: Computation) -> npt.NDArray[np.uint64]:
+    return np.asarray(evaluate(wanted, data._fields)).reshape(-1, 2).view(np.uint64)
+
+
+def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Where keys differ from those before them."""
+    differs = np.ones(len(keys), np.bool_)
+    np.any(keys[1:] != keys[:-1], axis=1, out=differs[1:])
+    return np.flatnonzero(differs).astype(np.int64)
+
+
+def _runs_table(data: DatasetBase, names: Sequence[str], said: str) -> Table:
+    wanted, key = _hashes(data, names)
+    return Table(
+        lambda: _starts(_keys(data, wanted)),
+        said=said, key=key and (*key, "runs"), state=lambda: files_state(data),
+    )  # fmt: skip
+
+
+class _Groups:
+    """Records by their keys, computed when they are needed.
+
+    Attributes:
+        key: Differs for groups of other fields over the same records; None: not known.
+    """
+
+    def __init__(self, data: DatasetBase, names: Sequence[str]) -> None:
+        self._data = data
+        self._wanted, self.key = _hashes(data, names)
+        self._runs: Array | None = None
+
+    def order(self) -> Array:
+        """The records, group by group."""
+        order, self._runs = self._computed()
+        return order
+
+    def runs(self) -> Array:
+        """Where each group begins in this order; a view needs it after the order."""
+        found, self._runs = self._runs, None
+        return self._computed()[1] if found is None else found
+
+    def _computed(self) -> tuple[Array, Array]:
+        keys = _keys(self._data, self._wanted)
+        order = np.argsort(keys[:, 0], kind="stable")
+        ordered = keys[order]
+        if np.any((ordered[1:, 0] == ordered[:-1, 0]) & (ordered[1:, 1] != ordered[:-1, 1])):
+            order = np.lexsort((keys[:, 1], keys[:, 0]))
+            ordered = keys[order]
+        starts = _starts(ordered)
+        sizes = np.diff(np.append(starts, len(order)))
+        by = np.argsort(order[starts])  # the groups in the order of their first records
+        begins = np.cumsum(sizes[by]) - sizes[by]
+        moved = np.empty_like(starts)
+        moved[by] = begins
+        places = np.arange(len(order)) + np.repeat(moved - starts, sizes)
+        found = np.empty(len(order), np.int64)
+        found[places] = order
+        return found, begins

@@ -1,0 +1,794 @@
+"""Functions of whole records: a record is a dict of its fields, as `data[i]` shows it.
+
+The function is called for each row.  Everything around the calls is done for a range of rows at
+once: the dicts are made of columns, and what the function returns becomes columns again.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import os
+import threading
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CorruptDataError, InvalidArgumentError, UserFunctionError, shown
+from ..nodes.row_types import RowType
+from ..nodes import Blob
+from ..ragged import Ragged
+from ..words.remedies import similar
+from .function_digest import source_of
+from .op import GIVEN_BY_HOST, name_of
+from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
+from .tensors import Call, Mismatch, are_numbers_of, checked, checked_rows, to_ragged
+
+Array = npt.NDArray[Any]
+Column = Array | Ragged | list[bytes]
+
+
+# ---- The form of a call -------------------------------------------------------------------------
+
+
+def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
+    """The parameters that a row, a record or an index must be given for."""
+    try:
+        own = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions in C
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [
+        one for one in own
+        if one.kind in kinds and one.default is one.empty
+        and one.name not in (*given, *GIVEN_BY_HOST)
+    ]  # fmt: skip
+
+
+def fields_named_by(
+    function: Callable[..., Any], fields: Iterable[str], given: Iterable[str]
+) -> list[str] | None:
+    """The fields that a function names by its parameters; None: it takes the record.
+
+    A function takes the record if it has one parameter, whose name is not that of a field.
+
+    Args:
+        given: Names of arguments that the user gives.
+
+    Raises:
+        InvalidArgumentError: The name is nearly that of a field.
+    """
+    own, known = _parameters(function, given), list(fields)
+    names = [one.name for one in own]
+    if len(own) != 1 or names[0] in known or own[0].kind is own[0].POSITIONAL_ONLY:
+        return names if all(name in known for name in names) else []
+    near = similar(names[0], known, 0.8)
+    if near is not None:
+        raise InvalidArgumentError(
+            f"{name_of(function)}: there is no field {shown(names[0])} for its parameter; did you "
+            f"mean {shown(near)}? A parameter that takes the record has a name unlike the fields"
+        )
+    return None
+
+
+class Uses(NamedTuple):
+    """What the source of a function shows of its use of a record.
+
+    Attributes:
+        read: The fields that it reads, in the order of their first use.
+        made: The fields that it makes, where it returns the others as they are; None: it makes all
+            that it returns.
+    """
+
+    read: tuple[str, ...]
+    made: frozenset[str] | None
+
+
+def uses_of(function: Callable[..., Any]) -> Uses | None:
+    """What a function does with a record, its first argument; None: its source does not show it.
+
+    The source shows it where the record appears only as r["x"], where it is returned, and where
+    `**r` is a part of a dict that is returned.
+    """
+    source = source_of(function) if isinstance(function, types.FunctionType) else None
+    if source is None or source.args.posonlyargs or not source.args.args:
+        return None
+    walk = _Walk(source.args.args[0].arg)
+    try:
+        if isinstance(source, ast.Lambda):
+            walk.result(source.body)
+        else:
+            for statement in source.body:
+                walk.visit(statement)
+    except _UnknownUse:
+        return None
+    if walk.passes and walk.makes_others:
+        return None
+    return Uses(tuple(walk.read), frozenset(walk.made) if walk.passes else None)
+
+
+def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
+    """The fields that a function of records must be given; at least one."""
+    uses = uses_of(function)
+    if uses is None:
+        return list(blobs)
+    read = [name for name in blobs if name in uses.read]
+    small = [name for name, blob in blobs.items() if not blob.is_ragged]
+    return read or (small or list(blobs))[:1]
+
+
+class _UnknownUse(Exception):
+    """The record is used in some other way."""
+
+
+class _Walk(ast.NodeVisitor):
+    """The walk of `uses_of()` over a function's body.
+
+    Attributes:
+        read, made: The fields that are read, and those that are set or are keys of a result.
+        passes: Whether the record, or `**record`, is a part of a result.
+        makes_others: Whether a result may have keys that are not in `made`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.read: dict[str, None] = {}
+        self.made: set[str] = set()
+        self.passes = self.makes_others = False
+
+    def _is_record(self, node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Name) and node.id == self._name
+
+    def result(self, node: ast.expr) -> None:
+        """A value that the function returns."""
+        if self._is_record(node):
+            self.passes = True
+        elif isinstance(node, ast.IfExp):
+            self.visit(node.test)
+            self.result(node.body)
+            self.result(node.orelse)
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                self._item(key, value)
+        else:
+            self.makes_others = True
+            self.visit(node)
+
+    def _item(self, key: ast.expr | None, value: ast.expr) -> None:
+        if key is None and self._is_record(value):
+            self.passes = True
+            return
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            self.made.add(key.value)
+        else:
+            self.makes_others = True
+            if key is not None:
+                self.visit(key)
+        self.visit(value)
+
+    def visit(self, node: ast.AST) -> None:
+        """Looks at a node; a name, a parameter or an alias may be that of the record."""
+        if isinstance(node, ast.Return) and node.value is not None:
+            self.result(node.value)
+        elif isinstance(node, ast.Subscript) and self._is_record(node.value):
+            self._field(node.slice, node.ctx)
+        elif isinstance(node, ast.AugAssign) and self._is_record(
+            getattr(node.target, "value", None)
+        ):
+            self._field(getattr(node.target, "slice", node), ast.Load())
+            self._field(getattr(node.target, "slice", node), ast.Store())
+            self.visit(node.value)
+        elif isinstance(node, _NOT_LOOKED_INTO) or any(
+            value == self._name or value in _SEES_ALL
+            for _, value in ast.iter_fields(node)
+            if isinstance(value, str) and not isinstance(node, ast.Constant)
+        ):
+            raise _UnknownUse
+        else:
+            self.generic_visit(node)
+
+    def _field(self, key: ast.AST, context: ast.expr_context) -> None:
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            raise _UnknownUse
+        if isinstance(context, ast.Load):
+            self.read[key.value] = None
+        elif isinstance(context, ast.Store):
+            self.made.add(key.value)
+        else:
+            raise _UnknownUse
+
+
+_SEES_ALL = ("eval", "exec", "locals", "vars")
+# They have returns of their own, or give their results another way.
+_NOT_LOOKED_INTO = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Yield, ast.YieldFrom, ast.Await
+)  # fmt: skip
+
+
+# ---- Records of columns -------------------------------------------------------------------------
+
+
+def rows_of(column: Array | Ragged) -> list[Any]:
+    """The values of a field as records have them: numbers of NumPy, arrays, bytes.
+
+    The arrays are views of the column.
+    """
+    if isinstance(column, Ragged):
+        if column.dtype != np.uint8 or len(column.row_shape) != 1:
+            return list(column)
+        content, splits = column.values.tobytes(), column.row_splits.tolist()
+        return [content[begin:end] for begin, end in pairwise(splits)]
+    return list(column)
+
+
+def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
+    """The values of a field as a function of several records gets them."""
+    if is_bytes(row_type):
+        return list(rows)
+    return to_ragged(rows, row_type) if row_type.is_ragged else np.array(rows, row_type.dtype)
+
+
+def records_of(columns: Mapping[str, Array | Ragged]) -> list[dict[str, Any]]:
+    """The records of a batch, which has a field or more."""
+    return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
+
+
+@functools.lru_cache
+def _maker(names: tuple[str, ...]) -> Callable[[Iterable[Any]], list[dict[str, Any]]]:
+    """A function that makes records of rows by a dict display, which takes a third of the time of
+    dict(zip(names, row))."""
+    values = ", ".join(f"v{i}" for i in range(len(names)))
+    items = ", ".join(f"{name!r}: v{i}" for i, name in enumerate(names))
+    made: Callable[[Iterable[Any]], list[dict[str, Any]]] = eval(
+        f"lambda rows: [{{{items}}} for {values}, in rows]"
+    )
+    return made
+
+
+def _frozen(column: Array | Ragged) -> Array | Ragged:
+    """The column, whose arrays cannot be changed any more."""
+    (column.values if isinstance(column, Ragged) else column).flags.writeable = False
+    return column
+
+
+# ---- The function -------------------------------------------------------------------------------
+
+
+def function_place(function: Callable[..., Any]) -> str:
+    """file.py:12, where a function is defined; "": that is not known."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    near = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else ""
+    file = near if near and not near.startswith(os.pardir) else code.co_filename
+    return f"{file}:{code.co_firstlineno}"
+
+
+class RecordFunction(RowFunction):
+    """Calls a function with records, or with dicts of columns of several records.
+
+    Attributes:
+        fields: The names of the inputs.
+        has_index: Whether the last input is the record's number, a second argument.
+        at_once: The most records of a call, which gets columns; 0: a call gets one record.
+        extra: The fields that the function may return besides its outputs, and that stay as they
+            are; None: those that it returns as the same objects.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        keywords: Mapping[str, Any],
+        are_bytes: Sequence[bool],
+        fields: Sequence[str],
+        *,
+        has_index: bool,
+        at_once: int,
+        extra: tuple[str, ...] | None,
+    ) -> None:
+        self.fields, self.has_index = tuple(fields), has_index
+        self.at_once, self.extra = at_once, extra
+        self.types: list[RowType] = []
+        super().__init__(function, keywords, are_bytes)
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        return (*super().form, self.fields, self.has_index, self.at_once, self.extra)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (self.function, self.keywords, self.are_bytes, self.fields,
+                         self.has_index, self.at_once, self.extra)  # fmt: skip
+
+    def signature(self) -> inspect.Signature:
+        own = _parameters(self.function, self.keywords)
+        wanted = 1 + self.has_index
+        if len(own) != wanted:
+            names = ", ".join(one.name for one in own) or "no record"
+            raise InvalidArgumentError(
+                f"{name_of(self.function)}() takes {names}; it must take the record"
+                f"{' and its index' if self.has_index else ''}"
+            )
+        made = [
+            inspect.Parameter(f"field{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for i in range(len(self.are_bytes))
+        ]
+        parameters = inspect.signature(self.function).parameters
+        check_keywords(self.function, list(parameters.values()), self.keywords)
+        given = [one for one in GIVEN_BY_HOST if one in parameters and one not in self.keywords]
+        if self.at_once and "rng" in given:
+            raise InvalidArgumentError(
+                f"{name_of(self.function)}() takes rng, the random numbers of one record, and "
+                "batched= gives it several: leave batched out"
+            )
+        return inspect.Signature(
+            [*made, *(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY) for one in given)]
+        )
+
+    def call(self, *inputs: Any, **given: Any) -> Any:
+        """The result for the rows, or the columns, of the fields and the index."""
+        for one in inputs:
+            if isinstance(one, (np.ndarray, Ragged)):
+                _frozen(one)
+        record = dict(zip(self.fields, inputs, strict=False))
+        return self.function(record, *inputs[len(self.fields) :], **self.keywords, **given)
+
+    def made_of(
+        self, said: Any, inputs: Sequence[Any], outputs: Any
+    ) -> tuple[dict[str, Any], dict[str, RowType]]:
+        """The fields that a call has made, without those that stay as they are; and the types of
+        those that it has returned as it got them.
+
+        Raises:
+            UserFunctionError: It lacks one of `outputs`, or has more, or makes none.
+        """
+        try:
+            found = self._dict(said)
+            given = dict(zip(self.fields, inputs, strict=False))
+            if outputs is None:
+                wanted = [name for name in found if name not in (self.extra or ())]
+            else:
+                wanted = [outputs] if isinstance(outputs, str) else list(outputs)
+                self._check_names(tuple(found), [found], [given], wanted)
+            self._check_same(found, given)
+            if not wanted:
+                raise Mismatch(f"{self.__name__}() makes no field: it returns those of the record "
+                               f"as they are, or none{self._place()}")  # fmt: skip
+            for name in wanted if self.at_once else ():
+                self._check_rows(name, found[name], len(inputs[0]))
+        except Mismatch as failure:
+            raise UserFunctionError(failure.message) from None
+        same = zip(self.fields, inputs, self.types, strict=False)
+        own = {name: kind for name, value, kind in same if found.get(name) is value}
+        return {name: found[name] for name in wanted}, own
+
+    def _dict(self, found: Any) -> dict[str, Any]:
+        if isinstance(found, Mapping):
+            for name in found:
+                if not isinstance(name, str):
+                    raise Mismatch(
+                        f"{self.__name__}() returned a dict with the key {shown(name)}; keys are "
+                        f"names of fields{self._place()}"
+                    )
+            return dict(found)
+        fields = ", ".join(f'"{name}"' for name in self.fields) or '"x"'
+        what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
+        raise Mismatch(
+            f"{self.__name__}() was given a record, {{{fields}}}, and returned {what} must return "
+            f'a dict of fields, as {{"name": value}}. A function of fields names them: '
+            f"map({self.__name__}, {fields}){self._place()}"
+        )
+
+    def _place(self) -> str:
+        place = function_place(self.function)
+        return f" ({place})" if place else ""
+
+    # ---- Rows of a range ----------------------------------------------------------------------
+
+    def of_columns(self, call: Call, outputs: Sequence[str]) -> list[Array | Ragged]:
+        """A column for each output.
+
+        Raises:
+            BaseException: The exception of the function; its `pyflowdata_row` is the row.
+        """
+        inputs = [_frozen(column) for column in call.inputs]  # type: ignore[arg-type]
+        compute = self._batches if self.at_once else self._records
+        return compute(call, inputs, outputs)
+
+    def _records(
+        self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
+    ) -> list[Array | Ragged]:
+        index: Any = inputs[-1].tolist() if self.has_index else None
+        records = records_of(dict(zip(self.fields, inputs, strict=False)))
+        given = [dict(one) for one in (records if self.extra is None else records[:1])]
+        keywords = {**self.keywords, **call.keywords}
+        function, before_row, found = self.function, call.before_row, []
+        lasting = [name for name, kind in zip(outputs, call.types, strict=True) if kind.shape]
+        row = 0
+        try:
+            for row, record in enumerate(records):
+                before_row(row)
+                if call.ids is not None:
+                    keywords["ids"] = call.ids[row]
+                if call.generator is not None:
+                    keywords["rng"] = call.generator(row)
+                result = (
+                    function(record, **keywords) if index is None
+                    else function(record, index[row], **keywords)
+                )  # fmt: skip
+                if lasting:
+                    result = self._dict(result)
+                    result.update({one: _kept(result[one]) for one in lasting if one in result})
+                found.append(result)
+        except BaseException as failure:
+            BaseException.__setattr__(failure, "pyflowdata_row", row)
+            raise
+        if len(set(map(id, found))) != len(found):
+            raise Mismatch(
+                f"{self.__name__}() returned the same dict for several records; it must return a "
+                f"new one for each{self._place()}"
+            )
+        if set(map(type, found)) != {dict}:
+            found = [self._at_row(row, self._dict, one) for row, one in enumerate(found)]
+        self._check_same(found[0], given[0])
+        own = _by_field(found)
+        for names in set(map(tuple, found)) if own is None else [tuple(own)]:
+            self._check_names(names, found, given, outputs)
+        columns = []
+        for name, declared in zip(outputs, call.types, strict=True):
+            values = [one[name] for one in found] if own is None else own[name]
+            packed = _packed(values, declared)
+            columns.append(self._checked(name, values, declared) if packed is None else packed)
+        return columns
+
+    def _at_row(self, row: int, call: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return call(*args)
+        except Mismatch as failure:
+            BaseException.__setattr__(failure, "pyflowdata_row", row)
+            raise
+
+    def _check_names(
+        self,
+        names: tuple[str, ...],
+        found: Sequence[Mapping[str, Any]],
+        given: Sequence[Mapping[str, Any]],
+        outputs: Sequence[str],
+    ) -> None:
+        """Refuses the results with these fields, if one is missing or one is new."""
+        missing = [one for one in outputs if one not in names]
+        more = [one for one in names if one not in outputs and one not in (self.extra or ())]
+        for row, result in enumerate(found) if missing or more else ():
+            if tuple(result) != names:
+                continue
+            changed = more
+            if self.extra is None:
+                own = given[row]
+                changed = [one for one in more if one not in own or result[one] is not own[one]]
+            if missing or changed:
+                self._at_row(row, self._refuse_names, names, missing, changed, outputs)
+
+    def _check_same(self, found: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Refuses a result with other values of the fields that stay as they are."""
+        for name in self.extra or ():
+            if name in found and found[name] is not given.get(name):
+                raise Mismatch(
+                    f"{self.__name__}() returned another '{name}', where its source shows that the "
+                    "field stays as it is: if its file was edited meanwhile, start the program "
+                    f"again; or name the field in outputs{self._place()}"
+                )
+
+    def _refuse_names(
+        self, names: tuple[str, ...], missing: list[str], more: list[str], outputs: Sequence[str]
+    ) -> NoReturn:
+        said = f"does not have {shown(missing[0])}" if missing else f"also has {shown(more[0])}"
+        raise Mismatch(
+            f"{self.__name__}() returned {', '.join(map(str, names)) or 'no fields'}, which {said};"
+            f" its outputs are {', '.join(outputs)}: return the same fields for every record, or "
+            f"name them in outputs{self._place()}"
+        )
+
+    def _checked(self, name: str, values: Sequence[Any], declared: RowType) -> Array | Ragged:
+        """The values as a column, each looked at."""
+        rows: list[Array] = []
+        try:
+            for value in values:
+                rows.append(checked(name, as_bytes(value), declared, ()))
+        except Mismatch as failure:
+            failure.message += self._place()
+            BaseException.__setattr__(failure, "pyflowdata_row", len(rows))
+            raise
+        return to_ragged(rows, declared) if declared.is_ragged else np.array(rows, declared.dtype)
+
+    # ---- Columns of several records -----------------------------------------------------------
+
+    def _batches(
+        self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
+    ) -> list[Array | Ragged]:
+        columns = [self._column_of(one) for one in inputs]
+        parts: list[list[Array | Ragged]] = [[] for _ in outputs]
+        keywords = {**self.keywords, **call.keywords}
+        for begin in range(0, call.num_rows, self.at_once):
+            call.before_row(begin)
+            end = min(begin + self.at_once, call.num_rows)
+            own = [column[begin:end] for column in columns]
+            if call.ids is not None:
+                keywords["ids"] = call.ids[begin:end]
+            record: dict[str, Any] = dict(zip(self.fields, own, strict=False))
+            given = dict(record)
+            try:
+                found = self._dict(self.function(record, *own[len(self.fields) :], **keywords))
+            except CorruptDataError as failure:
+                if failure.row is not None:
+                    BaseException.__setattr__(failure, "pyflowdata_row", begin + failure.row)
+                raise
+            self._check_names(tuple(found), [found], [given], outputs)
+            self._check_same(found, given)
+            for place, name in enumerate(outputs):
+                declared = call.types[place]
+                part = self._part(name, found[name], declared, end - begin)
+                parts[place].append(_joined([part], is_copy=end - begin < call.num_rows))
+        return [_joined(one) for one in parts]
+
+    def _column_of(self, column: Array | Ragged) -> Any:
+        is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
+        return rows_of(column) if is_text else column
+
+    def _check_rows(self, name: str, found: Any, num_rows: int) -> None:
+        count = len(found) if hasattr(found, "__len__") else -1
+        if count != num_rows and not (found is None or isinstance(found, (str, bytes))):
+            what = f"{count} rows" if count >= 0 else shown(found)
+            raise Mismatch(
+                f"{self.__name__}() was given {num_rows} records, and its '{name}' has {what}: it "
+                "must return a row for each record; several rows of a record are "
+                f"flat_map(fan_out=){self._place()}"
+            )
+
+    def _part(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
+        self._check_rows(name, found, num_rows)
+        try:
+            if not declared.is_ragged:
+                return checked(name, found, declared, (num_rows,))
+            if isinstance(found, Ragged) and declared.fits(found.dtype, found.row_shape):
+                return found
+            if isinstance(found, (list, tuple)):
+                packed = _packed(list(found), declared)
+                if packed is not None:
+                    return packed
+                found = [as_bytes(one) for one in found]
+            return to_ragged(checked_rows(name, found, declared, num_rows), declared)
+        except Mismatch as failure:
+            failure.message += self._place()
+            raise
+
+
+def _remade(
+    function: Callable[..., Any], keywords: Mapping[str, Any], are_bytes: Sequence[bool],
+    fields: Sequence[str], has_index: bool, at_once: int, extra: tuple[str, ...] | None,
+) -> RecordFunction:  # fmt: skip
+    return RecordFunction(
+        function, keywords, are_bytes, fields, has_index=has_index, at_once=at_once, extra=extra
+    )
+
+
+def _kept(value: Any) -> Any:
+    """A value that stays as it is if the function uses the memory again for the next record."""
+    if type(value) in (bytes, str, int, float, bool):
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, list):
+        return list(value)
+    return np.array(value) if hasattr(value, "__array__") else value
+
+
+def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
+    """The values of each field; None: the results have different fields."""
+    if len(set(map(len, results))) != 1:
+        return None
+    try:
+        return {name: [one[name] for one in results] for name in results[0]}
+    except KeyError:
+        return None
+
+
+def _joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
+    """Columns one after another; one alone is copied only if that is asked for."""
+    if len(parts) == 1 and not is_copy:
+        return parts[0]
+    if isinstance(parts[0], Ragged):
+        return Ragged.concatenate(parts)  # type: ignore[arg-type]
+    return np.concatenate(parts)
+
+
+def _packed(values: list[Any], declared: RowType) -> Array | Ragged | None:
+    """Values of one kind as a column; None: each must be looked at."""
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    dtype, shape = declared
+    if is_bytes(declared) and kind in (bytes, str):
+        rows = [one.encode() for one in values] if kind is str else values
+        splits = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=splits[1:])
+        return Ragged(np.frombuffer(b"".join(rows), np.uint8), splits)
+    if shape == () and (kind in (bool, int, float) or issubclass(kind, np.generic)):
+        array = np.array(values)
+        if array.dtype == dtype:
+            return array
+        if kind in (bool, int, float) and are_numbers_of(values, array, dtype):
+            return array.astype(dtype)
+        return None
+    if kind is np.ndarray and {one.dtype for one in values} == {dtype}:
+        if declared.is_ragged:
+            is_fit = all(declared.fits(dtype, shape) for shape in {one.shape for one in values})
+            return to_ragged(values, declared) if is_fit else None
+        return np.array(values) if {one.shape for one in values} == {shape} else None
+    return None
+
+
+def record_function(
+    function: Callable[..., Any],
+    keywords: Mapping[str, Any],
+    blobs: Mapping[str, Blob],
+    names: Sequence[str],
+    outputs: Any,
+    *,
+    has_index: bool,
+    at_once: int,
+) -> tuple[RecordFunction, list[str]]:
+    """The function for a map of records, and the names of its inputs.
+
+    Args:
+        names: The fields; with `has_index`, the last one is the record's number.
+        outputs: As `map()` has them.
+    """
+    own = {name: blobs[name] for name in names[: len(names) - has_index]}
+    fields = fields_read(function, own)
+    uses = uses_of(function)
+    extra: tuple[str, ...] | None = ()
+    if uses is None and outputs is not None:
+        extra = None
+    elif uses is not None and uses.made is not None:
+        named = [outputs] if isinstance(outputs, str) else list(outputs or ())
+        extra = tuple(sorted(own.keys() - uses.made - {*named}))
+    inputs = [*fields, *names[len(own) :]]
+    types = [RowType(blobs[name].dtype, blobs[name].shape[1:]) for name in inputs]
+    made = RecordFunction(function, keywords, [is_bytes(one) for one in types], fields,
+                          has_index=has_index, at_once=at_once, extra=extra)  # fmt: skip
+    made.types = types
+    return made, inputs
+
+
+# ---- Predicates ---------------------------------------------------------------------------------
+
+
+class _First(dict[str, Any]):
+    """A record that refuses to be compared, as a field would be."""
+
+    def _refuse(self, _other: object) -> NoReturn:
+        raise TypeError("a record, which is a dict of fields, was compared; write r['field']")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = None
+
+
+def each_record(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """A function of batches that calls `function` with each record, for columns and predicates."""
+
+    def of_batch(batch: Mapping[str, Any]) -> list[Any]:
+        records = records_of({name: _frozen(column) for name, column in batch.items()})
+        records[:1] = map(_First, records[:1])
+        return [_kept(function(record)) for record in records]
+
+    return of_batch
+
+
+# ---- Records that give several ------------------------------------------------------------------
+
+
+class Parted:
+    """A function that gives a list of records for one, as a function of one result."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function  # of which a digest is made
+        self.__name__ = name_of(function)
+        self.__qualname__ = str(getattr(function, "__qualname__", self.__name__))
+        self.__module__ = str(getattr(function, "__module__", None) or "builtins")
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return (self.__wrapped__,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.state
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parted) and (type(self), self.state) == (type(other), other.state)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.state))
+
+    def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> list[Any]:
+        """The parts of a record, each without the fields that stay as they are."""
+        found = self.__wrapped__(record, **keywords)
+        if isinstance(found, (Mapping, str, bytes)) or not isinstance(found, Iterable):
+            what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
+            self._refuse(f"returned {what} must return a list of dicts, or yield dicts")
+        return [self._part(one, record) for one in found]
+
+    def _part(self, part: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(part, Mapping):
+            self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
+        return {name: _kept(one) for name, one in part.items()
+                if one is not record.get(name) or self._is_made(name)}  # fmt: skip
+
+    def _is_made(self, _name: str) -> bool:
+        return False
+
+    def _refuse(self, what: str) -> NoReturn:
+        place = function_place(self.__wrapped__)
+        raise Mismatch(f"{self.__name__}() {what}{f' ({place})' if place else ''}")
+
+
+class NumParts(Parted):
+    """How many parts a record has."""
+
+    def __call__(self, record: Mapping[str, Any], **keywords: Any) -> dict[str, int]:
+        return {"count": len(self.parts(record, keywords))}
+
+
+class OnePart(Parted):
+    """One part of a record.  Each thread keeps the parts of its last record."""
+
+    def __init__(self, function: Callable[..., Any], made: tuple[str, ...]) -> None:
+        """Args:
+        made: The fields of a part; others that it has must be those of the record as they are.
+        """
+        super().__init__(function)
+        self._made = made
+        self._last = threading.local()
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        return (self.__wrapped__, self._made)
+
+    def _is_made(self, name: str) -> bool:
+        return name in self._made
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function, with the part as one more parameter."""
+        own = list(inspect.signature(self.__wrapped__).parameters.values())
+        part = inspect.Parameter("part", inspect.Parameter.POSITIONAL_ONLY)
+        return inspect.Signature([own[0].replace(kind=part.kind), part, *own[1:]])
+
+    def __call__(
+        self, record: Mapping[str, Any], part: Sequence[int], **keywords: Any
+    ) -> dict[str, Any]:
+        """Args:
+            part: The number of the part, and how many the record has.
+
+        Raises:
+            UserFunctionError: The record has another number of parts now.
+        """
+        key = [one if isinstance(one, bytes) else (np.shape(one), np.asarray(one).tobytes())
+               for one in record.values()]  # fmt: skip
+        if getattr(self._last, "key", None) != key:
+            self._last.key = None
+            self._last.parts = self.parts(record, keywords)
+            self._last.key = key
+        number, count = part
+        parts: list[dict[str, Any]] = self._last.parts
+        if len(parts) != count:
+            self._refuse(
+                f"gives {len(parts)} parts of this record, and gave {count} when parts were "
+                "counted; it must give the same number each time"
+            )
+        return {**parts[number]}

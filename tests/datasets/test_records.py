@@ -1,0 +1,406 @@
+"""Functions of whole records: `map` and `filter` with a dict of the fields; numbers of records."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from support import process_functions as own
+
+import pyflowdata as flow
+
+SIZE = 41
+TEXTS = [b"ab" * (i % 4) for i in range(SIZE)]
+TOKENS = [np.arange(i % 5) for i in range(SIZE)]
+
+
+def made():
+    samples = [
+        {"x": np.full(2, i, np.float32), "y": i, "text": TEXTS[i], "tokens": TOKENS[i]}
+        for i in range(SIZE)
+    ]
+    fields = ["x:float32[2]", "y:int64", "text:bytes", "tokens:int64[?]"]
+    blobs = flow.GeneratorReader(samples, fields=fields)
+    return flow.Dataset(dict(zip(("x", "y", "text", "tokens"), blobs, strict=True)))
+
+
+def types(data):
+    return {name: field.type for name, field in data.fields.items()}
+
+
+def plain(records):
+    """Records as lists and numbers of Python, which can be compared."""
+    return [
+        {name: value if isinstance(value, bytes) else np.asarray(value).tolist()
+         for name, value in one.items()}
+        for one in records
+    ]  # fmt: skip
+
+
+def batches(blobs, **options):
+    with flow.DataLoader(blobs, **options) as loader:
+        return list(loader)
+
+
+# ---- map ----------------------------------------------------------------------------------------
+
+
+def test_a_record_comes_in_as_it_is_shown_and_fields_come_out():
+    seen = []
+
+    def look(r):
+        seen.append({**r})
+        return {"n": len(r["text"])}
+
+    data = made()
+    more = data.map(look)
+    assert types(more) == {**types(data), "n": "int64"}
+    assert more[7]["n"] == len(TEXTS[7])
+    shown = data[7]
+    assert {name: type(value) for name, value in seen[-1].items()} == {
+        name: type(value) for name, value in shown.items()
+    }
+    assert plain([seen[-1]]) == plain([shown]) and seen[-1]["x"].dtype == np.float32
+    kinds = data.map(
+        lambda r: {"i": int(r["y"]), "f": r["y"] / 2, "b": bool(r["y"] % 2), "s": f"né{r['y']}",
+                   "raw": r["text"][:1], "list": [1.5, 2], "array": r["x"][:1], "some": r["tokens"]}
+    )  # fmt: skip
+    assert types(kinds) == {
+        **types(data), "i": "int64", "f": "float64", "b": "bool", "s": "bytes", "raw": "bytes",
+        "list": "float64[2]", "array": "float32[1]", "some": "int64[?]"
+    }  # fmt: skip
+    wanted = [
+        {"i": i, "f": i / 2, "b": i % 2 == 1, "s": f"né{i}".encode(), "raw": TEXTS[i][:1],
+         "list": [1.5, 2.0], "array": [float(i)], "some": TOKENS[i].tolist()}
+        for i in range(SIZE)
+    ]  # fmt: skip
+    assert plain(kinds.project(list(wanted[0]))) == wanted
+
+
+def in_place(r):
+    r["n"] = len(r["text"])
+    r["y"] += 1
+    return r
+
+
+def halves(r, scale=1.0):
+    if r["y"] % 2:
+        return {**r, "z": scale * 2}
+    return {**r, "z": scale}
+
+
+def hidden(r):
+    """Its source does not show which fields it uses."""
+    made = dict(r)
+    made["z"] = 1.0 + made["y"] % 2
+    return made
+
+
+def test_fields_that_stay_are_not_copied_through_python():
+    data = made()
+    for function, fields in (
+        (lambda r: {**r, "z": 1.0 + r["y"] % 2}, ("z",)),
+        (halves, ("z",)),
+        (in_place, ("y", "n")),
+        (hidden, ("x", "y", "text", "tokens", "z")),
+    ):
+        mapped = data.map(function)
+        made_there = [name for name in mapped.fields if name not in data.fields
+                      or mapped._fields[name] is not data._fields[name]]  # fmt: skip
+        assert sorted(made_there) == sorted(fields), function
+        assert {**types(data), **types(mapped)} == types(mapped)  # hidden() keeps int64[?], too
+        for one, other in zip(plain(mapped), plain(data), strict=True):
+            if function is in_place:
+                assert (one.pop("n"), one["y"]) == (len(other["text"]), other.pop("y") + 1)
+                del one["y"]
+            else:
+                assert one.pop("z") == 1 + other["y"] % 2
+            assert one == other
+    assert [one["z"] for one in data.map(halves, scale=3.0).head(2)] == [3, 6]
+
+
+def test_only_the_fields_that_it_uses_are_read():
+    def refuse(x):
+        raise AssertionError("read")
+
+    data = made().map(refuse, "x", outputs={"x": "float32[2]"})
+    assert data.map(lambda r: {"n": len(r["text"])}).project("n")[3]["n"] == len(TEXTS[3])
+    assert data.map(lambda r: {**r, "n": r["y"] + 1}).project("n")[3]["n"] == 4
+    assert len(data.filter(lambda r: r["y"] > 30)) == SIZE - 31
+
+
+def test_a_source_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatch):
+    path = tmp_path / "edited_meanwhile.py"
+    path.write_text('def f(r):\n    return {**r, "y": r["y"] + 1, "z": 1}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import edited_meanwhile
+
+    path.write_text('def f(r):\n    return {**r, "z": len(r["text"]) + r["y"]}\n')
+    with pytest.raises(flow.UserFunctionError, match="returned another 'y', .* edited meanwhile"):
+        made().map(edited_meanwhile.f)
+    assert made().map(edited_meanwhile.f, outputs=["y", "z"])[3]["y"] == 4
+
+
+def test_types_may_be_given():
+    def never(r):
+        raise AssertionError("called")
+
+    data = made()
+    assert types(data.map(never, outputs={"a": "float32[?]"}))["a"] == "float32[?]"
+    for function in (hidden, lambda r: {"z": 1.0 + r["y"] % 2}):
+        given = data.map(function, outputs={"z": "float64"})
+        assert types(given) == {**types(data), "z": "float64"}
+        assert [one["z"] for one in given] == [1 + i % 2 for i in range(SIZE)]
+    assert types(data.map(lambda r: {"a": 1, "b": 2.0}, outputs={"a": "int8", "b": None})) == {
+        **types(data), "a": "int8", "b": "float64"
+    }  # fmt: skip
+    late = data.map(lambda r: {**r, "t": r["tokens"][:2]}, outputs=["t"])
+    assert [len(one["t"]) for one in late] == [min(i % 5, 2) for i in range(SIZE)]
+
+
+def test_which_form_a_function_has():
+    data, one = made(), made().project("text")
+    assert data.map(lambda y, x: {"s": y + x[0]})[5]["s"] == 10  # parameters are fields
+    assert data.map(lambda y: y + 1)[5]["y"] == 6
+    assert one.map(len)[3]["text"] == 6  # the only field of a function in C
+    assert one.map(lambda text: len(text))[3]["text"] == 6
+    assert one.map(lambda r: {"n": len(r["text"])})[3]["n"] == 6
+    for call, text in (
+        (lambda: data.map(lambda texts: {"n": 1}), "no field 'texts' for its parameter; did you"),
+        (lambda: data.map(lambda a, b: a), "no fields were named, and there are 4"),
+        (lambda: data.map(lambda r: {}, "x", batched=3), "leave out the fields"),
+        (lambda: data.map(lambda r: {}, batched=-1), "batched = -1"),
+        (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
+        (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
+        (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
+        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "it has r; map has processes="),
+        (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
+        (lambda: data.map(lambda r: {"n": None}), "the result 'n' is None"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=text):
+            call()
+    for function, text in (
+        (lambda r: len(r["text"]), r"returned 0; it must return a dict .*test_records.py:\d+\)"),
+        (lambda r: None, r"is a return missing\? .*test_records.py:\d+\)"),
+        (lambda r: r["x"].sort() or r, r"read-only .*test_records.py:\d+\)"),
+        (lambda r: {**r}, "makes no field"),
+        (lambda r: {1: 2}, "with the key 1; keys are names of fields"),
+        (lambda r: r["nowhere"], r"KeyError: 'nowhere' .*test_records.py:\d+\)"),
+    ):
+        with pytest.raises(flow.UserFunctionError, match=text):
+            data.map(function)
+
+
+def fails_late(r):
+    if r["y"] > 5:
+        raise ValueError("boom")
+    return {"z": float(r["y"])}
+
+
+def fails_late_in_columns(r):
+    if max(r["y"]) > 5:
+        raise ValueError("boom")
+    return {"z": r["y"] * 0.5}
+
+
+def other_late(r):
+    return {"z": float(r["y"])} if r["y"] < 6 else {"a": 1.0}
+
+
+def none_late(r):
+    return {"z": float(r["y"]) if r["y"] < 6 else None}
+
+
+def shorter(r):
+    return {"z": r["y"][1:] * 1.0}
+
+
+@pytest.mark.parametrize("processes", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("function", "batched", "text", "below"),
+    [
+        (fails_late, 0, "boom", 2),
+        (fails_late_in_columns, 3, "boom", 2),
+        (other_late, 0, "returned a, which does not have 'z'", 0),
+        (none_late, 0, "the output 'z' is None", 0),
+        (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
+    ],
+)
+def test_an_error_names_the_line_in_every_mode(function, batched, text, below, processes):
+    data = made().map(function, outputs={"z": "float64"}, batched=batched, processes=processes)
+    line = function.__code__.co_firstlineno + below
+    said = rf"{text}.*\(.*test_records.py:{line}\)"
+    with flow.DataLoader(data.batch(4)["z"]) as loader:
+        with pytest.raises(flow.UserFunctionError, match=said):
+            list(loader)
+
+
+BUFFER = np.zeros((3, 2))
+KEPT = {}
+
+
+def used_again(r):
+    BUFFER[0] = r["y"]
+    return {"b": BUFFER[0], "raw": memoryview(BUFFER[0]).cast("B")}
+
+
+def used_again_in_columns(r):
+    BUFFER[: len(r["y"])] = r["y"][:, None]
+    return {"b": BUFFER[: len(r["y"])]}
+
+
+def same_dict(r):
+    KEPT["z"] = r["y"]
+    return KEPT
+
+
+def test_memory_that_a_function_uses_again_is_copied_in_time():
+    data = made()
+    for mapped in (data.map(used_again), data.map(used_again_in_columns, batched=3)):
+        found = np.concatenate([one["b"] for one in batches(mapped.batch(8).blobs)])
+        assert found.tolist() == [[i, i] for i in range(SIZE)]
+    (one,) = batches(data.map(used_again).project("raw").batch(SIZE).blobs)
+    raw = np.concatenate([np.frombuffer(row) for row in one["raw"].to_bytes_list()])
+    assert raw.tolist() == [i for i in range(SIZE) for _ in "ab"]
+    assert data.column(lambda r: used_again({"y": r["y"]})["b"]).tolist() == found.tolist()
+    with pytest.raises(flow.UserFunctionError, match=r"the same dict .*test_records.py:\d+\)"):
+        batches(data.map(same_dict).batch(8).blobs)
+
+
+def careful(r):
+    if r["y"] % 10 == 7:
+        raise flow.CorruptDataError("is no good")
+    return {"z": r["y"] * 2}
+
+
+def test_a_damaged_record_is_left_out_alone():
+    data = made().map(careful, outputs={"z": "int64"})
+    with flow.DataLoader(data.batch(8, on_error="skip")["z"]) as loader:
+        found = np.concatenate(list(loader)).tolist()
+        assert [one.ordinal for one in loader.skipped] == [7, 17, 27, 37]
+    assert found == [2 * y for y in range(SIZE) if y % 10 != 7]
+
+
+@pytest.mark.parametrize("processes", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_columns_of_several_records(processes):
+    data = made()
+    mapped = data.map(own.of_columns, batched=3, processes=processes)
+    assert plain(data.map(own.of_columns, batched=True)) == plain(mapped)
+    assert types(mapped) == {
+        **types(data), "n": "int64", "back": "bytes", "rest": "int64[?]", "sum": "float32"
+    }  # fmt: skip
+    wanted = [
+        {"n": len(TEXTS[i]), "back": TEXTS[i][::-1], "rest": TOKENS[i].tolist(), "sum": 2.0 * i}
+        for i in range(SIZE)
+    ]
+    names = list(wanted[0])
+    assert plain(mapped.project(names)) == wanted
+    for size in (1, 7, 16):
+        found = []
+        for one in batches(mapped.project(names).batch(size).blobs, num_threads=2):
+            rows = [list(one[name].to_bytes_list() if name == "back" else one[name])
+                    for name in names]  # fmt: skip
+            found += [dict(zip(names, row, strict=True)) for row in zip(*rows, strict=True)]
+        assert plain(found) == wanted
+
+
+def test_the_number_of_a_record():
+    data = made().project(["y", "text"])
+    numbered = data.skip(5).map(lambda r, i: {"i": i, "y": int(r["y"])}, with_index=True)
+    assert [(one["i"], one["y"]) for one in numbered] == [(i, i + 5) for i in range(SIZE - 5)]
+    assert numbered[9]["i"] == 9 and numbered.shuffle(seed=3).select([4])[0].keys() == {
+        "y", "text", "i"
+    }  # fmt: skip
+    order = numbered.shuffle(seed=3)
+    assert sorted((one["i"], one["y"]) for one in order) == [(i, i + 5) for i in range(SIZE - 5)]
+    columns = data.map(lambda c, i: {"i": i * 2}, with_index=True, batched=4)
+    assert [one["i"] for one in columns] == [2 * i for i in range(SIZE)]
+    field = data.shuffle(seed=3).enumerate("place")
+    assert [one["place"] for one in field] == list(range(SIZE))
+    assert [one["y"] for one in field] == [one["y"] for one in data.shuffle(seed=3)] != list(
+        range(SIZE)
+    )
+    twice = data.concat(data).enumerate()
+    assert [(twice[i]["index"], twice[i]["y"]) for i in (3, SIZE + 3)] == [(3, 3), (SIZE + 3, 3)]
+    assert twice[SIZE + 3]["text"] == TEXTS[3]
+    with pytest.raises(flow.InvalidArgumentError, match="there is a field of this name"):
+        data.enumerate("y")
+
+
+# ---- Order, state, processes --------------------------------------------------------------------
+
+
+def with_noise(r, *, rng):
+    return {**r, "noise": rng.random(), "words": r["text"] + b"!"}
+
+
+@pytest.mark.parametrize("processes", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_resumed_it_goes_on_exactly_and_in_processes_it_is_the_same(processes):
+    def graph(count):
+        data = made().map(with_noise, name="noise", processes=count).shuffle(seed=2)
+        return data.batch(6, seed=5)[["y", "noise", "words"]]
+
+    def told(batch):
+        y, noise, words = batch
+        return y.tolist(), noise.tolist(), words.to_bytes_list()
+
+    with flow.DataLoader(*graph(0), num_threads=1) as loader:
+        whole = list(map(told, loader))
+    with flow.DataLoader(*graph(processes), num_threads=2) as loader:
+        steps = iter(loader)
+        first = [told(next(steps)) for _ in range(3)]
+        state = json.loads(json.dumps(loader.state_dict()))
+    with flow.DataLoader(*graph(processes), num_threads=2, prefetch=3) as loader:
+        loader.load_state_dict(state)
+        assert first + list(map(told, loader)) == whole
+    assert len({noise for _, row, _ in whole for noise in row}) == SIZE
+    again = pickle.loads(pickle.dumps(made().map(with_noise, name="noise")))
+    assert plain(again.head(3)) == plain(made().map(with_noise, name="noise").head(3))
+
+
+def test_a_state_refuses_another_function():
+    def graph(add):
+        return made().map(lambda r: {"z": r["y"] + add}).batch(4)["z"]
+
+    with flow.DataLoader(graph(1)) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    with flow.DataLoader(graph(1)) as loader:
+        loader.load_state_dict(state)
+    with flow.DataLoader(graph(2)) as loader, pytest.raises(flow.Error, match="lambda"):
+        loader.load_state_dict(state)
+
+
+# ---- filter -------------------------------------------------------------------------------------
+
+
+def test_records_for_which_a_function_is_true():
+    data = made()
+    kept = data.filter(lambda r: r["y"] % 3 == 1 and len(r["text"]) > 2)
+    assert [one["y"] for one in kept] == [
+        i for i in range(SIZE) if i % 3 == 1 and len(TEXTS[i]) > 2
+    ]
+    assert len(kept) == len(list(kept)) and kept[-1]["y"] == 34
+    assert len(data.filter("y > 3")) == len(data.filter(lambda y: y > 3)) == SIZE - 4
+    assert data.column(lambda r: r["x"].sum()).tolist() == [2.0 * i for i in range(SIZE)]
+    for predicate, text in (
+        (lambda texts: texts != b"", "no field 'texts' for its parameter; did you mean 'text'"),
+        (lambda r: r, "no field 'r' for its parameter; the fields are x, y, text, tokens, and a"),
+        (lambda r: int(r["y"]), "one truth"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=text):
+            len(data.filter(predicate))
+    for predicate, text in (
+        (lambda label: label != 3, r"a record, .* was compared; .*test_records.py:\d+\)"),
+        (lambda r: r["y"] > 30 and 1 / 0, r"ZeroDivisionError: .*test_records.py:\d+\)"),
+    ):
+        with pytest.raises(flow.UserFunctionError, match=text):
+            len(data.filter(predicate))
+
+
+def test_fields_are_chosen_by_lists_as_well():
+    data = made()
+    assert list(data.project(["y", "x"]).fields) == ["y", "x"]
+    assert list(data.drop(["text", "x"]).fields) == ["y", "tokens"]
+    with pytest.raises(flow.InvalidArgumentError, match="no field 'z'"):
+        data.drop(["z"])
