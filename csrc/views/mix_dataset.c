@@ -613,9 +613,9 @@ static void take_limits(double *weights, const int64_t *limits, int64_t n, int64
     }
 }
 
-/* Replaces the weights of a segment by the records that an epoch has of each source.  They are whole
- * and add up to the epoch, so that the tree's floors have no rest where an epoch ends: each epoch
- * of one set of weights has exactly these numbers, while rows * length <= 2^64. */
+/* Replaces the weights of a segment by the records that an epoch has of each source.  They are
+ * whole and add up to the epoch, so that the tree's floors have no rest where an epoch ends: each
+ * epoch of one set of weights has exactly these numbers, while rows * length <= 2^64. */
 static pfd_status limit_weights(double *weights, const int64_t *limits, int64_t n, int64_t length,
                                 pfd_error *err)
 {
@@ -708,8 +708,8 @@ static const pfd_attr attr_table[] = {
                     "tokens, and a record's weight is its source's weight divided by the mean "
                     "length; left out, weights are of records."),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, max_repeats, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
-                      "How often an epoch has each source as a whole, at most; 0: no limit. Without "
-                      "a length, an epoch ends before a source would be drawn more often. With "
+                      "How often an epoch has each source as a whole, at most; 0: no limit. "
+                      "Without a length, an epoch ends before a source would be drawn more often. With "
                       "one, a source has at most so many records of it, and the others have the "
                       "rest by their weights. Left out, no limit.",
                       PFD_NOT_IN_SPEC),

@@ -452,7 +452,7 @@ class Generator:
     def repeats_of_mix(
         self, sizes: list[int], weights: list[float], length: int
     ) -> list[float]:
-        """Limits that leave enough for an epoch, in which each source that is drawn has a record."""
+        """Limits that leave enough for an epoch; each source that is drawn has a record of it."""
         drawn = [s for s, weight in enumerate(weights) if weight]
         repeats: list[float] = [self.rng.choice((0, 1, 2, 3)) for _ in sizes]
         repeats[drawn[0]] = 0 if length else 1.5
