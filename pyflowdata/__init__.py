@@ -60,6 +60,7 @@ __all__ = [
     "Graph",
     "InternalError",
     "InvalidArgumentError",
+    "Leaks",
     "OutOfMemoryError",
     "Plugin",
     "Progress",
@@ -71,17 +72,20 @@ __all__ = [
     "Speed",
     "Stall",
     "StallWarning",
+    "Statistics",
     "Tokenize",
     "Trace",
     "Tuning",
     "UnsupportedError",
     "UserFunctionError",
+    "Vocabulary",
     "World",
     "audit",
     "from_arrays",
     "from_arrow",
     "graph",
     "include_dir",
+    "leaks",
     "load_library",
     "load_package_ops",
     "mix",
@@ -98,8 +102,9 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-    from .datasets import Batches, Dataset, from_arrays, from_arrow, mix
+    from .datasets import Batches, Dataset, Leaks, from_arrays, from_arrow, leaks, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
+    from .datasets import range as range  # not in __all__, like `open`
     from .insight.graph_drawing import Graph, graph
     from .loader.audit import audit
     from .loader.sinks import Sink, sink
@@ -108,6 +113,7 @@ if TYPE_CHECKING:
     from .insight.report import RankReport, Report
     from .insight.tuning import Decision, Tuning
     from .insight.speed import Ceiling, Speed
+    from .datasets.fitting import Statistics, Vocabulary
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
@@ -119,6 +125,7 @@ else:  # a type checker finds unknown names by itself
         "Dataset": "datasets",
         "Decision": "insight.tuning",
         "Graph": "insight.graph_drawing",
+        "Leaks": "datasets",
         "Progress": "insight.progress",
         "RankReport": "insight.report",
         "Report": "insight.report",
@@ -126,32 +133,37 @@ else:  # a type checker finds unknown names by itself
         "Sink": "loader.sinks",
         "Speed": "insight.speed",
         "Stall": "insight.stalls",
+        "Statistics": "datasets.fitting",
         "Tokenize": "pyops.tokens",
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
+        "Vocabulary": "datasets.fitting",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
         "from_arrow": "datasets",
         "graph": "insight.graph_drawing",
+        "leaks": "datasets",
         "mix": "datasets",
         "open": "datasets",
+        "range": "datasets",
         "show": "datasets.showing",
         "sink": "loader.sinks",
     }
 
     _MODULES = ("io", "testing")
+    _HIDDEN = ("compile", "open", "range")  # names of built-ins, which `import *` leaves
 
     def __dir__() -> list[str]:
         """The ops and the rest of the public interface; not the modules that they are made in."""
-        return sorted({*__all__, *_MODULES, "__version__", "compile", "open", "version"})
+        return sorted({*__all__, *_HIDDEN, *_MODULES, "__version__", "version"})
 
     def __getattr__(name: str) -> object:
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        raise missing(name, [*__all__, "compile", "open"])
+        raise missing(name, [*__all__, *_HIDDEN])
 
 
 def _values_in_files(*args: Any) -> Mapping[str, object]:

@@ -28,7 +28,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     int64_t channels = num_channels(attrs);
     int32_t axis = pfd_axis(attrs->axis, in->ndim);
     args->outputs[0] = *in;
-    args->outputs[0].dtype = attrs->dtype;
+    args->outputs[0].dtype = attrs->dtype             ? attrs->dtype
+                             : in->dtype < PFD_FLOAT16 ? PFD_FLOAT32
+                                                       : in->dtype;
     if (attrs->scale.size == 0 || attrs->shift.size == 0 ||
         (attrs->scale.size != channels && attrs->scale.size != 1) ||
         (attrs->shift.size != channels && attrs->shift.size != 1))
@@ -135,7 +137,7 @@ static pfd_status apply(const pfd_compute_args *args, const uint8_t *in, uint8_t
                         int64_t inner, pfd_error *err)
 {
     const affine_attrs *attrs = args->attrs;
-    int32_t from = args->inputs[0]->type.dtype, to = attrs->dtype;
+    int32_t from = args->inputs[0]->type.dtype, to = args->outputs[0]->type.dtype;
     int64_t in_bytes = pfd_dtype_size(from), out_bytes = pfd_dtype_size(to);
     factors by = {attrs->scale.data, attrs->shift.data, 0};
     if (n == 0) return PFD_OK;
@@ -193,8 +195,9 @@ static const pfd_attr attr_table[] = {
                     "The factor: one number, or one for each channel."),
     PFD_FLOATS_ATTR(affine_attrs, shift, "0", 0, 0,
                     "Added after the multiplication: one number, or one for each channel."),
-    PFD_DTYPE_ATTR(affine_attrs, dtype, "float64", "float16|float32|float64|bfloat16",
-                   "The dtype of the output."),
+    PFD_DTYPE_ATTR(affine_attrs, dtype, "", "float16|float32|float64|bfloat16",
+                   "The dtype of the output; left out, floats keep theirs, and integers and bools "
+                   "become float32."),
     PFD_INT_ATTR(affine_attrs, axis, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
                  "Which dimension of a row has the channels; -1 is the last one."),
 };

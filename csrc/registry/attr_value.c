@@ -465,8 +465,9 @@ static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
     if (value->kind == PFD_VALUE_BOOL && row->type == PFD_ATTR_CHOICE)
         string = value->i ? "true" : "false"; /* of the rows that have these choices */
     else if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
-    int32_t choice = 0;
-    PFD_TRY(check_string(row, value, string, -1, &choice, err));
+    int32_t choice = 0, is_inferred = row->type == PFD_ATTR_DTYPE && string && !*string &&
+                                      row->default_value && !*row->default_value;
+    if (!is_inferred) PFD_TRY(check_string(row, value, string, -1, &choice, err));
     if (row->type == PFD_ATTR_STRING) return copy_text(string, strlen(string), memory, out, err);
     *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(string);
     return PFD_OK;

@@ -164,7 +164,10 @@ void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, si
     case PFD_ATTR_FLOAT32: pfd_text_add_float(&text, *(const float *)field, 1); break;
     case PFD_ATTR_FLOAT64: pfd_text_add_float(&text, *(const double *)field, 0); break;
     case PFD_ATTR_STRING: pfd_text_add_escaped(&text, *(const char *const *)field, "\\"); break;
-    case PFD_ATTR_DTYPE: pfd_text_add(&text, "%s", pfd_dtype_name(*(const int32_t *)field)); break;
+    case PFD_ATTR_DTYPE: /* 0: the op infers it */
+        if (*(const int32_t *)field)
+            pfd_text_add(&text, "%s", pfd_dtype_name(*(const int32_t *)field));
+        break;
     case PFD_ATTR_CHOICE: add_choice(&text, row, *(const int32_t *)field); break;
     default: add_list(&text, row->type, field);
     }

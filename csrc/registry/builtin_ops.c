@@ -34,6 +34,11 @@
     X(add_token)                                                                                   \
     X(sliding_window)                                                                              \
     X(to_number)                                                                                   \
+    X(parse_date)                                                                                  \
+    X(lookup)                                                                                      \
+    X(hash_bucket)                                                                                 \
+    X(fill_missing)                                                                                \
+    X(bucketize)                                                                                   \
     X(truncate_pair)                                                                               \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \

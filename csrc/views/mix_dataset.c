@@ -709,9 +709,9 @@ static const pfd_attr attr_table[] = {
                     "length; left out, weights are of records."),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, max_repeats, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
                       "How often an epoch has each source as a whole, at most; 0: no limit. "
-                      "Without a length, an epoch ends before a source would be drawn more often. With "
-                      "one, a source has at most so many records of it, and the others have the "
-                      "rest by their weights. Left out, no limit.",
+                      "Without a length, an epoch ends before a source would be drawn more often. "
+                      "With one, a source has at most so many records of it, and the others have "
+                      "the rest by their weights. Left out, no limit.",
                       PFD_NOT_IN_SPEC),
     PFD_CHOICE_ATTR(mix_dataset_attrs, stop, "first_exhausted", "first_exhausted|all_exhausted",
                     "Where an epoch without a length ends: before a source would repeat the "

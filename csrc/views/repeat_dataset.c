@@ -1,4 +1,4 @@
-/* RepeatDataset: a data set several times, each time in its own epoch. */
+/* RepeatDataset: a data set several times, or without end, each time in its own epoch. */
 #include "core/error.h"
 #include "views/view_base.h"
 
@@ -37,29 +37,37 @@ static const pfd_view_methods methods = {
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const repeat_dataset_attrs *attrs = args->attrs;
-    int64_t records = args->inner[0]->size;
-    if (records > 0 && attrs->times > MOST_RECORDS / records)
+    const int64_t records = args->inner[0]->size, most = MOST_RECORDS / (records > 0 ? records : 1);
+    if (records > 0 && attrs->times > most)
         return pfd_fail_attr(err, "times", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 " makes more than 2^62 records out of %" PRId64
                              "; at most %" PRId64 " times are possible",
-                             attrs->times, records, MOST_RECORDS / records);
+                             attrs->times, records, most);
     repeat *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    self->times = attrs->times;
+    self->times = attrs->times > 0 ? attrs->times : most; /* more than PFD_ENDLESS records */
     self->records = records;
-    self->base.size = attrs->times * records;
+    self->base.size = self->times * records;
     *out = &self->base;
     return PFD_OK;
 }
 
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    if (((const repeat_dataset_attrs *)args->attrs)->times == 0)
+        return pfd_fail_attr(err, "times", NULL, PFD_INVALID_ARGUMENT,
+                             " = 0; it must be 1 or more, or -1 for without end");
+    return pfd_view_infer(args, err);
+}
+
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(repeat_dataset_attrs),
-    PFD_ATTR_ROW(repeat_dataset_attrs, times, PFD_ATTR_INT64, NULL, 1, 9.2e18, NULL,
-                 "How often an epoch has each record."),
+    PFD_ATTR_ROW(repeat_dataset_attrs, times, PFD_ATTR_INT64, "-1", -1, 9.2e18, NULL,
+                 "How often an epoch has each record; -1: without end."),
 };
 
 static const pfd_op repeat_dataset = {
-    PFD_VIEW_OP(repeat_dataset_attrs, attr_table, pfd_view_infer),
+    PFD_VIEW_OP(repeat_dataset_attrs, attr_table, infer),
     .name = "RepeatDataset",
     .doc = "A data set several times in an epoch. Epoch e of it has the epochs e * times to "
            "e * times + times - 1 of the data set, one after another, so what is shuffled before "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import os
 from typing import Any
 
 import numpy as np
 
+from ..datasets.fitting import Numbers
 from ..errors import CorruptDataError, printable
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
@@ -40,52 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_memory_argument(parser)
 
 
-class _Numbers:
-    def __init__(self) -> None:
-        self.count = self.nans = 0
-        self.total: float = 0
-        self.squares: float = 0  # squared differences from the mean
-        self.smallest: Any = None
-        self.largest: Any = None
-
-    def add(self, values: Any) -> None:
-        """All elements of an array."""
-        if not values.size:
-            return
-        low, high = values.min().item(), values.max().item()
-        if low != low:  # there are NaNs
-            is_number = ~np.isnan(values)
-            self.nans += values.size - int(is_number.sum())
-            values = values[is_number]
-            if not values.size:
-                return
-            low, high = values.min().item(), values.max().item()
-        self.smallest = low if self.smallest is None else min(self.smallest, low)
-        self.largest = high if self.largest is None else max(self.largest, high)
-        total, count = float(values.sum(dtype=np.float64)), values.size
-        with np.errstate(all="ignore"):  # infinite numbers have NaN
-            self.squares += float(values.var(dtype=np.float64)) * count
-            if self.count:
-                apart = np.float64(total) / count - self.total / self.count
-                self.squares += float(apart**2) * count * self.count / (count + self.count)
-        self.total += total
-        self.count += count
-
-    def about(self) -> dict[str, Any]:
-        """As a dict for JSON."""
-        found: dict[str, Any] = {"count": self.count, "min": self.smallest, "max": self.largest}
-        found["mean"] = self.total / self.count if self.count else None
-        found["std"] = math.sqrt(self.squares / self.count) if self.count else None
-        return {**found, **({"nan": self.nans} if self.nans else {})}
-
-
 class _Field:
     """A column: its type, its numbers, and how long its rows are."""
 
     def __init__(self) -> None:
         self.type = ""
-        self.numbers = _Numbers()
-        self.lengths = _Numbers()
+        self.numbers = Numbers()
+        self.lengths = Numbers()
         self.is_bytes = False
 
     def add_bytes(self, lengths: Any) -> None:

@@ -51,8 +51,6 @@ _METHODS = {
     "select_columns": "project(name)",
     "set_epoch": "nothing: a DataLoader counts its epochs, and data.shuffle() orders each anew; "
     "loader.seek(0, epoch=n) goes to another",
-    "shard": "a slice, data[index::count]; ranks need none",
-    "sort": "select(np.argsort(data.column(name)))",
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",

@@ -25,7 +25,13 @@ from ..ragged import Ragged
 from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
-from .columns import COMPARED, changing_fields, refuse_changing_order, some_rows
+from .columns import (
+    COMPARED,
+    changing_fields,
+    refuse_changing_order,
+    refuse_endless,
+    some_rows,
+)
 from .fingerprints import is_own, of_function
 
 _AT_ONCE = 128  # records in a batch
@@ -128,6 +134,7 @@ class _Cache(Prepared):
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
+            refuse_endless(total, "cache()")
             with Bar(f"caching {', '.join(self.fields)}", total) as progress:
                 for batch in _batches_once(loader, total):
                     self._check(batch, writer.records, probe)

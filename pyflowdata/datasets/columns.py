@@ -18,7 +18,7 @@ import sys
 import time
 import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,11 +30,11 @@ from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
-from ..loader.state import Reader
+from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
-from ..nodes import Blob, Node, find_op
+from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
 from ..nodes.tables import Table
@@ -61,6 +61,24 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
     """
     first, second = (_some_records(blobs, epoch) for epoch in (0, 1))
     return [name for name in blobs if first[name] != second[name]]
+
+
+def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
+    """Refuses fields that random ops compute.
+
+    Args:
+        blobs: The fields.
+        said: What is computed from them, for the message.
+
+    Raises:
+        InvalidArgumentError: A field changes from epoch to epoch.
+    """
+    changing = changing_fields(blobs)
+    if changing:
+        raise InvalidArgumentError(
+            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so that no "
+            "value is that of the record for good; use fields before random ops"
+        )
 
 
 def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
@@ -290,6 +308,7 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
                 f"{wanted.said}: records that are read in sequence have no numbers; convert the "
                 "files, or cache() the data set before"
             )
+        refuse_endless(reader.records, wanted.said)
         cached, is_given = _cached(wanted, fields, loader, is_bitmap)
 
     def compute() -> Array:
@@ -307,6 +326,13 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
     with cached.lock():
         found = cached.load()  # another process may have computed it meanwhile
         return cached.store(compute()) if found is None else found
+
+
+def refuse_endless(records: int, what: str) -> None:
+    if records >= ENDLESS:
+        raise InvalidArgumentError(
+            f"{what}: it needs all records, and repeat() has no end: use it before repeat()"
+        )
 
 
 def _opened(
@@ -360,7 +386,7 @@ class _Pass:
         """Reads the records, in batches that all threads make."""
         if any(not (node.op.is_reader or node.op.is_view)
                for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
-            self._check_fields()
+            refuse_changing(self._wanted.blobs, self._wanted.said)
         with (
             _opened(self._wanted, self._fields, self._rows) as loader,
             Bar(self._wanted.said, self._records) as progress,
@@ -380,16 +406,6 @@ class _Pass:
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
-
-    def _check_fields(self) -> None:
-        """Refuses fields that random ops compute."""
-        changing = changing_fields(self._wanted.blobs)
-        if changing:
-            raise InvalidArgumentError(
-                f"{self._wanted.said}: its fields change from epoch to epoch "
-                f"({', '.join(changing)}), so that no value is that of the record for good; use "
-                "fields before random ops"
-            )
 
     def _checked(self, found: Any, rows: int) -> Array:
         if isinstance(found, Ragged):
@@ -481,6 +497,57 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
         lambda: evaluate(wanted, data._fields, is_bitmap=True),
         said=said, key=key, state=lambda: files_state(data),
     )  # fmt: skip
+
+
+def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
+    """The numbers of the records in the order of a value, as a table, which is computed when it is
+    needed.
+
+    Raises:
+        InvalidArgumentError: As `column()`; or the value is no number, truth or text.
+    """
+    wanted = made_of(data, by)
+    said = f"sort({wanted.said}{', reverse=True' if reverse else ''})"
+    if wanted.sample is not None:
+        _check_sorted(wanted.sample, said)
+
+    def of_all(values: Array) -> Array:
+        _check_sorted(values, said)
+        return _sorted_numbers(values, reverse)
+
+    graph = of_blobs(wanted.blobs)
+    key = None if wanted.key is None or graph is None else ("sort", reverse, wanted.key, graph)
+    order = replace(
+        wanted, key=None if wanted.key is None else f"sort {reverse} {wanted.key}",
+        said=said, of_all=of_all,
+    )  # fmt: skip
+    return Table(
+        lambda: evaluate(order, data._fields), said=said, key=key, state=lambda: files_state(data)
+    )
+
+
+def _check_sorted(values: Array | Ragged, said: str) -> None:
+    if isinstance(values, Ragged):
+        is_right = values.dtype == np.uint8 and len(values.row_shape) == 1
+    else:
+        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufS"
+    if not is_right:
+        raise InvalidArgumentError(
+            f"{said}: there is an array of shape {values.shape[1:]} for each record; give a number "
+            "or a text for each, as x[0] or len(x)"
+        )
+
+
+def _sorted_numbers(values: Array, reverse: bool) -> npt.NDArray[np.int64]:
+    """The places of values in their order; of equal ones the first comes first, and NaN last."""
+    values = widened(values)
+    if not reverse:
+        return np.argsort(values, kind="stable").astype(np.int64, copy=False)
+    order = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+    if values.dtype.kind == "f":
+        is_nan = np.isnan(values[order])
+        order = np.concatenate([order[~is_nan], np.flatnonzero(np.isnan(values))])
+    return order.astype(np.int64, copy=False)
 
 
 def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:

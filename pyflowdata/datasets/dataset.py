@@ -6,7 +6,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TYPE_CHECKING, TypeVar, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
@@ -14,8 +13,10 @@ from ..formats import output_names
 from .batches import Batches, Packing, batches_of, unknown_method
 from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
+from ..nodes.tables import SupportsArray, is_array
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
+from .reading import FieldBlob
 from .regrouping import Regrouping
 from .samplers import Samplers
 from .views import Selecting, Views, method_of
@@ -30,10 +31,10 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
     own until it is read.
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
-    `data["x"]` is a field as a blob for ops.  Views such as `take()` make another data set;
-    `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
-    `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of what a reader gives, or ops make
-    of it:
+    `data["x"]` is a field as a blob for ops, and `data["x"][:5]` its first values.  Views such as
+    `take()` make another data set; `batch()` makes the blobs that ops and a `DataLoader` take.
+    `flow.open` makes one of files; `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of
+    what a reader gives, or ops make of it:
 
         x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})
@@ -72,17 +73,19 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
     def __getitem__(self, key: int) -> dict[str, Any]: ...
 
     @overload
-    def __getitem__(self, key: str) -> Blob: ...
+    def __getitem__(self, key: str) -> FieldBlob: ...
 
     @overload
-    def __getitem__(self: OwnT, key: slice | Sequence[int] | npt.NDArray[Any]) -> OwnT: ...
+    def __getitem__(
+        self: OwnT, key: slice | Sequence[int] | npt.NDArray[Any] | SupportsArray
+    ) -> OwnT: ...
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return self.blob(key)
+            return self._field_blob(key)
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
-        if isinstance(key, (list, tuple)) or (isinstance(key, np.ndarray) and key.ndim > 0):
+        if isinstance(key, (list, tuple)) or is_array(key):
             return self._selection(key)
         try:
             place = operator.index(key)
@@ -94,7 +97,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
         return self.record(place)
 
     def _selection(self: OwnT, key: Any) -> OwnT:
-        names = [one for one in key if isinstance(one, str)]
+        names = [] if is_array(key) else [one for one in key if isinstance(one, str)]
         if names:
             raise TypeError(
                 f"data[{shown(key)}]: project() makes a data set of some fields, and "

@@ -9,7 +9,9 @@ The text is an expression of Python, of which this module knows a part.  Nothing
     `_Strings`            a column of bytes, of any length per row
     `Ragged`              any other column whose rows differ in shape; only len() takes it
 
-Integers are computed with 64 bits.  `and`, `or` and `not` evaluate all of their operands.
+Integers are computed with 64 bits.  `and`, `or` and `not` evaluate all of their operands.  `&`, `|`
+and `~` mean the same, and take truths only: they bind more tightly than comparisons, so that a
+comparison beside one without parentheses has a number there, and is refused.
 """
 
 from __future__ import annotations
@@ -56,6 +58,17 @@ Array = npt.NDArray[Any]
 
 _FUNCTIONS = "abs, all, any, endswith, field, isnan, len, max, min, startswith"
 
+
+def _power(left: Any, right: Any) -> Any:
+    """A float where the exponent is negative, or where constants give no integer of 64 bits."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        is_whole = not np.any(np.asarray(right) < 0)
+        return np.power(left, right if is_whole else np.asarray(right, np.float64))
+    found = float(np.power(float(left), float(right)))
+    is_whole = isinstance(left, int) and isinstance(right, int) and right >= 0
+    return left**right if is_whole and abs(found) < 2**62 else found
+
+
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -71,8 +84,9 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.Pow: _power,
 }
-_WORDS = {ast.BitAnd: "and", ast.BitOr: "or", ast.Invert: "not"}  # what pandas writes otherwise
+_TRUTHS = {ast.BitAnd: ("&", operator.and_), ast.BitOr: ("|", operator.or_)}
 
 _MOST_DEPTH = 100
 
@@ -226,7 +240,8 @@ class Expression:
         evaluate = _NODES.get(type(node))
         if evaluate is None:
             self._refuse(node, "expressions have fields, numbers, texts, comparisons, in, and, or, "
-                         f"not, + - * / // %, x[0], and the functions {_FUNCTIONS}")  # fmt: skip
+                         f"not, & | ~, + - * / // % **, x[0], and the functions "
+                         f"{_FUNCTIONS}")  # fmt: skip
         return evaluate(self, node, rows)
 
     def _constant(self, node: ast.Constant, _rows: Mapping[str, Any]) -> Any:
@@ -253,26 +268,29 @@ class Expression:
         if isinstance(value, bool):
             return value
         if not isinstance(value, np.ndarray) or value.dtype != np.bool_:
-            self._refuse(node, f"{word} takes truths, and this is {_described(value)}; compare it "
-                         "with a value")  # fmt: skip
+            hint = "; compare it with a value"
+            if word in ("&", "|", "~"):
+                hint = f", as {word} binds more tightly than == and <: put comparisons in "
+                hint += "parentheses"
+            self._refuse(node, f"{word} takes truths, and this is {_described(value)}{hint}")
         return value
 
     def _unary(self, node: ast.UnaryOp, rows: Mapping[str, Any]) -> Any:
-        if isinstance(node.op, ast.Not):
-            truth = self._truth(node.operand, "not", rows)
+        if isinstance(node.op, (ast.Not, ast.Invert)):
+            sign = "not" if isinstance(node.op, ast.Not) else "~"
+            truth = self._truth(node.operand, sign, rows)
             return not truth if isinstance(truth, bool) else ~truth
-        if isinstance(node.op, ast.Invert):
-            self._refuse(node, "write not instead of ~")
         number = self._number(node.operand, rows)
         return -number if isinstance(node.op, ast.USub) else number
 
     def _binary(self, node: ast.BinOp, rows: Mapping[str, Any]) -> Any:
+        if type(node.op) in _TRUTHS:
+            sign, both = _TRUTHS[type(node.op)]
+            truths = [self._truth(one, sign, rows) for one in (node.left, node.right)]
+            return self._fitting(node, both, *truths)
         how = _ARITHMETIC.get(type(node.op))
         if how is None:
-            word = _WORDS.get(type(node.op))
-            hint = f"write {word} instead, with comparisons in parentheses" if word else (
-                "the operators are + - * / // %")  # fmt: skip
-            self._refuse(node, hint)
+            self._refuse(node, "the operators are + - * / // % ** & |")
         left, right = self._number(node.left, rows), self._number(node.right, rows)
         if how in (operator.floordiv, operator.mod) and np.any(right == 0):
             right = np.asarray(right, np.float64)  # x % 0 is NaN: integers have no such number

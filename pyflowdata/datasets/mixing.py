@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
+from ..nodes.tables import SupportsArray, array_of, is_array
 from .base import DatasetBase, SetT, several_view
 from .columns import column
 
-Weights = Sequence[float] | Mapping[str, float]
+Weights = Sequence[float] | Mapping[str, float] | SupportsArray
 Changes = Mapping[int, Weights]
 Repeats = float | Weights
 
@@ -157,6 +158,8 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
                     f"mix: {kind} {shown(wrong[0])}; the sources are {', '.join(names)}"
                 )
         given = [given[name] for name in names]
+    if is_array(given):
+        given = array_of(given, f"mix: {what}").tolist()
     if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
         raise InvalidArgumentError(
             f"mix: {what} = {shown(given)}; it must be a list of {count} numbers, or a dict by name"

@@ -1,4 +1,4 @@
-"""`flow.open`, `flow.from_arrays`, `flow.from_arrow`: files, arrays and tables as data sets."""
+"""`flow.open`, `from_arrays`, `range`, `from_arrow`: files, arrays and tables as data sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..native import CData, check, ffi, lib, new_error, text
 from ..nodes.argument_hints import says_how
 from ..nodes.objects import Object
 from ..nodes.row_types import BITS, is_bfloat16
-from ..nodes.tables import Table
+from ..nodes.tables import Table, array_of, is_array
 from ..ragged import Ragged
 from ..words.remedies import FROM_ARROW, is_arrow
 from .base import named_view, names_of
@@ -32,33 +32,29 @@ _NONE = np.zeros(0, np.int64)
 
 
 @says_how('give a dict of arrays, flow.from_arrays({"x": x, "y": y})')
-def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
+def from_arrays(arrays: Any) -> Dataset:
     """A data set in memory: record i has row i of each array.
 
         data = flow.from_arrays({"x": images, "y": labels})
         x, y = data.shuffle(seed=1).batch(64)
 
     Arrays in C order are read where they are, and must not change while they are in use; others are
-    copied once.
+    copied once.  A table, such as a DataFrame, is read as by `from_arrow()`.
 
     Args:
-        arrays: By the names of the fields: arrays with a row for each record, `Ragged`s, or lists
-            of bytes or texts (UTF-8).
+        arrays: A dict by the names of the fields, of arrays or tensors with a row for each record,
+            `Ragged`s, lists of arrays that differ in length, or lists of bytes or texts (UTF-8).
+            Or a tuple or list of arrays, whose fields are x0, x1 and so on; one array, whose field
+            is x; a list of records, which are dicts with the same keys; or a table.
 
     Raises:
         InvalidArgumentError: They have different numbers of rows, or no fixed dtype.
     """
     if is_arrow(arrays):
-        raise InvalidArgumentError(
-            f"from_arrays(): a {type(arrays).__name__} is a table; {FROM_ARROW}"
-        )
-    if not isinstance(arrays, Mapping) or not arrays:
-        raise InvalidArgumentError(
-            f'from_arrays({shown(arrays)}): give a dict of arrays, as {{"x": x, "y": y}}'
-        )
+        return from_arrow(arrays)
     blobs, first = {}, ""
     rows = -1
-    for name, given in arrays.items():
+    for name, given in _by_name(arrays).items():
         if not isinstance(name, str):
             raise InvalidArgumentError(f"from_arrays(): the name {shown(name)} must be a str")
         values, splits = _rows_of(name, given)
@@ -73,6 +69,50 @@ def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
     return Dataset(blobs if len(blobs) == 1 else named_view("ZipDataset", blobs, {}))
 
 
+def _by_name(given: Any) -> Mapping[str, Any]:
+    """The arrays of the fields."""
+    if isinstance(given, Mapping) and given:
+        return given
+    if is_array(given):
+        return {"x": given}
+    if isinstance(given, (list, tuple)) and given:
+        if isinstance(given[0], Mapping):
+            return _columns_of(given)
+        if isinstance(given, tuple) or all(map(is_array, given)):
+            return {f"x{place}": one for place, one in enumerate(given)}
+        return {"x": given}
+    raise InvalidArgumentError(
+        f'from_arrays({shown(given)}): give a dict of arrays, as {{"x": x, "y": y}}; a tuple or '
+        "list of arrays; or a list of records"
+    )
+
+
+def _columns_of(records: Sequence[Any]) -> dict[str, list[Any]]:
+    names = list(records[0])
+    for number, record in enumerate(records):
+        if not isinstance(record, Mapping) or record.keys() != records[0].keys():
+            found = list(record) if isinstance(record, Mapping) else record
+            raise InvalidArgumentError(
+                f"from_arrays(): record 0 is a dict of {shown(names)}, and record {number} has "
+                f"{shown(found)}"
+            )
+    if not names:
+        raise InvalidArgumentError("from_arrays(): record 0 has no field")
+    return {name: [record[name] for record in records] for name in names}
+
+
+def range_(start: int, stop: int | None = None, step: int = 1) -> Dataset:
+    """A data set of the numbers that Python's range has, as the field "id": int64.
+
+        flow.range(1000).where("id % 3 == 0")
+
+    Args:
+        start, stop, step: As those of Python's range; of one argument, it is `stop`.
+    """
+    numbers = range(start) if stop is None else range(start, stop, step)
+    return from_arrays({"id": np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64)})
+
+
 def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
     """The elements, and where rows begin if they differ in length."""
     if isinstance(given, Ragged):
@@ -84,13 +124,11 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
         return given.values, given.row_splits
     if isinstance(given, (list, tuple)) and any(isinstance(one, (bytes, str)) for one in given):
         return _joined(name, given)
+    splits = None
     try:
-        values = np.asarray(given)
-    except ValueError as failure:
-        raise InvalidArgumentError(
-            f"from_arrays(): {name} is not an array: {failure}; a Ragged has rows of several "
-            "lengths"
-        ) from None
+        values = array_of(given, f"from_arrays(): {name}")
+    except InvalidArgumentError as failure:
+        values, splits = _rows_of_lengths(given, failure)
     if values.ndim == 0:
         raise InvalidArgumentError(f"from_arrays(): {name} is {shown(given)}, which has no rows")
     if values.dtype.kind in "SU":
@@ -102,7 +140,17 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
             f"from_arrays(): {name} has dtype {values.dtype} and rows of shape {values.shape[1:]}; "
             "rows are numbers or truths, of a fixed dtype, and not empty"
         )
-    return values, None
+    return values, splits
+
+
+def _rows_of_lengths(given: Any, failure: InvalidArgumentError) -> tuple[Array, Array]:
+    """Rows that differ in their first dimension one after another; else raises `failure`."""
+    rows = [array_of(one, "a row") for one in given] if isinstance(given, (list, tuple)) else []
+    if not rows or any(row.ndim == 0 or row.shape[1:] != rows[0].shape[1:] for row in rows):
+        failure.message += "; rows may differ in their first dimension"
+        raise failure
+    splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return np.concatenate([row for row in rows if len(row)] or rows), splits
 
 
 def _joined(name: str, given: Sequence[Any]) -> tuple[Array, Array]:

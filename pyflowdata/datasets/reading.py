@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 import operator
@@ -11,11 +12,19 @@ from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from ..errors import CorruptDataError, FileError, InvalidArgumentError, shown
+from ..errors import (
+    CorruptDataError,
+    FileError,
+    InvalidArgumentError,
+    UnsupportedError,
+    shown,
+)
 from ..nodes import Blob
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
+from ..loader.state import ENDLESS
+from ..nodes.tables import array_of, is_array
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node
 from .columns import files_state
@@ -33,7 +42,7 @@ def _row_of(values: Any, row: int) -> Any:
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
-def _records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
+def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
     for row in range(rows):
         yield {name: _row_of(values, row) for name, values in batch.items()}
 
@@ -79,6 +88,7 @@ class Reading(DatasetBase):
     """The methods of `Dataset` that read records."""
 
     _opened: _Opened | None = None
+    _field_blobs: Mapping[str, FieldBlob] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_opened"}
@@ -124,7 +134,7 @@ class Reading(DatasetBase):
         found: list[dict[str, Any]] = []
         with self._loader(count, attrs, num_threads=1, prefetch=1) as loader:
             for batch in itertools.islice(loader, max(1, _SEEN // count)):
-                found += _records_of(batch, len(next(iter(batch.values()))))
+                found += records_of(batch, len(next(iter(batch.values()))))
                 if len(found) >= count:
                     break
         return found[:count] or list(itertools.islice(self, count))
@@ -163,11 +173,16 @@ class Reading(DatasetBase):
         """Records of an epoch.
 
         Raises:
-            TypeError: The source can only be read in sequence.
+            TypeError: The source can only be read in sequence, or is repeated without end.
             FileError: A file changed since the records were first counted or read by number.
         """
         self._check_files()
         size = self._size()
+        if size >= ENDLESS:
+            raise TypeError(
+                "this data set has no len(): repeat() has no end; take(n) after it, or repeat(n), "
+                "has one"
+            )
         if size < 0:
             raise TypeError(
                 "this data set has no len(): its source is a stream, which is read in sequence; "
@@ -218,7 +233,7 @@ class Reading(DatasetBase):
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
         places = list(indexes)
-        return list(_records_of(self.rows(places), len(places))) if places else []
+        return list(records_of(self.rows(places), len(places))) if places else []
 
     def _places(self, indexes: Iterable[SupportsIndex]) -> list[int]:
         """Numbers of records, checked, and counted from the beginning."""
@@ -245,10 +260,81 @@ class Reading(DatasetBase):
             raise
         with loader:
             for batch in loader:
-                yield from _records_of(batch, len(next(iter(batch.values()))))
+                yield from records_of(batch, len(next(iter(batch.values()))))
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""
         if operator.index(count) < 0:
             raise InvalidArgumentError(f"head({shown(count)}); it must be 0 or more")
         return list(itertools.islice(self, count))
+
+    def _field_blob(self, name: str) -> FieldBlob:
+        """The blob of a field, always the same one, as blobs are compared by identity."""
+        if name not in self._field_blobs:
+            of = self.blob(name)
+            blob = FieldBlob(of.name, of.shape, of.dtype, of.node, of.index)
+            self._field_blobs = {**self._field_blobs, name: blob}
+        return self._field_blobs[name]
+
+    # ---- Other forms --------------------------------------------------------------------------
+
+    def to_numpy(self, count: int | None = None) -> dict[str, Any]:
+        """The first records of the first epoch as an array for each field; a `Ragged` where rows
+        differ in size, as texts do.
+
+        Args:
+            count: How many; None: all, also where that takes much memory.
+
+        Raises:
+            TypeError: The source can only be read in sequence, or is repeated without end and count
+                is None.
+        """
+        if count is not None and operator.index(count) < 0:
+            raise InvalidArgumentError(f"count = {shown(count)}; it must be 0 or more")
+        if count is None:
+            return self.rows(range(len(self)))
+        return self.rows(range(min(operator.index(count), self._size())))
+
+    def to_arrow(self, count: int | None = None) -> Any:
+        """The first records as a table of pyarrow, which must be installed; as `to_numpy()`."""
+        from ..formats.arrow import arrow_table
+
+        return arrow_table(self.to_numpy(count))
+
+    def to_pandas(self, count: int | None = None) -> Any:
+        """The first records as a DataFrame of pandas, which must be installed; as `to_numpy()`.
+
+        A column has an array in each row where rows are no numbers, and bytes for texts.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise UnsupportedError(
+                "to_pandas() needs the package pandas: pip install pandas"
+            ) from None
+        columns = {}
+        for name, values in self.to_numpy(count).items():
+            is_flat = not isinstance(values, Ragged) and values.ndim == 1
+            columns[name] = values if is_flat else [_row_of(values, i) for i in range(len(values))]
+        return pandas.DataFrame(columns)
+
+
+class FieldBlob(Blob):
+    """A field of a data set: a blob for ops, whose values can be read by number.
+
+        data["x"][3], data["x"][:5], data["x"][[7, 1]]
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        """The value of a record by number; an array, or `Ragged`, of those of a slice or list.
+
+        Raises:
+            IndexError: There is no such record.
+            TypeError: The source can only be read in sequence.
+        """
+        data = Reading({"x": self})
+        if isinstance(key, slice):
+            return data.rows(range(len(data))[key])["x"]
+        if isinstance(key, (list, tuple)) or is_array(key):
+            return data.rows(array_of(key, self.name).tolist())["x"]
+        return data.record(key)["x"]

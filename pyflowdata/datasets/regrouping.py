@@ -384,7 +384,8 @@ class _Exploded:
         graph = of_blobs(fields)
         known = None if key is None or graph is None else ("explode", key, graph)
         return Table(
-            lambda: evaluate(wanted, data._fields), said=said, key=known, state=lambda: files_state(data)
+            lambda: evaluate(wanted, data._fields),
+            said=said, key=known, state=lambda: files_state(data),
         )
 
     # ---- Types --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
-from ..nodes.tables import Table
+from ..nodes.tables import Table, array_of
 from .base import DatasetBase, named_view
 from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
@@ -207,4 +207,4 @@ def _table(
     if isinstance(values, (str, Blob)) or callable(values):
         made_of(data, values)
         return Table(lambda: checked(column(data, values)), state=lambda: files_state(data))
-    return Table(checked(np.array(values)))
+    return Table(checked(np.array(array_of(values, name))))

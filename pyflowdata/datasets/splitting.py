@@ -1,8 +1,8 @@
-"""`Dataset.split()`: which part each record is in.
+"""`split()` and `folds()`: the part of each record; `flow.leaks`: what two data sets share.
 
-By hash: a record's place in [0, 1) is a hash of the seed and of what names the record: the values
-of some fields, or its file and its number in the file.  The place does not depend on other records,
-so appended records and files move nothing.
+A hash of the seed and of what names the record decides: the values of some fields, or its file and
+its number in the file.  It does not depend on other records, so appended records and files move
+nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -26,8 +27,7 @@ from ..nodes.attr_words import prepared_of
 from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..ragged import Ragged
-from .base import DatasetBase, named_view, names_of
-from .reading import Reading
+from .base import DatasetBase, check_sources, named_view, names_of
 from .columns import (
     ID,
     Columns,
@@ -37,6 +37,7 @@ from .columns import (
     refuse_changing_order,
     words_of,
 )
+from .reading import Reading, records_of
 
 
 # ---- Hashes of values ---------------------------------------------------------------------------
@@ -122,12 +123,13 @@ def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
 
 OwnT = TypeVar("OwnT", bound="Splitting")
 
-_BITS = 53  # so many bits of a hash give the place
+RULE = 2  # the version of what decides a part by fractions, which a state has
+_BITS = 53  # of a hash, which give a place by rule 1
 _MOST_PARTS = 65536
 
 
 class Splitting(Reading):
-    """The method of `Dataset` for parts."""
+    """The methods of `Dataset` for parts."""
 
     @overload
     def split(
@@ -135,8 +137,10 @@ class Splitting(Reading):
         parts: Mapping[str, float],
         *,
         by: str | Sequence[str] | None = None,
+        stratify: str | None = None,
         in_order: bool = False,
         seed: int = 0,
+        rule: int = RULE,
     ) -> dict[str, OwnT]: ...
 
     @overload
@@ -145,8 +149,10 @@ class Splitting(Reading):
         parts: Sequence[float],
         *,
         by: str | Sequence[str] | None = None,
+        stratify: str | None = None,
         in_order: bool = False,
         seed: int = 0,
+        rule: int = RULE,
     ) -> tuple[OwnT, ...]: ...
 
     @says_how(
@@ -158,24 +164,29 @@ class Splitting(Reading):
         parts: Sequence[float] | Mapping[str, float],
         *,
         by: str | Sequence[str] | None = None,
+        stratify: str | None = None,
         in_order: bool = False,
         seed: int = 0,
+        rule: int = RULE,
     ) -> tuple[OwnT, ...] | dict[str, OwnT]:
         """Parts that have each record once; each part has its records in their order.
 
         A hash of the seed and of what names a record decides its part: its file's name and its
         number in the file, or the values of `by`.  So records and files that are appended move none
-        of those before, and sizes are about, not exactly, the fractions.  Counts are exact, and
-        appended records may move others.
+        of those before, and sizes are about, not exactly, the fractions.  With other fractions
+        hardly more records move than must.  Counts are exact, and appended records may move others.
 
         Args:
             parts: Fractions that sum to 1, as [0.9, 0.1], or counts of all records, as [1000, 200];
                 or a dict of them, for a dict of data sets.
             by: A field or several: records with the same values are in the same part.
+            stratify: A field: each of its values has its share of every part, to a record or two.
+                Sizes are then exact, and appended records may move others.
             in_order: Whether parts are runs of consecutive records, of exactly these sizes:
                 fractions are rounded by largest remainders.  A shuffle before it orders each part,
                 and does not decide what is in it.
             seed: Another one makes other parts.
+            rule: 1: the parts that fractions had before this argument was there, for their states.
 
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
@@ -185,27 +196,30 @@ class Splitting(Reading):
                 f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
         if isinstance(parts, Mapping):
-            found = self._parts(list(parts.values()), by, in_order, seed)
+            found = self._parts(_Sizes(list(parts.values()), rule), by, stratify, in_order, seed)
             return dict(zip(parts, found, strict=True))
-        return tuple(self._parts(list(parts), by, in_order, seed))
+        return tuple(self._parts(_Sizes(list(parts), rule), by, stratify, in_order, seed))
 
     def _parts(
-        self: OwnT, parts: list[float], by: str | Sequence[str] | None, in_order: bool, seed: int
+        self: OwnT,
+        sizes: _Sizes,
+        by: str | Sequence[str] | None,
+        stratify: str | None,
+        in_order: bool,
+        seed: int,
     ) -> list[OwnT]:
-        sizes = _Sizes(parts)
-        if type(seed) is not int or not 0 <= seed < 2**63:
-            raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
-        names = names_of(by) if by else None
         if not in_order:
-            if sizes.counts and names is None:
+            if sizes.counts and not by:
                 sizes.check(len(self))
-            split = _Split(self, sizes, names, seed)
+            split = _Split(self, sizes, by, stratify, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
-        if names:
-            raise InvalidArgumentError(
-                f"by = {shown(by)}: parts in order may divide records with the same value; leave "
-                "in_order or by out"
-            )
+        _check_seed(seed)
+        for name, fields in (("by", by), ("stratify", stratify)):
+            if fields:
+                raise InvalidArgumentError(
+                    f"{name} = {shown(fields)}: parts in order are cut wherever their sizes say; "
+                    f"leave in_order or {name} out"
+                )
         refuse_changing_order(self)
         if self._shuffle is not None:
             said = UserWarning(
@@ -223,6 +237,52 @@ class Splitting(Reading):
             len(found[0])  # compares them with the records
         return found
 
+    def folds(
+        self: OwnT,
+        count: int,
+        *,
+        by: str | Sequence[str] | None = None,
+        stratify: str | None = None,
+        seed: int = 0,
+    ) -> list[tuple[OwnT, OwnT]]:
+        """Pairs of data sets (train, val) for cross-validation: each record is in one val, and in
+        the train of all other pairs.
+
+        Args:
+            count: How many pairs; each val has about 1 / count of the records.
+            by, stratify, seed: As in `split()`, whose parts the vals are.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or count is below 2.
+        """
+        if type(count) is not int or not 2 <= count <= _MOST_PARTS:
+            raise InvalidArgumentError(f"folds({shown(count)}): give a number from 2 to 65536")
+        split = _Split(self, _Sizes([1 / count] * count, RULE), by, stratify, seed)
+        return [
+            (self._selected(split.table(part, is_rest=True)), self._selected(split.table(part)))
+            for part in range(count)
+        ]
+
+
+def _check_seed(seed: int) -> None:
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
+
+
+def _exponentials(hashes: Hashes) -> Array:
+    """-ln(u), to ten digits, of a number u in (0, 1) that each hash gives.
+
+    It is made of operations that IEEE 754 defines to the bit, so that it is the same everywhere.
+    """
+    u = ((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    mantissas, exponents = np.frexp(u)  # 1/2 <= mantissa < 1
+    s = (1 - mantissas) / (1 + mantissas)
+    square, series = s * s, np.zeros(len(s))
+    for odd in range(17, 0, -2):  # atanh(s) = s + s^3 / 3 + s^5 / 5 ...; -ln(m) = 2 atanh(s)
+        series = series * square + 1 / odd
+    found: Array = 2 * s * series - exponents * 0.6931471805599453
+    return found
+
 
 class _Sizes:
     """The sizes of the parts.
@@ -230,12 +290,16 @@ class _Sizes:
     Attributes:
         fractions: The share of each part; empty where counts were given.
         counts: The records of each part; empty where fractions were given.
+        rule: The version of what decides the part of a hash by fractions.
     """
 
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def __init__(self, parts: Sequence[Any], rule: int) -> None:
         """Takes fractions, which are floats and sum to 1, or counts, which are integers."""
         self.fractions: list[float] = []
         self.counts: list[int] = []
+        self.rule = rule
+        if type(rule) is not int or rule not in (1, RULE):
+            raise InvalidArgumentError(f"rule = {shown(rule)}; the rules are 1 and {RULE}")
         if not 1 <= len(parts) <= _MOST_PARTS:
             raise InvalidArgumentError(f"split() into {len(parts)} parts; there can be 1 to 65536")
         whole = [isinstance(part, (int, np.integer)) and not isinstance(part, bool)
@@ -262,7 +326,25 @@ class _Sizes:
         return len(self.counts or self.fractions)
 
     def of_hashes(self, hashes: Hashes) -> Array:
-        """The part of each record, by fractions."""
+        """The part of each record, by fractions.
+
+        By rule 2 the parts race for a record, each in a time that is drawn by the record and the
+        number of the part, and that is shorter in proportion to the fraction; the first one has
+        it.  A part whose fraction grows is faster, and only gains records.
+        """
+        if self.rule == 1:
+            return self._of_places(hashes)
+        found = np.zeros(len(hashes), self.dtype)
+        least = np.full(len(hashes), np.inf)
+        for part, fraction in enumerate(self.fractions):
+            if fraction > 0:
+                times = _exponentials(_hash_words(hashes, np.uint64(part))) / fraction
+                found[times < least] = part
+                least = np.minimum(least, times)
+        return found
+
+    def _of_places(self, hashes: Hashes) -> Array:
+        """By rule 1 a hash is a place in [0, 1), and the fractions are runs of places."""
         from fractions import Fraction  # few programs split by hash
 
         total, sums, bounds = sum(map(Fraction, self.fractions)), Fraction(0), []
@@ -277,6 +359,24 @@ class _Sizes:
         """The part of each record, by counts: those with the smallest hashes are in the first."""
         parts = np.empty(len(hashes), self.dtype)
         parts[np.argsort(hashes, kind="stable")] = np.repeat(np.arange(len(self)), self.counts)
+        return parts
+
+    def of_classes(self, values: Array) -> Array:
+        """The part of each record, from its hash and that of its class.
+
+        Records are dealt class by class, in the order of their hashes.  Of the first m records of
+        T in all, a part of c records gets the whole number below m * c / T, so that each run of
+        them, and each class, has its share.
+        """
+        left, total = np.lexsort((values[:, 0], values[:, 1])), len(values)
+        ends = np.cumsum(self.counts or self.fractions)
+        ends = np.rint(ends / ends[-1] * total).astype(np.int64)
+        parts = np.empty(total, self.dtype)
+        for part, count in enumerate(np.diff(ends, prepend=0).tolist()):
+            dealt = np.arange(len(left) + 1) * count // max(1, len(left))
+            is_own = dealt[1:] > dealt[:-1]
+            parts[left[is_own]] = part
+            left = left[~is_own]
         return parts
 
     def check(self, records: int) -> None:
@@ -296,43 +396,54 @@ class _Split:
     """The part of each record of a data set, found when first needed."""
 
     def __init__(
-        self, data: DatasetBase, sizes: _Sizes, by: Sequence[str] | None, seed: int
+        self,
+        data: DatasetBase,
+        sizes: _Sizes,
+        by: str | Sequence[str] | None,
+        stratify: str | None,
+        seed: int,
     ) -> None:
         """Checks that hashes can split the records, by some fields or (None) by the record."""
         refuse_changing_order(data)
+        _check_seed(seed)
+        names = names_of(by) if by else []
         fields = data._fields
-        for name in by or ():
-            if name not in fields:
-                raise InvalidArgumentError(
-                    f"by = {shown(name)}: there is no such field; there are {', '.join(fields)}"
-                )
-            if fields[name].shape[1:].count(None) > 1 or None in fields[name].shape[2:]:
-                raise InvalidArgumentError(
-                    f"by = {shown(name)}: its rows are of shape {fields[name].shape[1:]}; only "
-                    "their first dimension can vary"
-                )
-        if by is not None and sizes.counts:
+        for name in names:
+            _check_hashed(data, name, "by")
+        if stratify is not None:
+            _check_hashed(data, stratify, "stratify")
+        if names and sizes.counts:
             raise InvalidArgumentError(
-                f"split({shown(sizes.counts)}, by={shown(list(by))}): records with the same value "
+                f"split({shown(sizes.counts)}, by={shown(names)}): records with the same value "
                 "stay together, so that counts cannot be exact; give fractions"
             )
-        if by is None and any(map(prepared_of, reader_nodes(list(fields.values())))):
+        if names and stratify is not None:
+            raise InvalidArgumentError(
+                f"stratify = {shown(stratify)}, by={shown(names)}: records with the same value "
+                "stay together, so that a class cannot have its share of each part; leave one out"
+            )
+        if not names and any(map(prepared_of, reader_nodes(list(fields.values())))):
             raise InvalidArgumentError(
                 "split() after cache(): records are told by their files, and those of a cache "
                 "change with the data; split before cache(), or give by or in_order=True"
             )
-        self._data, self._sizes, self._by, self._seed = data, sizes, by, seed
+        self._data, self._sizes, self._by, self._seed = data, sizes, names, seed
+        self._stratify = stratify
+        self._is_by_rule = stratify is None and bool(sizes.fractions)
         self._found: tuple[Hashable, Array] | None = None
 
-    def table(self, part: int) -> Table:
-        """The records of a part, as a bitmap."""
-        sizes, by = self._sizes.counts or self._sizes.fractions, self._by or ()
-        key = ("split", tuple(sizes), tuple(by), self._seed, part)
+    def table(self, part: int, *, is_rest: bool = False) -> Table:
+        """The records of a part, or those of all others, as a bitmap."""
+        sizes, by = self._sizes.counts or self._sizes.fractions, self._by
+        rule = RULE if self._is_by_rule and self._sizes.rule == RULE else 0  # rule 1 had no name
+        key = ("split", tuple(sizes), tuple(by), self._stratify, self._seed, part, is_rest, rule)
         of = f", by={', '.join(by)}" if by else ""
-        said = f"split({shown(list(sizes))}{of}, seed={self._seed})[{part}]"
+        of += f", stratify={self._stratify}" if self._stratify else ""
+        said = f"split({shown(list(sizes))}{of}, seed={self._seed})"
         return Table(
-            lambda: words_of(self._parts() == part),
-            said=said, key=key, state=lambda: files_state(self._data),
+            lambda: words_of((self._parts() == part) != is_rest),
+            said=f"{said} but [{part}]" if is_rest else f"{said}[{part}]",
+            key=key, state=lambda: files_state(self._data), rule=rule,
         )  # fmt: skip
 
     def _parts(self) -> Array:
@@ -342,20 +453,39 @@ class _Split:
         return self._found[1]
 
     def _computation(self) -> Computation:
-        sizes = self._sizes
-        given = f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by}"
+        sizes, stratify = self._sizes, self._stratify
+        given = (f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by} {stratify} "
+                 f"{sizes.rule}")  # fmt: skip
         records = _Records(self._seed, sizes)
-        fields = {name: self._data._fields[name] for name in self._by or ()}
+        names = self._by if stratify is None else [stratify]
+        fields = {name: self._data._fields[name] for name in names}
 
         def of_batch(batch: Columns) -> Array:
             hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
+            if stratify is not None:
+                return np.stack([hashes, hashes_of({ID: batch[stratify]}, self._seed)], axis=1)
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
+        of_all = sizes.of_classes if stratify is not None else sizes.of_all_hashes
         return Computation(
             fields, of_batch, given, "split", with_id=not self._by,
             prepare=None if self._by else records.prepare,
-            of_all=None if sizes.fractions else sizes.of_all_hashes,
+            of_all=None if self._is_by_rule else of_all,
         )  # fmt: skip
+
+
+def _check_hashed(data: DatasetBase, name: str, what: str) -> None:
+    """Refuses a name that is no field, and fields that have no hashes."""
+    fields = data._fields
+    if name not in fields:
+        raise InvalidArgumentError(
+            f"{what} = {shown(name)}: there is no such field; there are {', '.join(fields)}"
+        )
+    if fields[name].shape[1:].count(None) > 1 or None in fields[name].shape[2:]:
+        raise InvalidArgumentError(
+            f"{what} = {shown(name)}: its rows are of shape {fields[name].shape[1:]}; only "
+            "their first dimension can vary"
+        )
 
 
 def _start(seed: int, rows: int) -> Hashes:
@@ -407,3 +537,86 @@ class _Records:
         """The hash of a file's path in the folder of its data set."""
         path = self._open_loader.file_of_record(file, number)
         return _hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))
+
+
+# ---- Leaks --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Leaks:
+    """What is in two data sets; false where nothing is.
+
+    Attributes:
+        keys: Keys that are in both, in the order of the first data set: values of the field, tuples
+            of the values of several, or hashes of whole records, in hex digits.
+        first: The numbers of the records of the first data set that have these keys: int64.
+        second: The same, of the second data set.
+    """
+
+    keys: list[Any]
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __repr__(self) -> str:
+        if not self.keys:
+            return "no leaks: nothing is in both"
+        some = ", ".join(shown(key) for key in self.keys[:5])
+        return (
+            f"{len(self.keys):,} in both: {some}{' ...' if len(self.keys) > 5 else ''} "
+            f"({len(self.first):,} records of the first, {len(self.second):,} of the second)"
+        )
+
+
+def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = None) -> Leaks:
+    """Finds what is in two data sets that should have nothing in common, such as train and test.
+
+        train, test = data.split([0.9, 0.1])
+        assert not flow.leaks(train, test, key="user")
+
+    Both are read once, by all threads; values are compared by hashes of 64 bits.
+
+    Args:
+        first, second: The data sets; numbers are those before a shuffle at their end.
+        key: A field, or several whose values make a key together.  None: all fields, for records
+            that are in both.
+
+    Raises:
+        InvalidArgumentError: There is no such field, or an order changes from epoch to epoch.
+    """
+    check_sources("leaks", (first, second))
+    names = sorted(first._fields) if key is None else names_of(key)
+    if key is None and first._fields.keys() != second._fields.keys():
+        raise InvalidArgumentError(
+            f"leaks(): the data sets have the fields {', '.join(first._fields)}, and "
+            f"{', '.join(second._fields)}: give key, the fields to compare"
+        )
+    if not names:
+        raise InvalidArgumentError(f"leaks(key={shown(key)}): give a field or several")
+    hashes = [_hashes_of_records(data, names) for data in (first, second)]
+    in_both = np.intersect1d(hashes[0], hashes[1])
+    numbers = [np.flatnonzero(np.isin(own, in_both)) for own in hashes]
+    _, places = np.unique(hashes[0][numbers[0]], return_index=True)
+    ones = numbers[0][np.sort(places)]
+    if key is None:
+        return Leaks([f"{one:016x}" for one in hashes[0][ones].tolist()], *numbers)
+    rows = type(first)({name: first._fields[name] for name in names}).rows(ones)
+    found = [
+        tuple(one.item() if isinstance(one, np.generic) else one for one in record.values())
+        for record in records_of(rows, len(ones))
+    ]
+    return Leaks([one[0] for one in found] if len(names) == 1 else found, *numbers)
+
+
+def _hashes_of_records(data: DatasetBase, names: Sequence[str]) -> Hashes:
+    """The hash of the values of each record."""
+    refuse_changing_order(data, "use leaks() before it")
+    for name in names:
+        _check_hashed(data, name, "key")
+    wanted = Computation(
+        {name: data._fields[name] for name in names}, lambda batch: hashes_of(batch, 0),
+        "hash 0", "leaks()",
+    )  # fmt: skip
+    return evaluate(wanted, data._fields).view(np.uint64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..errors import WrongUseError, printable, shown
 from ..formats import FORMATS, field_of
+from ..loader.state import ENDLESS
 from ..nodes import Attr, Blob, Node
 from ..nodes.attr_words import (
     has_tables,
@@ -126,6 +127,7 @@ def _described_graph(
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
     what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
     what = "Dataset, a stream without len()" if size == -1 else what
+    what = "Dataset without end" if size is not None and size >= ENDLESS else what
     fields = [(name, _type_of(name, blob)) for name, blob in blobs.items()]
     return _Described(
         what if chain.inner else f"{what}: {chain.source}",

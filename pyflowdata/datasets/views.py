@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..native.calling_line import warn_program_once
 from ..nodes import Blob
 from ..nodes.argument_hints import takes_names_only
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
 from ..nodes.op_texts import attr_doc, ordered_attrs
-from ..nodes.tables import Table
+from ..nodes.world import world
+from ..nodes.tables import SupportsArray, Table, array_of
 from ..words.remedies import did_you_mean
 from .base import (
     DatasetBase,
@@ -28,7 +30,7 @@ from .base import (
     numbered,
     several_view,
 )
-from .columns import What, bitmap_of, column, words_of
+from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
 from .mixing import Changes, Repeats, Weights, mix
 from .reading import Reading
 
@@ -44,7 +46,9 @@ OwnT = TypeVar("OwnT", bound="Selecting")
 class Selecting(Reading):
     """The methods of `Dataset` that select records."""
 
-    def where(self: OwnT, predicate: What) -> OwnT:
+    def where(
+        self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
+    ) -> OwnT:
         """The records for which a predicate is true, in their order.
 
         It is evaluated once, over all records, when the length or a record is first needed; the
@@ -54,14 +58,47 @@ class Selecting(Reading):
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
                 whose parameters are fields, as `lambda label: label != 3`; a function of the
                 record, whose one parameter has another name, as `lambda r: r["label"] != 3`; or a
-                blob of truths that ops make of fields, as `flow.MyOp(data["image"])`.
+                blob of truths that ops make of fields, as `flow.MyOp(data["image"])`.  Or one truth
+                for each record, as an array, a tensor or a list.
 
         Raises:
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
-        return self._selected(bitmap_of(self, predicate))
+        if isinstance(predicate, (str, Blob)) or callable(predicate):
+            return self._selected(bitmap_of(self, predicate))
+        refuse_changing_order(self)
+        truths = np.array(array_of(predicate, "where()"))
+        if truths.ndim != 1 or (truths.dtype != np.bool_ and truths.size):
+            raise InvalidArgumentError(
+                f"where({shown(predicate)}): give an expression, a function of fields, a blob, or "
+                "one truth (bool) for each record; select() takes numbers of records"
+            )
+        said, key = f"where({truths.size:,} truths)", ("where", truths.tobytes())
+        return self._selected(Table(lambda: self._flagged(truths), said=said, key=key))
 
-    def filter(self: OwnT, predicate: What) -> OwnT:
+    def sort(self: OwnT, by: What, *, reverse: bool = False) -> OwnT:
+        """The records in the order of a value, those with the same value as they were.
+
+            data.sort("len(text)", reverse=True)
+            data.sort("day").sort("user")                   # by user, and for each by day
+
+        The order is computed once, over all records, and kept as the result of `where()` is.  NaN
+        comes last.  A shuffle before it has no part in it.
+
+        Args:
+            by: A field, an expression or a function, as in `where()`, with a number, a truth or a
+                text for each record.
+            reverse: Whether the largest value comes first.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it has no such value.
+        """
+        table = order_of(self, by, reverse)
+        return type(self)(named_view("SelectDataset", self._fields, {"table": table}))
+
+    def filter(
+        self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
+    ) -> OwnT:
         """`where(predicate)`, by the name that other libraries have for it."""
         return self.where(predicate)
 
@@ -77,17 +114,18 @@ class Selecting(Reading):
         """
         return column(self, what)
 
-    def select(self: OwnT, rows: Sequence[int] | Sequence[bool] | Array) -> OwnT:
+    def select(self: OwnT, rows: Iterable[int] | Iterable[bool] | Array | SupportsArray) -> OwnT:
         """The records with these numbers, in this order; or those where `rows` is True.
 
         Args:
             rows: Numbers, in any order and as often as wanted, negative ones from the end; or one
-                truth for each record.
+                truth for each record.  A list, an array, a tensor, or an iterator, which is read
+                to its end.
 
         Raises:
             InvalidArgumentError: They are neither.
         """
-        given = np.array(rows)
+        given = np.array(array_of(rows, "select()"))
         given = given.astype(np.int64) if given.size == 0 else given
         if given.ndim != 1 or given.dtype.kind not in "biu":
             raise InvalidArgumentError(
@@ -105,7 +143,7 @@ class Selecting(Reading):
     def _flagged(self, truths: Array) -> Array:
         if len(truths) != len(self):
             raise InvalidArgumentError(
-                f"select(): there are {len(truths)} truths, and {len(self)} records"
+                f"there are {len(truths)} truths, and {len(self)} records"
             )
         return words_of(truths)
 
@@ -166,10 +204,36 @@ class Views(DatasetBase):
         return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
 
-    def repeat(self: SetT, times: int) -> SetT:
+    def repeat(self: SetT, times: int | None = None) -> SetT:
         """The records `times` times; what shuffles them does so in each repeat in its own way, and
-        random ops treat each repeat of a record in their own way."""
-        return self._view("RepeatDataset", times=times)
+        random ops treat each repeat of a record in their own way.
+
+        Without `times` there is no end: a data set and a loader of it have no `len()`, a loop over
+        them stops by `break`, and all is one epoch.
+        """
+        return self._view("RepeatDataset", times=-1 if times is None else times)
+
+    def shard(self: SetT, count: int, index: int) -> SetT:
+        """Every count-th record from record `index` on, `data[index::count]`.
+
+        Ranks need no shards: batches are divided over them.  Where there are `count` ranks, a
+        warning says so, once.
+        """
+        if type(count) is not int or type(index) is not int or not 0 <= index < count:
+            raise InvalidArgumentError(
+                f"shard({shown(count)}, {shown(index)}): give the number of shards, and the one "
+                "that is wanted, from 0"
+            )
+        if 1 < count == world().world_size:
+            warn_program_once(
+                ("shard", count),
+                UserWarning(
+                    f"shard({count}, {index}): each of the {count} ranks gets its part of every "
+                    "batch already, so that shards divide the records a second time: leave shard() "
+                    "out, or say batch(..., rank=0, world_size=1)"
+                ),
+            )
+        return self._view("SliceDataset", begin=index, end=_FAR, step=count)
 
     def enumerate(self: SetT, name: str = "index") -> SetT:
         """The records, each with its number in this data set, int64 from 0, as one more field."""
@@ -236,7 +300,10 @@ class Views(DatasetBase):
                 blobs[name] = blob
         return type(self)(named_view("ZipDataset", blobs, {}))
 
-    @takes_names_only("it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7)")
+    @takes_names_only(
+        "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); a source that "
+        "is read in sequence has a buffer, shuffle(buffer_size=1000)"
+    )
     def shuffle(
         self: SetT,
         *,
@@ -257,7 +324,8 @@ class Views(DatasetBase):
             reshuffle: False: every epoch has the order of the first one.
             block_size, window, lanes: For kind="window", as `shuffle_block_size`,
                 `shuffle_window` and `shuffle_lanes` of readers.
-            buffer_size: For kind="buffer", in records.
+            buffer_size: In records, for data that is read in sequence and for kind="buffer"; any
+                other kind shuffles all records, or those of a window, and has no buffer.
             order_key: A text on which the order depends besides the seed.
             seed: None: the seed of the batches, which is drawn where there is none.
         """

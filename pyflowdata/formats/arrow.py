@@ -29,11 +29,11 @@ _HELD = 1 << 30  # bytes of a record batch that is written although it has fewer
 _LEVELS = {"lz4": (1, 12), "zstd": COMPRESSIONS["zstd"].levels}
 
 
-def _pyarrow() -> Any:
+def _pyarrow(user: str = "ArrowWriter") -> Any:
     try:
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise missing_package("ArrowWriter", "pyarrow", "arrow") from None
+        raise missing_package(user, "pyarrow", "arrow") from None
 
 
 # ---- Columns ------------------------------------------------------------------------------------
@@ -129,6 +129,25 @@ class _Column:
 
 def _are_texts(rows: Array | Ragged | list[Any]) -> bool:
     return isinstance(rows, list) and all(isinstance(one, str) for one in rows)
+
+
+def arrow_table(batch: Mapping[str, Array | Ragged]) -> Any:
+    """A pyarrow Table with a column for each field of a batch.
+
+    Raises:
+        InvalidArgumentError: A type that Arrow does not have, or more than 2^31 - 1 bytes or
+            elements in a column.
+        UnsupportedError: pyarrow is not installed.
+    """
+    pa, made = _pyarrow("to_arrow()"), {}
+    for name, rows in batch.items():
+        try:
+            made[name], _ = _Column(name, row_type(name, rows)).made(rows)
+        except OverflowError:
+            raise InvalidArgumentError(
+                f"{name} has more than 2^31 - 1 bytes or elements; take fewer records at once"
+            ) from None
+    return pa.table(made)
 
 
 # ---- Writing ------------------------------------------------------------------------------------

@@ -12,9 +12,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..errors import InvalidArgumentError, shown
+import numpy as np
+
+from ..errors import InvalidArgumentError, printable, shown
 from ..nodes import Blob, dtype_name
-from ..nodes.node import Records
+from ..nodes.node import Records, nodes_of
 from ..words.html_text import Html, element, page, table
 from ..words.plain_text import clipped, counted
 from .graph import FILES, MORE, OP, VIEW, Builder, Drawn, Edge, Output, Vertex
@@ -828,7 +830,8 @@ def graph(*blobs: Any) -> Graph:
 
     Args:
         *blobs: What a `DataLoader` takes: blobs, or one tuple or dict of blobs; or a `Dataset`; or
-            a `DataLoader`, of which the number of records and of batches is shown as well.
+            a `DataLoader`, of which more is shown: the number of records and of batches, what of
+            the files no field has, and which outputs are float64.
 
     Raises:
         InvalidArgumentError: It is none of these, or the blobs do not go together.
@@ -838,7 +841,7 @@ def graph(*blobs: Any) -> Graph:
     loader = _loader_of(given)
     if loader is not None:
         given = loader._opened.form(list(loader.blobs))  # as they were given to it
-        facts = _facts_of(loader)
+        facts = _facts_of(loader, _named(given))
     is_data_set = isinstance(given, Records)
     builder = Builder(_named(given), is_data_set=is_data_set)
     builder.finish(facts)
@@ -852,7 +855,19 @@ def _loader_of(given: Any) -> Any:
     return getattr(given, "data_loader", None)
 
 
-def _facts_of(loader: Any) -> list[str]:
+def _facts_of(loader: Any, wanted: Mapping[str, Blob]) -> list[str]:
+    left_out = dict.fromkeys(said for node in nodes_of(wanted.values()) for said in node.left_out)
+    wide = [key for key, blob in wanted.items() if blob.dtype == np.float64]
+    found = [*_lengths_of(loader), *(f"left out of the files: {said}" for said in left_out)]
+    if wide:
+        found.append(
+            f"float64: {', '.join(map(printable, wide))}; Cast(x, dtype='float32') halves the "
+            "bytes, and weights of float32 take no other"
+        )
+    return found
+
+
+def _lengths_of(loader: Any) -> list[str]:
     records = [reader.records for reader in loader.readers]
     said = [counted(records[0], "record")] if min(records) >= 0 and len({*records}) == 1 else []
     try:

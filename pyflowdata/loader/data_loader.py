@@ -33,9 +33,10 @@ from .loader_arguments import arrange
 from .open_loader import OpenLoader
 from .opening import describe_threads, read_info
 from .reader_advice import advise_on_orders, warn_of_next_epoch
-from .state import LAST_EPOCH, Reader
+from .state import ENDLESS, LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
+    from ..insight.graph_drawing import Graph
     from typing_extensions import Unpack
 
     from ..insight.report import Report
@@ -347,8 +348,13 @@ class DataLoader(Loader[BatchT]):
         """Batches of an epoch, the same on every rank; of those of its share, if it has one.
 
         Raises:
-            TypeError: A reader is a stream that has to be read to be counted.
+            TypeError: A reader is a stream that has to be read to be counted, or a data set is
+                repeated without end.
         """
+        if self.readers and min(reader.records for reader in self.readers) >= ENDLESS:
+            raise WrongUseError(
+                "this DataLoader has no len(), as repeat() has no end: count the steps, and break"
+            )
         if self._opened.cursor.num_batches < 0:
             raise WrongUseError(
                 "this DataLoader has no len(), as a reader is a stream of unknown length: count "
@@ -407,6 +413,16 @@ class DataLoader(Loader[BatchT]):
             data_facts, DataLoader, form, self.blobs, self.readers, self.epoch
         )
         return self._opened.observation.report(since, describe)
+
+    def explain(self) -> Graph:
+        """Draws what a batch is computed by: each op with dtypes, shapes and bytes, and under it
+        what is worth a look, such as outputs of float64; `print(loader.explain())`.
+
+        This is `flow.graph` of the loader.
+        """
+        from ..insight.graph_drawing import graph
+
+        return graph(self)
 
     def count_copy(
         self, seconds: float, size: int, device: str, *, overlaps: bool = False

@@ -41,7 +41,7 @@ from .reader_advice import (
     warn_of_readers,
 )
 from .shares import find_share
-from .state import Reader, make_state, read_state, was_in_loop
+from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, DataFacts
@@ -286,9 +286,10 @@ class OpenLoader:
         )
         open_loaders.add(self)
         self.info = read_info(self.handle)
-        self.cursor = Cursor(self.info.num_batches, self.share)
-        self.rank = rank_of(blobs)
         self.readers = read_readers(self.handle, self.info.num_readers)
+        is_endless = all(reader.records >= ENDLESS for reader in self.readers)
+        self.cursor = Cursor(-1 if is_endless else self.info.num_batches, self.share)
+        self.rank = rank_of(blobs)
         self.ledger = Ledger(directory, self._ledger_header()) if directory else None
         self.arrays = self._arrays()
         self.observation = Observation(self)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidArgumentError, printable, shown
+from ..native import lib
 from .epoch_steps import EpochSteps
 from .graph_digest import Graph, short_hash
 
@@ -137,11 +138,13 @@ def check_sum(state: Mapping[str, Any]) -> None:
 
 
 LAST_EPOCH = 2**62
+ENDLESS: int = lib.PFD_ENDLESS  # so many records, or more: an epoch without end
 
 _GO_ON = (
     "\nto go on at this place all the same, with another order, other random numbers or other "
     "data: seek(state['position'], epoch=state['epoch'])"
 )
+_FORMER_RULE = "\nsplit(..., rule=1) makes parts as those of this state"
 _BATCH_SIZE = (
     "\na position counts batches: use the batch size of the state, or seek() to the batch that "
     "begins where the records end that were delivered, position * batch_size of the state"
@@ -422,7 +425,9 @@ def _remedy(saved: Mapping[str, Any], own: Mapping[str, Any]) -> str:
         isinstance(before, str) or before.get("batch_size") == now["batch_size"]
         for before, now in both
     )
-    return _GO_ON if are_alike else _BATCH_SIZE
+    rules = [key for before, now in both for key in now
+             if not isinstance(before, str) and key.endswith(".table.rule") and key not in before]
+    return _FORMER_RULE * bool(rules) + (_GO_ON if are_alike else _BATCH_SIZE)
 
 
 def _graph_differences(state: Mapping[str, Any], graph: Graph) -> list[str]:

@@ -157,7 +157,9 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         elif value is None and attr.takes_none:
             pass  # as left out
         elif attr.type.word == "object":
-            plain[name] = value if isinstance(value, Object) else Object(value)
+            plain[name] = own = value if isinstance(value, Object) else Object(value)
+            if name == "vocabulary" and own.identity is None:
+                raise _refuse(attr, value, "a Vocabulary, as Vocabulary.fit(data, field)")
         elif attr.type.word == "dtype":
             plain[name] = _dtype_name(attr, value)
         elif attr.type.element is str and isinstance(value, (str, os.PathLike)):

@@ -27,6 +27,7 @@ from .op_facts import ROW_OPTIONS, Op
 from .op_texts import ROWS_RULE
 from .registry import with_ports_of
 from .row_types import NUMBERS, RAGGED_ROW, dtype_name, dtype_number, read_row_type
+from .tables import put_tables
 
 
 # ---- Rows that a program has --------------------------------------------------------------------
@@ -319,13 +320,15 @@ class _Output(NamedTuple):
 class _Prepared:
     """An op with attrs, for rows of certain types.  Immutable: any thread may run it."""
 
-    __slots__ = ("_handle", "_is_ragged", "_op", "_outputs")
+    __slots__ = ("_handle", "_is_ragged", "_op", "_outputs", "_values")
 
     def __init__(
         self, op: Op, name: str | None, values: Mapping[str, object], types: _Types
     ) -> None:
         node_name = encode_node_name(name)
         plain = plain_values(op, values)
+        put_tables(plain)
+        self._values = plain  # C finds the tables among them as long as they live
         slots, keep = attr_values(plain)
         rows = ffi.new("pfd_row_type[]", len(types))
         for row, (dtype, shape) in zip(rows, types, strict=True):

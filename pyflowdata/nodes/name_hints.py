@@ -23,7 +23,9 @@ _INTEGRATION = "from pyflowdata.integrations.{} import {}"
 _OF_DATA = "a method of data sets, as in flow.open(path).{}"
 _COCO = "COCOReader(files=annotations, image_dir=folder, batch_size=n)"
 _TENSORS = "Normalize(x, mean=0, std=1)"
-_STANDARD = "Affine(x, scale=1 / std, shift=-mean / std), with both of data.column(name)"
+_STATISTICS = "Affine(x, **flow.Statistics.fit(data, field).{}())"
+_STANDARD = _STATISTICS.format("standardize")
+_WORDS = "Lookup(x, vocabulary=flow.Vocabulary.fit(data, field))"
 _ERROR = "Error is the base class of all errors here"
 
 NAMES = {
@@ -40,18 +42,23 @@ NAMES = {
     "ConvertImageDtype": _TENSORS,
     "Decode": "ImageDecoder(file)",
     "DistributedSampler": "nothing is needed: each rank gets its part of every batch",
+    "Discretization": "Bucketize(x, boundaries=[18, 65])",
     "FixedLengthRecordDataset": 'RawReader(files=files, dtype="uint8", shape=[n])',
     "FlowError": _ERROR,
     "GeneratorDataset": _GENERATOR,
+    "Hashing": "HashBucket(x, buckets=1000)",
     "ImageFolder": "ImageFolderReader(folder, batch_size=n)",
     "ImageFolderDataset": "ImageFolderReader(folder, batch_size=n)",
     "IterableDataset": _GENERATOR,
     "JaxLoader": _INTEGRATION.format("jax", "JaxLoader"),
     "JSONReader": "JSONLinesReader(files=files, fields=['text:str'], batch_size=n)",
     "JsonlReader": "JSONLinesReader(files=files, fields=['text:str'], batch_size=n)",
+    "LabelEncoder": _WORDS,
     "Lambda": remedies.OWN_OP,
     "MNIST": "IDXReader(files=images, labels=labels, batch_size=n)",
     "ManifestDataset": "ManifestReader(files=file, batch_size=n)",
+    "MinMax": _STATISTICS.format("min_max"),
+    "MinMaxScaler": _STATISTICS.format("min_max"),
     "MindDataset": "MindRecordReader(files=files, batch_size=n)",
     "MnistDataset": "IDXReader(files=images, labels=labels, batch_size=n)",
     "Ngram": "SlidingWindow(ids, width=n)",
@@ -72,8 +79,10 @@ NAMES = {
     "Rescale": "Normalize(x, mean=0, std=1), or Affine(x, scale=[a], shift=[b])",
     "SequentialSampler": f"{remedies.ORDER}: that of the files is there without a shuffle",
     "Shuffle": remedies.SHUFFLE,
+    "SimpleImputer": "FillMissing(x, value=flow.Statistics.fit(data, field).mean)",
     "StandardScaler": _STANDARD,
     "Standardize": _STANDARD,
+    "StringLookup": _WORDS,
     "Subset": _OF_DATA.format("select(indices)"),
     "SubsetRandomSampler": f"{remedies.ORDER}: data.select(indices).shuffle()",
     "TFRecordDataset": "TFRecordReader(files=files, batch_size=n)",

@@ -38,14 +38,15 @@ class Object:
     Attributes:
         value: The object.
         number: Valid as long as this lives.
-        identity: What it is, once a reader has checked that it is a source.
+        identity: What it is: the `object_identity` that it has, as a vocabulary does; of a source,
+            once a reader has checked it.
     """
 
     __slots__ = ("__weakref__", "identity", "number", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.identity: Identity | None = None
+        self.identity: Identity | None = getattr(value, "object_identity", None)
         self.number = next(_numbers)
         _objects[self.number] = self
 

@@ -114,8 +114,9 @@ class Attr:
 
     @property
     def takes_none(self) -> bool:
-        """Whether None stands for an attr that is left out; C has -1 for it."""
-        return self.is_found or self.default == self.minimum == -1
+        """Whether None stands for an attr that is left out; C has -1, or a dtype "", for it."""
+        is_inferred = self.type.word == "dtype" and self.default == ""
+        return self.is_found or is_inferred or self.default == self.minimum == -1
 
     @property
     def required(self) -> bool:

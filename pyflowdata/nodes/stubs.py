@@ -406,10 +406,14 @@ def _function(op: Op, common: _Common, variant: _Variant, *, is_first: bool) -> 
     named += variant.switches
     if not group:
         named.append(f"name: str | None = {None if is_first else '...'}")
+    options = _row_options(op) if variant.is_on_rows else {}
+    has_all = len(options) == len(ROW_OPTIONS)
+    if not has_all:  # an attr of the op has the name of one of OnRows
+        named += [_row_option(key, least, " = ...") for key, (least, _) in options.items()]
     parameters += ["*"] if named and not op.has_many_inputs else []
     parameters += named
     parameters += [f"**attrs: Unpack[{group.name}]"] if group else []
-    parameters += ["**on_rows: Unpack[OnRows]"] if variant.is_on_rows else []
+    parameters += ["**on_rows: Unpack[OnRows]"] if has_all else []
     tail = f" -> {variant.result}:{'' if is_first else ' ...'}"
     declared = _declared(f"def {op.name}", parameters, tail)
     about = f"{_docstring(op, group, common.explained)}\n" if is_first else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,36 @@ from .objects import Object
 from .row_types import dtype_number
 
 Array = npt.NDArray[Any]
+
+
+class SupportsArray(Protocol):
+    """An array, or a tensor of another library."""
+
+    def __array__(self, dtype: Any = None, /) -> Any: ...
+
+
+def is_array(given: object) -> bool:
+    """Whether it is an array, or a tensor of another library, of a dimension or more."""
+    is_tensor = any(hasattr(type(given), name) for name in ("__array__", "__dlpack__"))
+    return is_tensor and len(getattr(given, "shape", ())) > 0
+
+
+def array_of(given: Any, what: str) -> Array:
+    """An array, a list, an iterator, or a tensor of another library on the CPU, as an array.
+
+    Tensors come by `__array__` or DLPack, without an import of their library; the memory is not
+    copied where it need not be.
+
+    Raises:
+        InvalidArgumentError: It cannot be an array; the text begins with `what`.
+    """
+    kind = type(given)
+    try:
+        if hasattr(kind, "__dlpack__") and not hasattr(kind, "__array__"):
+            return np.from_dlpack(given)
+        return np.asarray(list(given) if isinstance(given, Iterator) else given)
+    except (BufferError, RuntimeError, TypeError, ValueError) as failure:
+        raise InvalidArgumentError(f"{what}: this is no array: {failure}") from None
 
 
 class Prepared(ABC):
@@ -43,6 +73,7 @@ class Table:
     Attributes:
         said: What `repr` says of the view that it makes, as "where('label != 3')"; "": nothing.
         identity: Tables of one identity have the same contents over the same records.
+        rule: The version of the rule that computes it; 0: it has no versions.
     """
 
     def __init__(
@@ -52,14 +83,15 @@ class Table:
         said: str = "",
         key: Hashable = None,
         state: Callable[[], Hashable] | None = None,
+        rule: int = 0,
     ) -> None:
         """Args:
         source: The array, or a function that makes it, which is called once.
-        said: As the attribute.
+        said, rule: As the attributes.
         key: Differs for computed tables that differ over the same records; None: not known.
         state: The state of what the function reads; where it changes, the function is called again.
         """
-        self.said, self._key, self._state_of = said, key, state
+        self.said, self.rule, self._key, self._state_of = said, rule, key, state
         self._state: Hashable = None
         self._former: list[Array] = []  # open loaders may still read them
         self._source: Array | Callable[[], Array] | None = source
@@ -102,18 +134,18 @@ class Table:
         table, err = ffi.new("pfd_table *"), new_error()
         table.data = ffi.from_buffer(array)
         table.count, table.dtype = array.size, dtype_number(array.dtype)
-        table.fingerprint = self._fingerprint
+        table.fingerprint, table.rule = self._fingerprint, self.rule
         check(lib.pfd_table_put(number, table, err), err)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _make_table, (self.array, self.said, self._key)
+        return _make_table, (self.array, self.said, self._key, self.rule)
 
     def __repr__(self) -> str:
         return f"Table({shown(self._array) if self._array is not None else 'not computed yet'})"
 
 
-def _make_table(array: Array, said: str, key: Hashable) -> Table:
-    return Table(array, said=said, key=key)
+def _make_table(array: Array, said: str, key: Hashable, rule: int = 0) -> Table:
+    return Table(array, said=said, key=key, rule=rule)
 
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:
@@ -126,9 +158,16 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
             if not isinstance(value, Object):
                 continue
             if node.op.is_view and not isinstance(value.value, (Table, Prepared)):
-                value.value = Table(np.array(value.value))  # an array, or a list, of the user
+                given = array_of(value.value, node.op.name)
+                value.value = Table(np.array(given))  # a copy of what the user may change
             if isinstance(value.value, Prepared):
                 value.value.prepare()
-            elif isinstance(value.value, Table):
-                value.value.put(value.number)
-                weakref.finalize(value, lib.pfd_table_drop, value.number)
+        put_tables(node.values)
+
+
+def put_tables(values: Mapping[str, object]) -> None:
+    """Registers the tables among the values of attrs in C, as long as the values live."""
+    for value in values.values():
+        if isinstance(value, Object) and isinstance(value.value, Table):
+            value.value.put(value.number)
+            weakref.finalize(value, lib.pfd_table_drop, value.number)

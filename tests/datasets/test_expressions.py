@@ -107,7 +107,18 @@ TRUE_FOR_PYTHON = """
     startswith(name, '')
     len(name) == len(other) and name != other
     1 < 2 and label > 0
+    (label > 1) & (small > 1) | flag & (label < 0)
+    label ** 2 > 3
+    small ** 2 + 2 ** 10 > 2000 and 9 ** 9 > label
+    2.0 ** -label < 1 and (-8) ** -1 < x
 """.strip().splitlines()
+
+
+def test_a_constant_of_many_digits_is_a_float():
+    columns, _ = make_columns(0)
+    huge = "9 ** 9 ** 9 ** 9 > label"
+    for text in (huge, "2 ** 63 > 2 ** 62 + label * 0", "2 ** -1 > label * 0"):
+        assert Expression(text, list(columns)).evaluate(columns).all(), text
 
 
 def test_rows_are_as_in_python():
@@ -202,10 +213,11 @@ REFUSED = [
     ("name + 1 > 2", "(name): this is a text, and no number"),
     ("label and flag", "(label): and takes truths, and this is int64; compare it"),
     ("not label", "not takes truths"),
-    ("(label > 1) & (small > 1)", "write and instead"),
-    ("label > 1 | small > 1", "write or instead"),
-    ("~flag", "write not instead of ~"),
-    ("label ** 2 > 1", "the operators are + - * / // %"),
+    ("label == 1 & flag", "character 10 (1): & takes truths, and this is the constant 1, as &"),
+    ("label > 1 | small > 1", "than == and <: put comparisons in parentheses"),
+    ("~label == 1", "~ takes truths, and this is int64"),
+    ("label << 2 > 1", "the operators are + - * / // % ** & |"),
+    ("name ** 2 > 1", "(name): this is a text, and no number"),
     ("label is 3", "write == or != instead of is"),
     ("label == None", "constants are numbers, texts, True and False"),
     ("1 < 2", "it has no field"),

@@ -76,7 +76,7 @@ def test_fields_are_chosen_dropped_and_renamed():
 
 def test_an_op_takes_the_place_of_its_field():
     data = made("x", "y").map(flow.Affine, "x", scale=2.0, shift=1.0)
-    assert types(data) == {"x": "float64[2]", "y": "int64"}
+    assert types(data) == {"x": "float32[2]", "y": "int64"}
     assert data[5]["x"].tolist() == [11, 11]
     added = data.map(flow.Affine, "y", outputs="z", scale=0.5)
     assert list(added.fields) == ["x", "y", "z"] and added[5]["z"] == 2.5

@@ -1,6 +1,11 @@
-"""split() by hash, beside the same written in plain Python: appended data, and groups."""
+"""split() by hash, beside the same written in plain Python: appended data, groups, other fractions;
+folds() and leaks()."""
 
+import json
+import math
 import os
+import pickle
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +37,15 @@ def hash_bytes(hash_, text):
 
 
 def part_of(hash_, fractions):
+    """The part that is first in a race."""
+    times = []
+    for part, fraction in enumerate(fractions):
+        u = ((hash_word(hash_, part) >> 12) + 0.5) / 2**52
+        times.append(-math.log(u) / fraction if fraction else math.inf)
+    return times.index(min(times))
+
+
+def part_by_rule_1(hash_, fractions):
     place, sums = Fraction(hash_ >> 11, 2**53), Fraction(0)
     for part, fraction in enumerate(fractions[:-1]):
         sums += Fraction(fraction)
@@ -194,6 +208,119 @@ def test_an_image_folder_is_split_by_the_names_of_its_files(tmp_path):
         folder = hash_word(hash_word(0, 0), hash_bytes(0, b"photos\x000"))
         own = hash_word(folder, hash_bytes(0, name))
         assert (number in other) == part_of(own, [0.5, 0.5])
+
+
+def test_other_fractions_move_hardly_more_than_they_must(tmp_path):
+    write(tmp_path / "a", range(10_000))
+    data = opened(tmp_path / "a")
+
+    def moves(before, after, **attrs):
+        """(from, to) -> how many records."""
+        parts = [{number: part for part, one in enumerate(data.split(fractions, **attrs))
+                  for number in one.column("x").tolist()}
+                 for fractions in (before, after)]  # fmt: skip
+        found = Counter((parts[0][number], parts[1][number]) for number in range(10_000))
+        return {ends: count for ends, count in found.items() if ends[0] != ends[1]}
+
+    moved = moves([0.8, 0.1, 0.1], [0.7, 0.1, 0.2])  # 1000 must move
+    assert set(moved) == {(0, 1), (0, 2), (1, 2)} and sum(moved.values()) < 1250
+    assert moved[0, 1] < 200  # of 8000 records of the first part
+    former = moves([0.8, 0.1, 0.1], [0.7, 0.1, 0.2], rule=1)
+    assert former[0, 1] > 900 and sum(former.values()) > 1800
+    assert set(moves([0.8, 0.2], [0.72, 0.18, 0.1])) == {(0, 2), (1, 2)}  # a new part
+    assert set(moves([0.6, 0.3, 0.1], [2 / 3, 1 / 3, 0.0])) == {(2, 0), (2, 1)}
+    assert set(moves([0.9, 0.1], [0.8, 0.2])) == {(0, 1)}
+
+
+def test_a_state_tells_the_rule(tmp_path):
+    write(tmp_path / "a", range(1000))
+    data = opened(tmp_path / "a")
+
+    def first_part(**attrs):
+        return flow.DataLoader(data.split([0.5, 0.5], **attrs)[0].batch(10, seed=1)["x"])
+
+    def after_one(loader):
+        next(iter(loader))
+        return json.loads(json.dumps(loader.state_dict()))
+
+    with first_part(rule=1) as loader:
+        former = after_one(loader)
+    assert "0:SelectDataset.table.rule" not in former["readers"]["BatchDataset_0"]["spec"]
+    hashes = [of_record(0, "a", number) for number in range(1000)]
+    wanted = [n for n in range(1000) if part_by_rule_1(hashes[n], [0.5, 0.5]) == 0]
+    with first_part(rule=1) as loader:
+        loader.load_state_dict(former)
+        assert next(iter(loader)).tolist() == wanted[10:20]
+    with first_part() as loader:
+        state = after_one(loader)
+        with pytest.raises(InvalidArgumentError, match=r"split\(..., rule=1\) makes parts as"):
+            loader.load_state_dict(former)
+    with first_part(rule=1) as loader, pytest.raises(InvalidArgumentError, match="table.rule = 2"):
+        loader.load_state_dict(state)
+    copied = pickle.loads(pickle.dumps(data.split([0.5, 0.5])[0]))
+    with flow.DataLoader(copied.batch(10, seed=1)["x"]) as loader:
+        loader.load_state_dict(state)
+    with pytest.raises(InvalidArgumentError, match="rule = 3; the rules are 1 and 2"):
+        data.split([0.5, 0.5], rule=3)
+
+
+def test_each_class_has_its_share():
+    sizes = {b"cat": 300, b"dog": 61, b"a": 8, b"ox": 1}
+    names = [name for name, size in sizes.items() for _ in range(size)]
+    names = [names[place] for place in np.random.default_rng(0).permutation(370)]
+    data = flow.from_arrays({"x": np.arange(370), "label": names})
+    for given in ([0.7, 0.2, 0.1], [259, 74, 37]):
+        parts = data.split(given, stratify="label", seed=3)
+        assert [len(part) for part in parts] == [259, 74, 37]
+        assert sorted(sum(map(xs, parts), [])) == list(range(370))
+        for part, share in zip(parts, (0.7, 0.2, 0.1), strict=True):
+            found = Counter(part.column("label").tolist())
+            assert all(abs(found[name] - share * size) < 2 for name, size in sizes.items())
+    assert xs(parts[0]) != xs(data.split(given, stratify="label", seed=4)[0])
+    for attrs, says in [
+        ({"stratify": "y"}, "stratify = 'y': there is no such field"),
+        ({"stratify": "x", "by": "label"}, "leave one out"),
+        ({"stratify": "x", "in_order": True}, "leave in_order or stratify out"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=says):
+            data.split([0.5, 0.5], **attrs)
+
+
+def test_folds():
+    data = flow.from_arrays({"x": np.arange(200), "user": np.arange(200) % 17})
+    for attrs in ({}, {"stratify": "user"}, {"by": "user"}):
+        folds = data.folds(4, seed=1, **attrs)
+        assert sorted(sum((xs(val) for _, val in folds), [])) == list(range(200))
+        for train, val in folds:
+            assert sorted(xs(train) + xs(val)) == list(range(200)) and 15 < len(val) < 90
+            assert not flow.leaks(train, val)
+            assert bool(flow.leaks(train, val, key="user")) == ("by" not in attrs)
+    assert [len(val) for _, val in data.folds(4, stratify="user")] == [50] * 4
+    with pytest.raises(InvalidArgumentError, match="give a number from 2"):
+        data.folds(1)
+
+
+def test_leaks(tmp_path):
+    first = flow.from_arrays({"x": [3, 1, 4, 1, 5], "t": ["c", "a", "d", "a", "e"]})
+    second = flow.from_arrays({"t": ["a", "b", "e", "c"], "x": np.array([1.0, 2, 9, 3])})
+    found = flow.leaks(first, second.shuffle(), key="x")
+    assert (found.keys, found.first.tolist(), found.second.tolist()) == ([3, 1], [0, 1, 3], [0, 3])
+    assert repr(found) == "2 in both: 3, 1 (3 records of the first, 2 of the second)"
+    assert flow.leaks(first, second, key="t").keys == [b"c", b"a", b"e"]
+    assert flow.leaks(first, second, key=["t", "x"]).keys == [(b"c", 3), (b"a", 1)]
+    whole = flow.leaks(first, second)
+    assert len(whole) == 2 and whole.first.tolist() == [0, 1, 3]
+    none = flow.leaks(first.take(1), second.take(1))
+    assert not none and repr(none) == "no leaks: nothing is in both"
+    assert not flow.leaks(first.take(0), second)
+    for args, says in [
+        ((first, second.project("x")), "have the fields x, t, and x: give key"),
+        ((first, second, "y"), "key = 'y': there is no such field"),
+        ((first, [1]), "give data sets"),
+        ((first.shuffle().take(2), second), "ShuffleDataset draws other records"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=says):
+            flow.leaks(*args)
 
 
 def test_what_is_refused(tmp_path):

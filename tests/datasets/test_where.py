@@ -483,7 +483,7 @@ def test_what_is_refused_when_it_is_written(path):
         (lambda x: x, "<lambda>: there is no field 'x' for its parameter; the fields are pair"),
         (lambda: True, "it has no parameter; they are the fields it needs"),
         (lambda *columns: True, "there is no field 'columns'"),
-        (7, "7 was given; it must be an expression, a function of fields, or a blob"),
+        (7, "where(7): give an expression, a function of fields, a blob, or one truth"),
         (data.blob("pair"), "gives int64 of shape (2,) for a record"),
         (other.blob("first"), "it must be made of the fields of this data set"),
     ]:

@@ -38,6 +38,16 @@ def test_the_default_is_a_copy(tmp_path: Path) -> None:
     assert np.array_equal(load(blob), rows(0, 5))
 
 
+@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)
+def test_floats_keep_their_dtype_and_others_become_float32(dtype):
+    given = numbers(dtype, (20, 3))
+    target = dtype if dtype.kind == "f" else np.dtype("float32")
+    found = load_all(flow.Affine(blob_of(given), scale=0.5, shift=1))
+    same(found, expected_of(given, 0.5, 1, -1, target.name))
+    again = flow.Affine(list(given), scale=0.5, shift=1, dtype=None)
+    assert all(row.dtype == target for row in again) and np.array_equal(again, found)
+
+
 def test_chains(tmp_path: Path) -> None:
     record = flow.MiniReader(write_parts(tmp_path, lines(0, 20)), batch_size=6)
     x, y = flow.MiniDecoder(record)

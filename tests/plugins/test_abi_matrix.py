@@ -255,13 +255,13 @@ def test_a_plugin_of_an_older_header_loads_and_works(tmp_path):
     numbers = flow.load_library(count).OldCount(
         size=100, batch_size=7, random_shuffle=True, seed=1
     )
-    scaled = flow.OldScale(flow.Affine(numbers), factor=4)
+    scaled = flow.OldScale(flow.Affine(numbers, dtype="float64"), factor=4)
     with flow.DataLoader(numbers, scaled, num_threads=2) as loader:
         rows = [np.concatenate(column) for column in zip(*loader, strict=True)]
     assert sorted(rows[0].tolist()) == list(range(100))
     assert (rows[1] == 4.0 * rows[0]).all()
     with pytest.raises(flow.InvalidArgumentError, match="'factor' = 101"):
-        flow.OldScale(flow.Affine(numbers), factor=101)
+        flow.OldScale(flow.Affine(numbers, dtype="float64"), factor=101)
 
 
 def test_a_plugin_of_a_newer_header_that_needs_nothing_newer(tmp_path):

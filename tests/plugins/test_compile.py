@@ -60,7 +60,7 @@ def test_source_text(cache):
     numbers = flow.compile(named("CompiledCount", COUNT, "Count")).CompiledCount(
         size=4, batch_size=4
     )
-    assert values(plugin.CompiledScale(flow.Affine(numbers))) == [0, 2, 4, 6]
+    assert values(plugin.CompiledScale(flow.Affine(numbers, dtype="float64"))) == [0, 2, 4, 6]
     library = Path(plugin.path)
     assert library.parent.parent == cache and library.name == "plugin.so"
     assert (library.parent / "plugin.c").read_text() == named("CompiledScale")
@@ -77,7 +77,8 @@ def test_a_file_with_a_header_beside_it(kind, tmp_path, monkeypatch):
     source = named(name).replace("attr->factor *", "FACTOR *")
     source = source.replace("    const scale *attr = (const scale *)args->attrs;\n", "")
     path.write_text('#include "factor.h"\n' + source)
-    numbers = flow.Affine(flow.compile(named("FileCount", COUNT, "Count")).FileCount(size=2))
+    counting = flow.compile(named("FileCount", COUNT, "Count"))
+    numbers = flow.Affine(counting.FileCount(size=2), dtype="float64")
     plugin = flow.compile(kind(path))
     assert Path(plugin.path).name == "my_scale.so"
     assert source_of(plugin.path) == (str(path), ())
@@ -200,7 +201,7 @@ def test_the_cache_may_be_removed(cache, monkeypatch):
 def test_a_changed_source_takes_the_place(tmp_path):
     """As in a notebook, where a cell is run again."""
     counting = flow.compile(named("CellCount", COUNT, "Count"))
-    numbers = flow.Affine(counting.CellCount(size=3, batch_size=3))
+    numbers = flow.Affine(counting.CellCount(size=3, batch_size=3), dtype="float64")
     source = named("CellScale")
     first = flow.compile(source)
     old = first.CellScale(numbers)

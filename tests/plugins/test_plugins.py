@@ -67,7 +67,7 @@ def test_its_ops_are_everywhere_an_op_is(scale, count):
         _ = plugin.Scal
 
     numbers = flow.load_library(str(count)).Count(size=10, batch_size=5)
-    halves = flow.Affine(numbers)
+    halves = flow.Affine(numbers, dtype="float64")
     built = flow.user_op_builder("s").Op("scale").Input("in", halves).Output("out")
     blob = built.Attr("factor", 3.0).Build().SoleOutputBlob()
     with flow.DataLoader(numbers, blob, plugin.Scale(halves)) as loader:
@@ -98,7 +98,7 @@ def test_attrs_of_a_plugin_are_checked(scale, count):
     flow.load_library(scale)
     flow.load_library(count)
     with pytest.raises(flow.InvalidArgumentError, match=r"factor' = 101.*-100.*100"):
-        flow.Scale(flow.Affine(flow.Count(size=1)), factor=101)
+        flow.Scale(flow.Affine(flow.Count(size=1), dtype="float64"), factor=101)
     with pytest.raises(flow.InvalidArgumentError, match="in must be float64"):
         flow.Scale(flow.Count(size=1))
     with pytest.raises(flow.InvalidArgumentError, match="'size'.*required"):
@@ -161,7 +161,8 @@ flow.load_library(sys.argv[1])
 child = os.fork()
 if child == 0:
     flow.load_library(sys.argv[2])
-    blob = flow.Scale(flow.Affine(flow.Count(size=3, batch_size=3)))
+    numbers = flow.Affine(flow.Count(size=3, batch_size=3), dtype="float64")
+    blob = flow.Scale(numbers)
     with flow.DataLoader(blob) as loader:
         os._exit(0 if next(iter(loader)).tolist() == [0.0, 2.0, 4.0] else 1)
 assert os.waitpid(child, 0)[1] == 0

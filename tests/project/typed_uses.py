@@ -94,3 +94,15 @@ def regrouped(data: flow.Dataset) -> None:
 def ragged(rows: flow.Ragged) -> None:
     assert_type(np.asarray(rows), NDArray[Any])
     assert_type(rows.tolist(), list[Any])
+
+
+def small_words(data: flow.Dataset, truths: NDArray[np.bool_]) -> None:
+    first, second = data.split([0.9, 0.1], stratify="label")
+    assert_type(data.folds(5), list[tuple[flow.Dataset, flow.Dataset]])
+    assert_type(data.split({"train": 0.9, "val": 0.1})["val"], flow.Dataset)
+    assert_type(flow.leaks(first, second, key=["user"]), flow.Leaks)
+    assert_type(data.where(truths).sort("x", reverse=True).shard(2, 0).repeat(), flow.Dataset)
+    assert_type(data.select(number for number in (1, 2)), flow.Dataset)
+    assert_type(flow.range(10).to_numpy(3), dict[str, Any])
+    values: NDArray[Any] = data["x"][:5]
+    flow.Affine(data["x"], scale=float(values[0]))

@@ -47,7 +47,7 @@ def test_every_op_gives_what_a_loader_gives(name):
             count = len(given[0])
 
             def call(*rows, ordinal=ordinal):
-                return function(*rows, **node.values, **place, ordinal=ordinal)
+                return function(*rows, **(place | node.values), ordinal=ordinal)
 
             same_answers(call(*map(rows_of, given)), expected)
             if isinstance(given[0], flow.Ragged):

@@ -142,7 +142,7 @@ NO_ATTRIBUTE = {
     "flow.load": "flow.open(path)",
     "flow.FlowError": "Error is the base",
     "flow.CSVWriter": "from pyflowdata.io import CSVWriter",
-    "flow.Standardize": "Affine(x, scale=1 / std",
+    "flow.Standardize": "Statistics.fit(data, field).standardize()",
 }
 
 

@@ -234,7 +234,7 @@ def test_values_of_numpy_and_paths():
         (lambda: flow.MiniDecoder(), "input 'in' is missing"),
         (lambda: flow.MiniDecoder(flow.MiniDecoder(rows())), "it has 2 blobs"),
         (lambda: flow.MiniDecoder(object()), r"\(object\); it must be a Blob"),
-        (lambda: flow.Affine(rows(), dtype=None), "dtype' = None"),
+        (lambda: flow.Affine(rows(), scale=None), "scale' = None"),
         (lambda: flow.Affine(rows(), dtype="flaot32"), "did you mean 'float32'"),
         (lambda: flow.Affine(rows(), dtype=np.dtype(">f4")), ">f4"),
         (lambda: flow.Affine(rows(), scale=[[1.0]]), "a list of float"),

@@ -284,6 +284,22 @@ def test_all_that_a_loader_takes_and_the_loader():
         graph.vertices = ()
 
 
+def test_a_loader_explains_itself(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("km,n\n1.5,1\n,2\n2.5,3\n")
+    batch = flow.open(path).batch(2)
+    narrow = flow.Affine(batch["n"], scale=0.5)
+    with flow.DataLoader({"km": batch["km"], "half": narrow}) as loader:
+        graph = loader.explain()
+    assert graph == flow.graph(loader)
+    *counts, hint = graph.vertices[-1].notes
+    assert hint.startswith("float64: km; Cast(x, dtype='float32')")
+    assert [one.batch_bytes for one in graph.vertices[-1].outputs] == [16, 8]
+    small = flow.Cast(batch["km"], dtype="float32")
+    with flow.DataLoader({"km": small, "half": narrow}) as loader:
+        assert list(loader.explain().vertices[-1].notes)[1:] == counts[1:]
+
+
 def test_what_is_no_graph_is_refused():
     x = arrays().batch(8)["x"]
     for given in (3, "x", [x, 3], {"a": None}, [], {}):

@@ -339,6 +339,21 @@ SAMPLES = {
         flow.TextLineReader(folder_of(part_0=b"12\n-7\n 300 \n4\n" * 5), batch_size=4),
         dtype="int16",
     ),
+    "ParseDate": lambda: flow.ParseDate(
+        flow.TextLineReader(
+            folder_of(part_0=b"2024-02-29\n1969-07-20T20:17:40Z\nnever\n\n" * 5), batch_size=4
+        ),
+        on_bad="fill",
+    ),
+    "Lookup": lambda: flow.Lookup(
+        flow.TextLineReader(folder_of(part_0=b"Rome\nParis\n\nRome\n" * 5), batch_size=4),
+        vocabulary=flow.Vocabulary(["Rome", "Paris"], unknown="?"),
+    ),
+    "HashBucket": lambda: flow.HashBucket(text_lines(), buckets=100, seed=3),
+    "FillMissing": lambda: flow.FillMissing(
+        flow.Affine(mini_rows(), scale=float("nan")), value=2.5, with_missing=True
+    ),
+    "Bucketize": lambda: flow.Bucketize(mini_rows(), boundaries=[-0.5, 0.0, 1.0]),
     "TruncatePair": lambda: flow.TruncatePair(*2 * [text_lines()], max_length=9),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0, probability=0.5),
     "AutoContrast": lambda: flow.AutoContrast(images(), probability=0.5),

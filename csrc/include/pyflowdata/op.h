@@ -189,7 +189,8 @@ typedef struct pfd_attr {
     int32_t type;              /* PFD_ATTR_* */
     uint32_t offset, size;     /* place of the value in the op's attr struct, in bytes */
     const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
-                                  "1,2"; "" is an empty list or string); NULL: required */
+                                  "1,2"; "" is an empty list or string, or since 1.1 a dtype 0,
+                                  which the op infers); NULL: required */
     double min, max;           /* inclusive, of numbers and list elements; min == max: no limit.
                                   As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* the strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */

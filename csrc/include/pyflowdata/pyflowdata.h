@@ -660,11 +660,15 @@ typedef struct pfd_table {
     int32_t dtype;    /* PFD_INT64 ...; 0 of an Arrow table */
     int32_t is_arrow;
     uint64_t fingerprint; /* a hash of the contents; a state has it; 0 of a new Arrow table */
+    int64_t rule; /* version of the rule that computed it; a state has it; 0: it has none */
 } pfd_table;
 
 /* Makes a copy of *table known to ops as the object with this number, before a loader opens. */
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
+
+/* Records of an epoch from which on it counts as one without end (1 << 61). */
+#define PFD_ENDLESS 2305843009213693952
 
 /* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u

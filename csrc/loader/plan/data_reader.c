@@ -77,6 +77,9 @@ static void add_object(pfd_spec *spec, const char *prefix, const pfd_attrs *attr
     snprintf(line, sizeof line, "%.64s=%" PRId64 " values #%016" PRIx64, row->name, table.count,
              table.fingerprint);
     pfd_spec_add(spec, prefix, line);
+    if (table.rule == 0) return;
+    snprintf(line, sizeof line, "%.64s.rule=%" PRId64, row->name, table.rule);
+    pfd_spec_add(spec, prefix, line);
 }
 
 void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node)

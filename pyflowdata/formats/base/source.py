@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
 from ...loader import DataLoader
+from ...nodes.registry import HOST_OUTPUTS
 from ...nodes import NUMBERS, Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
@@ -30,9 +31,26 @@ def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blo
 def table_blobs(table: Any, columns: str | Sequence[str] | None) -> dict[str, Blob]:
     """Columns of an Arrow table by their names, all on one rank; the arguments are the attrs of the
     reader, which finds the columns itself if they are None."""
-    given = {} if columns is None else {"columns": columns}
+    given: dict[str, Any] = {}
+    if columns is not None:
+        listed = [columns] if isinstance(columns, str) else list(columns)
+        given = {"columns": [_as_output(one) for one in listed]}
     node = make_node("ArrowTableReader", (), table=table, rank=0, world_size=1, seed=0, **given)
-    return {blob.name.partition("/")[2]: blob for blob in node.outputs}
+    specs: Any = node.values["columns"]
+    return {_as_field(spec): blob for spec, blob in zip(specs, node.outputs, strict=True)}
+
+
+def _as_output(spec: str) -> str:
+    """The spec of a column; `id` and `mask` get another name, as readers have outputs of these."""
+    name = re.split("[=:]", spec, maxsplit=1)[0]
+    return f"{name}_={spec}" if name in HOST_OUTPUTS and spec[len(name) :][:1] != "=" else spec
+
+
+def _as_field(spec: str) -> str:
+    """The name of a field in the spec of a column, where `id_=id` is `id`."""
+    name, *path = re.split("[=:]", spec)[:2]
+    original = name.rstrip("_")
+    return original if original in HOST_OUTPUTS and path == [original] else name
 
 
 # ---- Files --------------------------------------------------------------------------------------

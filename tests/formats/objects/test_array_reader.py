@@ -92,15 +92,81 @@ def test_states_tell_other_contents():
         loader(np.arange(10) + 1).load_state_dict(first.state_dict())
 
 
+class Tensor:
+    """As a tensor of another library: it gives its memory by one of two protocols."""
+
+    def __init__(self, array):
+        self.array, self.shape = np.asarray(array), np.shape(array)
+
+
+class ByDLPack(Tensor):
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class ByArray(Tensor):
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def rows_of(data):
+    return [{name: value.tolist() if isinstance(value, np.ndarray) else value
+             for name, value in record.items()} for record in data]  # fmt: skip
+
+
+def test_what_arrays_can_be_in():
+    x, y = np.arange(3), np.ones(3)
+    x0_x1 = [{"x0": n, "x1": 1.0} for n in range(3)]
+    for given in ((x, y), [x, y], (ByDLPack(x), ByArray(y)), [ByArray(x), ByDLPack(y)]):
+        assert rows_of(flow.from_arrays(given)) == x0_x1
+    for given in (x, ByDLPack(x), [0, 1, 2], {"x": ByDLPack(x)}, [{"x": n} for n in range(3)]):
+        assert rows_of(flow.from_arrays(given)) == [{"x": 0}, {"x": 1}, {"x": 2}]
+    records = [{"id": 7, "t": "ab", "v": [1, 2]}, {"id": 8, "t": b"", "v": np.array([3])}]
+    assert rows_of(flow.from_arrays(records)) == [
+        {"id": 7, "t": b"ab", "v": [1, 2]}, {"id": 8, "t": b"", "v": [3]}
+    ]  # fmt: skip
+    lists = flow.from_arrays({"v": [np.zeros((0, 2)), np.ones((2, 2)), np.ones((1, 2))]})
+    assert [row["v"] for row in rows_of(lists)] == [[], [[1, 1], [1, 1]], [[1, 1]]]
+    assert lists.fields["v"].shape == (None, 2)
+    # Weights and numbers may be tensors as well.
+    data = flow.range(6)
+    for kind in (ByDLPack, ByArray):
+        assert data.select(kind([4, -6])).column("id").tolist() == [4, 0]
+        assert data[kind([False, True] * 3)].column("id").tolist() == [1, 3, 5]
+        assert {r["id"] for r in data.sample(kind([0.0, 0, 1, 0, 0, 0]), 9, seed=1)} == {2}
+        assert len(data.repeat_by(kind([0, 0, 2, 3, 0, 0]))) == 5
+        mixed = flow.mix([data, data], kind([1, 3]), length=8)
+        assert len(mixed) == 8
+
+
+def test_ranges_and_a_field_named_id():
+    assert rows_of(flow.range(2, 9, 3)) == [{"id": 2}, {"id": 5}, {"id": 8}]
+    assert len(flow.range(0)) == 0 and len(flow.range(10)) == 10
+    data = flow.range(10).where("id % 2 == 1").shuffle(seed=1)
+    with flow.DataLoader(data.batch(3).blobs) as loader:
+        assert sorted(sum((batch["id"].tolist() for batch in loader), [])) == [1, 3, 5, 7, 9]
+    with pytest.raises(flow.InvalidArgumentError, match="there is a field of this name: rename"):
+        data.batch(3, with_id=True)
+
+
 def test_wrong_arrays_are_refused():
     x = np.zeros((4, 2))
     for arrays, words in (
-        ([x], "give a dict of arrays"),
         ({}, "give a dict of arrays"),
+        ([], "give a dict of arrays"),
+        (3, "give a dict of arrays"),
+        ([{"x": 1}, {"y": 2}], r"record 0 is a dict of \['x'\], and record 1 has \['y'\]"),
+        ([{"x": 1}, 2], "record 1 has 2"),
+        ([{}], "record 0 has no field"),
+        ((x, x[:3]), "x0 has 4 rows, and x1 has 3"),
         ({"x": x, "y": x[:3]}, "x has 4 rows, and y has 3"),
         ({"x": 3.0}, "which has no rows"),
         ({"x": np.zeros((4, 0))}, "not empty"),
-        ({"x": [[1], [1, 2]]}, "a Ragged has rows of several lengths"),
+        ({"x": [[1], [[1, 2]]]}, "rows may differ in their first dimension"),
+        ({"x": [[1], [None, 2]]}, "dtype object"),
         ({"x": np.array([None])}, "dtype object"),
         ({"x": np.zeros(3, "M8[s]")}, "datetime64"),
         ({"x": ["a", 3]}, "row 1 of x is 3, beside bytes or texts"),

@@ -181,6 +181,23 @@ class Broken:
         raise ValueError("the disk is on fire")
 
 
+def test_from_arrays_takes_tables_as_well():
+    table = pa.table({"x": [3, 1], "t": ["a", None]})
+    data = flow.from_arrays(table.select(["x"]))
+    assert data.column("x").tolist() == [3, 1] and data.fields.keys() == {"x"}
+
+
+def test_columns_may_be_named_as_outputs_of_readers():
+    table = pa.table({"id": [5, 6], "mask": [1, 0], "m": [True, False], "t": ["a", "b"]})
+    for given in (None, ["id:int64", "mask:int64", "m:bool", "t:bytes"]):
+        data = flow.from_arrow(table, columns=given)
+        assert [*data.fields] == ["id", "mask", "m", "t"]
+        assert data.where("id == 6 and not m").head() == [
+            {"id": 6, "mask": 0, "m": False, "t": b"b"}
+        ]
+    assert flow.from_arrow(table, columns="id:int64").batch(2).blobs.keys() == {"id"}
+
+
 def test_wrong_tables_are_refused():
     table = pa.table({"n": [1, None], "d": ["a", "b"]})
     broken = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), Broken())
@@ -195,7 +212,6 @@ def test_wrong_tables_are_refused():
         (lambda: [*flow.from_arrow(table, columns="n:int64")], flow.CorruptDataError, "n:int64=0"),
         (lambda: flow.ArrowTableReader(table), flow.InvalidArgumentError, r"call flow\.from_arrow"),
         (lambda: flow.open(table), flow.InvalidArgumentError, r"flow\.from_arrow\(table\)"),
-        (lambda: flow.from_arrays(table), flow.InvalidArgumentError, r"flow\.from_arrow\(table\)"),
         (lambda: flow.GeneratorReader(table, fields=["n:int64"], batch_size=1),
          flow.InvalidArgumentError, r"flow\.from_arrow\(table\)"),
     ):  # fmt: skip

@@ -315,8 +315,12 @@ class Generator:
         return self._made(of, of.data[begin:end:step], model.cut(of.node, begin, end, step))
 
     def repeat(self, of: Made) -> Made:
-        times = self.rng.randint(1, 3)
-        return self._made(of, of.data.repeat(times), model.Repeat(of.node, times))
+        times = self.rng.randint(1, 4)
+        if times <= 3:
+            return self._made(of, of.data.repeat(times), model.Repeat(of.node, times))
+        count = self.rng.randint(1, 3 * of.size)  # of those without end
+        node = model.take(model.Repeat(of.node, 2**62 // of.size), count)
+        return self._made(of, of.data.repeat().take(count), node)
 
     def _seed(self) -> int:
         return self.rng.choice((-1, -1, 5))

@@ -257,7 +257,8 @@ class Repeat(View):
     def rows(self, n: int, keys: Keys) -> Any:
         def find(epoch: int, position: int, draw: int) -> tuple[int, int, int]:
             number, place = divmod(position, n)
-            return epoch * self.times + number, place, count_draw(draw, number)
+            inner = (epoch * self.times + number) % 2**63
+            return inner, place, count_draw(draw, number)
 
         return n * self.times, find
 

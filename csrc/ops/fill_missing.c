@@ -1,0 +1,104 @@
+/* FillMissing: numbers in place of NaN. */
+#include "core/convert.h"
+#include "core/op_parts.h"
+#include "core/rows.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fill_missing_attrs {
+    pfd_list_float64 value;
+    int32_t with_missing;
+} fill_missing_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const fill_missing_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    int64_t n = attrs->value.size;
+    if (in->dtype < PFD_FLOAT16)
+        return pfd_refuse_rows(args, 0, "in", "they must be floats, of which NaN is a missing one: "
+                               "read the column as float32 or float64", err);
+    args->outputs[0] = args->outputs[1] = *in;
+    args->outputs[1].dtype = PFD_BOOL;
+    char expected[96];
+    (void)snprintf(expected, sizeof expected, "with a value of %" PRId64
+                   " numbers, their last dimension must be %" PRId64, n, n);
+    if (n < 1)
+        return args->host->fail_attr(err, "value", NULL, PFD_INVALID_ARGUMENT,
+                                     " has no number; give one, or one for each element of the "
+                                     "last dimension");
+    if (n > 1 && (in->ndim < 1 || in->shape[in->ndim - 1] != n))
+        return pfd_refuse_rows(args, 0, "in", expected, err);
+    return PFD_OK;
+}
+
+static uint8_t is_nan(int32_t dtype, const uint8_t *element)
+{
+    uint16_t half;
+    float single;
+    double twice;
+    switch (dtype) {
+    case PFD_FLOAT32:
+        memcpy(&single, element, sizeof single);
+        return single != single;
+    case PFD_FLOAT64:
+        memcpy(&twice, element, sizeof twice);
+        return twice != twice;
+    default: /* above infinity: all bits of the exponent, and one of the fraction */
+        memcpy(&half, element, sizeof half);
+        return (half & 0x7fff) > (dtype == PFD_FLOAT16 ? 0x7c00 : 0x7f80);
+    }
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const fill_missing_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0];
+    int32_t dtype = in->type.dtype;
+    int64_t bytes = pfd_dtype_size(dtype), period = attrs->value.size;
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        uint8_t *out = pfd_row_to_write(args, 0, i, row.shape, err);
+        if (!out) return err->status;
+        uint8_t *missing = NULL;
+        if (attrs->with_missing && !(missing = pfd_row_to_write(args, 1, i, row.shape, err)))
+            return err->status;
+        if (row.num_elements) memcpy(out, row.data, (size_t)(row.num_elements * bytes));
+        for (int64_t k = 0; k < row.num_elements; k++) {
+            uint8_t is_missing = is_nan(dtype, row.data + k * bytes);
+            if (missing) missing[k] = is_missing;
+            if (is_missing)
+                (void)pfd_convert(PFD_FLOAT64, &attrs->value.data[period > 1 ? k % period : 0],
+                                  dtype, out + k * bytes, 1, PFD_OVERFLOW_WRAP);
+        }
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FLOATS_ATTR(fill_missing_attrs, value, NULL, 0, 0,
+                    "What stands for a missing number, such as the mean or median of "
+                    "Statistics.fit(): one number, or one for each element of the last dimension."),
+    PFD_BOOL_ATTR(fill_missing_attrs, with_missing, "false",
+                  "Whether the output missing is returned too."),
+};
+
+static const pfd_port inputs[] = {{"in", "Floats of any shape, dense or ragged."}};
+static const pfd_port outputs[] = {
+    {"out", "The numbers, with value in place of NaN; dtype and shape of the input."},
+    {"missing", "Which numbers were NaN, bool of the same shape."},
+};
+
+const pfd_op pfd_op_fill_missing = {
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
+    .name = "FillMissing",
+    .doc = "Puts a number in place of each missing one, which is NaN. "
+           "A gap of a CSV file is NaN in a column of floats: CSVReader gives a column whose type "
+           "it finds this type and default if the first records have gaps or fractions; "
+           "\"age:float32=nan\" says so.",
+    PFD_OP_ATTRS(fill_missing_attrs, attr_table),
+};

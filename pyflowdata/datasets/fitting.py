@@ -1,0 +1,391 @@
+"""What a pass over a data set fits: the words of a field of text, the statistics of numbers.
+
+A pass reads one field, in batches that all threads make.  The batches have the same rows in the
+same order at any number of threads, and are counted one after another: so the results are the same.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..insight.progress import Bar
+from ..loader import DataLoader
+from ..native import xxh64
+from ..nodes import widened
+from ..nodes.node import nodes_of
+from ..nodes.objects import Identity
+from ..nodes.tables import Table
+from ..ragged import Ragged
+from ..words.plain_text import no_field
+from .base import DatasetBase, node_alone
+from .columns import refuse_changing
+
+_ROWS = 8192  # of a batch
+_KIND = "pyflowdata vocabulary"
+
+
+def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
+    """The values of a field, in the order of the records before a last shuffle.
+
+    Raises:
+        InvalidArgumentError: There is no such field, or a random op computes it.
+    """
+    if field not in data._fields:
+        raise InvalidArgumentError(no_field(field, data._fields))
+    blob = data._fields[field]
+    if any(not (node.op.is_reader or node.op.is_view) for node in nodes_of([blob])):
+        refuse_changing({field: blob}, said)
+    values = node_alone([blob], _ROWS).outputs[0]
+    with (
+        DataLoader(values, ledger="") as loader,
+        Bar(said, loader.readers[0].records) as progress,
+    ):
+        done = 0
+        for batch in loader:
+            yield batch
+            done += len(batch)
+            progress.update(done)
+
+
+# ---- Vocabularies -------------------------------------------------------------------------------
+
+
+def _encoded(word: str | bytes) -> bytes:
+    if isinstance(word, str):
+        return word.encode("utf-8", "surrogateescape")
+    if isinstance(word, (bytes, bytearray)):
+        return bytes(word)
+    raise InvalidArgumentError(f"{shown(word)} is no word of a vocabulary; it must be a str")
+
+
+def _decoded(word: bytes) -> str:
+    return word.decode("utf-8", "surrogateescape")
+
+
+class Vocabulary(Table):
+    """Words with numbers from 0, for `flow.Lookup`.  Immutable; it pickles, and equals another one
+    with the same words.
+
+        cities = flow.Vocabulary.fit(data, "city", min_count=5, unknown="<unknown>")
+        data = data.map(flow.Lookup, "city", vocabulary=cities)
+
+    A state of a loader has a digest of the words: it is refused where they have changed.
+
+    Attributes:
+        words: In the order of their numbers.  Bytes that are not UTF-8 are surrogates, as
+            `surrogateescape` has them.
+        unknown: The word whose number all other texts get; None: other texts are errors.
+        digest: A hash of the words and of `unknown`.
+    """
+
+    def __init__(
+        self, words: Iterable[str | bytes], *, unknown: str | bytes | None = None
+    ) -> None:
+        """Args:
+        words: Each once; their numbers are 0, 1, ...
+        unknown: The word for all other texts; it is put first where it is not among the words.
+
+        Raises:
+            InvalidArgumentError: A word is there twice, or is no text.
+        """
+        own = [_encoded(word) for word in words]
+        numbers = {word: number for number, word in enumerate(own)}
+        if len(numbers) < len(own):
+            twice, _ = collections.Counter(own).most_common(1)[0]
+            raise InvalidArgumentError(f"the vocabulary has {shown(_decoded(twice))} twice")
+        rest = None if unknown is None else _encoded(unknown)
+        if rest is not None and rest not in numbers:
+            own.insert(0, rest)
+            numbers = {word: number for number, word in enumerate(own)}
+        self.words = tuple(map(_decoded, own))
+        self.unknown = None if rest is None else _decoded(rest)
+        self._numbers = numbers
+        self._rest = -1 if rest is None else numbers[rest]
+        self.digest = hashlib.sha256(self._text().encode()).hexdigest()
+        words_said, key = f"{len(own):,} words", ("words", self.digest)
+        super().__init__(self._laid_out(own), said=f"Lookup({words_said})", key=key)
+        said = f"{words_said}, sha256 {self.digest[:12]}"
+        #: By which a state tells whether the words are the same.
+        self.object_identity = Identity(lambda: self.digest, said, what="the vocabulary was")
+
+    def _laid_out(self, words: Sequence[bytes]) -> npt.NDArray[np.int64]:
+        """The hash table that csrc/ops/lookup.c describes."""
+        buckets = 1 << max(len(words) - 1, 0).bit_length()
+        own = np.fromiter(map(xxh64, words), np.uint64, len(words)) % np.uint64(buckets)
+        order = np.argsort(own, kind="stable")
+        begins = np.searchsorted(own[order], np.arange(buckets + 1, dtype=np.uint64))
+        sizes = np.fromiter(map(len, words), np.int64, len(words))
+        places = np.cumsum(sizes) - sizes
+        entries = np.stack([np.arange(len(words)), places, sizes], 1)[order]
+        text = b"".join(words)
+        stored = np.frombuffer(text + bytes(-len(text) % 8), np.int64)
+        head = [len(words), self._rest, buckets]
+        return np.concatenate([head, begins, entries.reshape(-1), stored]).astype(np.int64)
+
+    @classmethod
+    def fit(
+        cls, data: DatasetBase, field: str, *, max_size: int | None = None, min_count: int = 1,
+        unknown: str | None = None,
+    ) -> Vocabulary:  # fmt: skip
+        """The texts of a field, the most frequent first, equally frequent ones in the order of
+        their bytes.  One pass reads the field, and counts are kept for each different text.
+
+        Args:
+            data: The records.
+            field: A field of text.
+            max_size: At most so many words, with `unknown`; None: all.
+            min_count: Only texts that so many records have.
+            unknown: As in `Vocabulary()`; where it is a text of the field, too, its place is that
+                of its count.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it is no text.
+        """
+        if min_count < 1 or (max_size is not None and max_size < 1):
+            raise InvalidArgumentError(
+                f"max_size = {shown(max_size)}, min_count = {shown(min_count)}; each must be at "
+                "least 1"
+            )
+        counts: collections.Counter[bytes] = collections.Counter()
+        for batch in _batches(data, field, f"words of {shown(field)}"):
+            values = batch.values if isinstance(batch, Ragged) else batch
+            if values.dtype != np.uint8 or len(getattr(batch, "row_shape", batch.shape[1:])) != 1:
+                raise InvalidArgumentError(
+                    f"the field {shown(field)} is no text; a vocabulary has texts, and "
+                    "HashBucket and Bucketize number integers and floats"
+                )
+            rows = batch.to_bytes_list() if isinstance(batch, Ragged) else map(bytes, batch)
+            counts.update(rows)
+        frequent = [word for word, count in counts.items() if count >= min_count]
+        words = sorted(frequent, key=lambda word: (-counts[word], word))
+        is_added = unknown is not None and _encoded(unknown) not in words[:max_size]
+        most = None if max_size is None else max_size - is_added
+        return cls(words[:most], unknown=unknown)
+
+    def _text(self) -> str:
+        return json.dumps({"kind": _KIND, "unknown": self.unknown, "words": self.words}, indent=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a JSON file, which `load()` reads."""
+        Path(path).write_text(self._text() + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, unknown: str | None = None
+    ) -> Vocabulary:
+        """The words of a file that `save()` wrote, or of a text file with a word in each line.
+
+        Args:
+            path: A path that ends in ".json" is of the first kind.
+            unknown: As in `Vocabulary()`, for a text file.
+
+        Raises:
+            OSError: The file cannot be read.
+            CorruptDataError: The JSON file is no vocabulary.
+        """
+        if not os.fspath(path).lower().endswith(".json"):
+            lines = Path(path).read_bytes().splitlines()
+            return cls(lines, unknown=unknown)
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            if found["kind"] != _KIND:
+                raise ValueError
+            return cls(found["words"], unknown=found["unknown"])
+        except (ValueError, LookupError, TypeError, InvalidArgumentError):
+            raise CorruptDataError(
+                "the file is no vocabulary that Vocabulary.save() wrote; a file with a word in "
+                "each line has another suffix than .json", file=os.fspath(path),
+            ) from None  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, (str, bytes)) and _encoded(word) in self._numbers
+
+    def __getitem__(self, number: int) -> str:
+        """The word with a number, as `Lookup` gives it."""
+        return self.words[number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make_vocabulary, (self.words, self.unknown)
+
+    def __repr__(self) -> str:
+        unknown = "" if self.unknown is None else f", unknown={shown(self.unknown)}"
+        return f"Vocabulary({shown(list(self.words))}{unknown})"
+
+
+def _make_vocabulary(words: Sequence[str], unknown: str | None) -> Vocabulary:
+    return Vocabulary(words, unknown=unknown)
+
+
+# ---- Statistics ---------------------------------------------------------------------------------
+
+
+class Numbers:
+    """Counts and moments of numbers that come in arrays, without those that are NaN.
+
+    The moments of arrays are joined in the order in which they come (Chan, Golub, LeVeque:
+    Updating formulae and a pairwise algorithm for computing sample variances, 1979).
+    """
+
+    def __init__(self) -> None:
+        self.count = self.nans = 0
+        self.total: float = 0
+        self.squares: float = 0  # squared differences from the mean
+        self.smallest: Any = None
+        self.largest: Any = None
+
+    def add(self, values: Any) -> None:
+        """All elements of an array."""
+        if not values.size:
+            return
+        low, high = values.min().item(), values.max().item()
+        if low != low:  # there are NaNs
+            is_number = ~np.isnan(values)
+            self.nans += values.size - int(is_number.sum())
+            values = values[is_number]
+            if not values.size:
+                return
+            low, high = values.min().item(), values.max().item()
+        self.smallest = low if self.smallest is None else min(self.smallest, low)
+        self.largest = high if self.largest is None else max(self.largest, high)
+        total, count = float(values.sum(dtype=np.float64)), values.size
+        with np.errstate(all="ignore"):  # infinite numbers have NaN
+            self.squares += float(values.var(dtype=np.float64)) * count
+            if self.count:
+                apart = np.float64(total) / count - self.total / self.count
+                self.squares += float(apart**2) * count * self.count / (count + self.count)
+        self.total += total
+        self.count += count
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.count
+
+    @property
+    def std(self) -> float:
+        return math.sqrt(self.squares / self.count)
+
+    def about(self) -> dict[str, Any]:
+        """As a dict for JSON."""
+        found: dict[str, Any] = {"count": self.count, "min": self.smallest, "max": self.largest}
+        found["mean"] = self.mean if self.count else None
+        found["std"] = self.std if self.count else None
+        return {**found, **({"nan": self.nans} if self.nans else {})}
+
+
+class Statistics:
+    """The statistics of a field of numbers, for `FillMissing`, `Affine` and `Bucketize`.
+
+        ages = flow.Statistics.fit(data, "age", quantiles=[0.5])
+        data = data.map(flow.FillMissing, "age", value=ages.median)
+        data = data.map(flow.Affine, "age", **ages.standardize())
+
+    NaN, which is a missing number, counts in `missing` alone.  The arrays have an element for each
+    element of the last dimension of a row, and one element where a row is one number.
+
+    Attributes:
+        count: Numbers that are not missing, int64.
+        missing: Numbers that are NaN, int64.
+        mean: float64.
+        std: The standard deviation of these numbers (divided by count), float64.
+        min, max: float64.
+        quantiles: The numbers at the fractions that were asked for, interpolated as
+            `numpy.quantile` does.
+    """
+
+    def __init__(self, parts: Sequence[Numbers], quantiles: Mapping[float, Any]) -> None:
+        self.count = np.array([one.count for one in parts], np.int64)
+        self.missing = np.array([one.nans for one in parts], np.int64)
+        self.mean = np.array([one.mean for one in parts])
+        self.std = np.array([one.std for one in parts])
+        self.min = np.array([one.smallest for one in parts], np.float64)
+        self.max = np.array([one.largest for one in parts], np.float64)
+        self.quantiles = MappingProxyType(dict(quantiles))
+
+    @classmethod
+    def fit(
+        cls, data: DatasetBase, field: str, *, quantiles: Sequence[float] = ()
+    ) -> Statistics:
+        """One pass over a field of numbers.
+
+        Args:
+            data: The records.
+            field: A field of numbers.
+            quantiles: Fractions from 0 to 1, such as 0.5 for the median.  They are exact, and need
+                all numbers of the field in memory.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it has texts or no numbers.
+        """
+        parts: list[Numbers] = []
+        kept: list[list[Any]] = []
+        for batch in _batches(data, field, f"statistics of {shown(field)}"):
+            values = widened(batch.values if isinstance(batch, Ragged) else batch)
+            if isinstance(batch, Ragged) and batch.dtype == np.uint8 and len(batch.row_shape) == 1:
+                raise InvalidArgumentError(
+                    f"the field {shown(field)} has bytes; statistics are those of numbers: take "
+                    "ToNumber or ParseDate before"
+                )
+            columns = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1).T
+            parts = parts or [Numbers() for _ in columns]
+            kept = kept or [[] for _ in columns]
+            for part, own, column in zip(parts, kept, columns, strict=True):
+                part.add(column)
+                if quantiles:
+                    own.append(column[~np.isnan(column)].copy())
+        if not parts or any(not part.count for part in parts):
+            raise InvalidArgumentError(
+                f"the field {shown(field)} has no number in any record, so that it has no mean"
+            )
+        sorted_ones = [np.concatenate(own) for own in kept] if quantiles else []
+        found = {at: np.array([np.quantile(one, at) for one in sorted_ones]) for at in quantiles}
+        return cls(parts, found)
+
+    @property
+    def median(self) -> npt.NDArray[np.float64]:
+        """The quantile 0.5, which `fit` has to be asked for."""
+        if 0.5 not in self.quantiles:
+            raise InvalidArgumentError(
+                "the median was not asked for: Statistics.fit(data, field, quantiles=[0.5])"
+            )
+        found: npt.NDArray[np.float64] = self.quantiles[0.5]
+        return found
+
+    def standardize(self) -> dict[str, Any]:
+        """Attrs of `Affine` for numbers with mean 0 and standard deviation 1, float32.  Where all
+        numbers are equal, they become 0."""
+        return self._scaled(self.mean, np.where(self.std > 0, self.std, 1))
+
+    def min_max(self) -> dict[str, Any]:
+        """Attrs of `Affine` for numbers from 0 to 1, float32.  Where all numbers are equal, they
+        become 0."""
+        return self._scaled(self.min, np.where(self.max > self.min, self.max - self.min, 1))
+
+    @staticmethod
+    def _scaled(center: Any, width: Any) -> dict[str, Any]:
+        scale, shift = 1 / width, -center / width
+        return {"scale": scale.tolist(), "shift": shift.tolist(), "dtype": "float32"}
+
+    def __repr__(self) -> str:
+        names = ("count", "missing", "mean", "std", "min", "max")
+        return f"Statistics({', '.join(f'{one}={getattr(self, one).tolist()}' for one in names)})"
