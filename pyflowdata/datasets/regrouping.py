@@ -386,7 +386,7 @@ class _Exploded:
         return Table(
             lambda: evaluate(wanted, data._fields),
             said=said, key=known, state=lambda: files_state(data),
-        )
+        )  # fmt: skip
 
     # ---- Types --------------------------------------------------------------------------------
 
