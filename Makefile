@@ -131,6 +131,8 @@ $(BUILD)/tests/c/fuzz_reader: %: %.o $(OBJECTS)
 # Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
+# Two pips that install into one venv may write the same package.
+ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/test .venv/docs: .venv/train
 .venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages: .venv/test
@@ -145,7 +147,8 @@ IN_VENV := .venv/bin/python
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
 	@$(IN_VENV) tools/requirements.py $* > $@.txt
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_FLAGS) -r $@.txt -c lock.txt
+	$(ONE_AT_A_TIME) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile \
+	    $(PIP_FLAGS) -r $@.txt -c lock.txt
 	@touch $@
 
 #: 1 train  trains the example model on data/ (first makes .venv with NumPy and cffi)
@@ -278,14 +281,19 @@ check-lines:
 	@found=$$(LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py)) || exit 0; \
 	    printf 'the rule: no tab, no blank at the end and at most 100 columns\n%s\n' "$$found"; exit 1
-check-types: all .venv/types
+# Each type checker works on one core: first those that take longest.
+check-types: types-of-package types-by-pyright types-of-pages
 	$(IN_VENV) tools/abi_layout.py
+types-of-package: all .venv/types
 	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/c_headers.py \
 	    tools/declarations.py tools/write_stubs.py tools/page_types.py tools/site/*.py
+page-modules: all .venv/types
 	$(IN_VENV) -m tools.page_types build/pages
+types-of-pages: page-modules
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
 	    --allow-redefinition --local-partial-types $$(find build/pages docs examples -name '*.py') \
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
+types-by-pyright: page-modules
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
 	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/project/test_messages.py tests/plugins/test_abi.py
@@ -377,7 +385,7 @@ instructions: all .venv/train
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 # What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
-#: 5 wheel  wheels for x86_64 and aarch64 in dist/, with the codecs in them
+#: 5 wheel  wheels with their codecs in dist/; ARCHS=x86_64 for one of the two architectures
 #: 5 sdist  the source distributions in dist/
 #: 5 test-wheel  installs wheels and sdists into bare venvs and uses them there
 #: 5 release-check  all that a release needs, its files too: see RELEASING.md

@@ -112,24 +112,30 @@ class Ragged:
             TypeError: values or row_splits are not arrays.
             ValueError: The shapes of the arrays do not match; their values are not checked.
         """
-        for name, array in (("values", values), ("row_splits", row_splits)):
-            if not isinstance(array, np.ndarray):
-                raise TypeError(f"{name} is a {type(array).__name__}; it must be an array of NumPy")
+        if not isinstance(values, np.ndarray):
+            raise TypeError(f"values is a {type(values).__name__}; it must be an array of NumPy")
+        if not isinstance(row_splits, np.ndarray):
+            raise TypeError(
+                f"row_splits is a {type(row_splits).__name__}; it must be an array of NumPy"
+            )
         if row_splits.ndim != 1 or not len(row_splits):
             raise ValueError(
                 f"row_splits is of shape {row_splits.shape}; it must be (rows + 1,), [0] of no rows"
             )
         self.values = values
         self.row_splits = row_splits
-        self.row_shape = (None, *values.shape[1:]) if row_shape is None else tuple(row_shape)
+        follows = (None, *values.shape[1:])
+        self.row_shape = follows if row_shape is None else tuple(row_shape)
         self._shapes = shapes
-        if shapes is None and self.row_shape != (None, *values.shape[1:]):
-            raise ValueError(
-                f"rows of shape {self.row_shape} do not follow from values of shape "
-                f"{values.shape} and row_splits alone; give shapes"
-            )
+        if shapes is None:
+            if self.row_shape != follows:
+                raise ValueError(
+                    f"rows of shape {self.row_shape} do not follow from values of shape "
+                    f"{values.shape} and row_splits alone; give shapes"
+                )
+            return
         wanted = (len(row_splits) - 1, len(self.row_shape))
-        if shapes is not None and (shapes.shape != wanted or values.ndim != 1):
+        if shapes.shape != wanted or values.ndim != 1:
             raise ValueError(
                 f"shapes are of shape {shapes.shape} and values of {values.shape}; they must be "
                 f"{wanted} and flat"

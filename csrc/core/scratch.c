@@ -135,6 +135,11 @@ int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), vo
     return 1;
 }
 
+void pfd_scratch_lend_files(pfd_scratch *scratch)
+{
+    scratch->was_lent = 1;
+}
+
 int32_t pfd_scratch_was_lent(pfd_scratch *scratch)
 {
     int32_t was = scratch->was_lent;

@@ -33,6 +33,9 @@ void pfd_scratch_set_lasting(pfd_scratch *scratch, pfd_scratch *lasting);
 /* Lends something, which give_back() ends at the next reset, in any thread.  0: out of memory, and
  * give_back() is not called. */
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent);
+/* As if the mapped files of a source were lent, which outlive the scratch anyway: rows that point
+ * into them need not be copied. */
+void pfd_scratch_lend_files(pfd_scratch *scratch);
 /* Whether something was lent since this was asked last, or since the reset. */
 int32_t pfd_scratch_was_lent(pfd_scratch *scratch);
 /* Whether an address is in the scratch's own memory. */

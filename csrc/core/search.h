@@ -9,12 +9,12 @@ PFD_INLINE int64_t pfd_last_at_most(const int64_t *numbers, int64_t stride, int6
                                     int64_t high, int64_t value)
 {
     const char *base = (const void *)numbers;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (*(const int64_t *)(const void *)(base + middle * stride) <= value)
-            low = middle;
-        else
-            high = middle;
+    int64_t n = high - low;
+    while (n > 1) { /* without branches, which nobody could predict */
+        int64_t half = n / 2;
+        int64_t at_most = *(const int64_t *)(const void *)(base + (low + half) * stride) <= value;
+        low += half & -at_most;
+        n -= half;
     }
     return low;
 }

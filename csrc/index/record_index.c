@@ -702,6 +702,7 @@ pfd_status pfd_shard_table_add(pfd_shard_table *table, int64_t num_records, pfd_
     if (__builtin_add_overflow(table->first[table->size], num_records, &all))
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "the shards have more than 2^63 records");
     table->first[++table->size] = table->num_records = all;
+    table->shards_each = all ? (double)table->size / (double)all : 0;
     return PFD_OK;
 }
 
@@ -711,8 +712,14 @@ void pfd_shard_table_free(pfd_shard_table *table)
     *table = (pfd_shard_table){0};
 }
 
+/* Most shards have about as many records: a guess is right, or one off. */
 int64_t pfd_shard_of(const pfd_shard_table *table, int64_t ordinal)
 {
+    const int64_t *first = table->first;
+    int64_t guess = (int64_t)((double)ordinal * table->shards_each);
+    if (guess > table->size - 1) guess = table->size - 1;
+    guess += (ordinal >= first[guess + 1]) - (ordinal < first[guess]);
+    if (ordinal >= first[guess] && ordinal < first[guess + 1]) return guess;
     return pfd_last_at_most(table->first, (int64_t)sizeof *table->first, 0, table->size, ordinal);
 }
 

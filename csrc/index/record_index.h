@@ -138,6 +138,7 @@ pfd_status pfd_record_marks_fill(const pfd_record_marks *marks, int64_t num_reco
 typedef struct pfd_shard_table {
     int64_t *first; /* number of the first record of each shard; then the number of all records */
     int64_t size, capacity, num_records;
+    double shards_each; /* of a record */
 } pfd_shard_table;
 
 pfd_status pfd_shard_table_add(pfd_shard_table *table, int64_t num_records, pfd_error *err);

@@ -1,5 +1,5 @@
-/* sources/arrow_columns.h -- the columns of Arrow record batches: found by their paths, and proposed
- * where the user names none.  sources/arrow_rows.h reads them.
+/* sources/arrow_columns.h -- the columns of Arrow record batches: found by their paths, and
+ * proposed where the user names none.  sources/arrow_rows.h reads them.
  *
  * A path is the names of structs and of their members with dots between them, as in meta.lang; a
  * name in single quotes may have dots, as in 'a.b'.c, and '' is a quote. A path also goes through

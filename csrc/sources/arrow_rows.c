@@ -908,13 +908,149 @@ static pfd_status write_json(const writer *w)
     return PFD_OK;
 }
 
-pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
-                                  const pfd_arrow_row *row, int64_t number, pfd_error *err)
+static pfd_status write_row(const writer *w)
 {
-    writer w = {column, output, row, row->args->outputs[number], err};
-    if (column->json) return write_json(&w);
-    if (column->num_levels > column->num_outer) return write_lists(&w, row);
-    return write_single(&w, row);
+    if (w->column->json) return write_json(w);
+    if (w->column->num_levels > w->column->num_outer) return write_lists(w, w->row);
+    return write_single(w, w->row);
+}
+
+/* ---- Rows: neighbours ------------------------------------------------------------------------ */
+
+/* Most rows have no nulls and no dictionary, and follow their neighbours in the batch: they are
+ * written with one copy, or with one look at each offset.  Where a row is something else, or is
+ * wrong, write_row() looks at all of them. */
+
+static inline int64_t offset_at(const uint8_t *offsets, int32_t is_large, int64_t i)
+{
+    return is_large ? (int64_t)pfd_load_le64(offsets + 8 * i)
+                    : (int32_t)pfd_load_le32(offsets + 4 * i);
+}
+
+/* Goes into the lists [begin, end), of which each has to have `size` items; 0: one has not. */
+static int32_t enter_equal(const pfd_arrow_space *space, const pfd_arrow_level *level, int64_t size,
+                           run *items)
+{
+    const int64_t *words = space->words + level->word;
+    const uint8_t *offsets = space->base + words[1];
+    int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
+    int64_t n = items->end - items->begin, wrong = 0;
+    int64_t first = offset_at(offsets, is_large, items->begin);
+    if (first < 0 || first > words[2] || n * size > words[2] - first) return 0;
+    for (int64_t i = 1; i <= n; i++)
+        wrong |= offset_at(offsets, is_large, items->begin + i) - first - i * size;
+    items->begin = first;
+    items->end = first + n * size;
+    return wrong == 0;
+}
+
+/* Copies dense rows of numbers. */
+static int32_t copy_numbers(const writer *w)
+{
+    const pfd_arrow_column *column = w->column;
+    const pfd_arrow_row *row = w->row;
+    const pfd_arrow_space *space = &row->space;
+    const int64_t *words = space->words + column->values.word, *shape = w->output->type.shape;
+    run items = {.begin = row->index, .end = row->index + row->n};
+    if (column->values.kind != PFD_ARROW_NUMBERS || words[0]) return 0;
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        const pfd_arrow_level *level = &column->levels[k];
+        if (space->words[level->word]) return 0;
+        if (level->kind == PFD_ARROW_MEMBERS) continue;
+        int64_t size = *shape++;
+        if (level->kind != PFD_ARROW_FIXED) {
+            if (!enter_equal(space, level, size, &items)) return 0;
+            continue;
+        }
+        if (level->size != size) return 0;
+        items.begin *= size;
+        items.end *= size;
+    }
+    memcpy(w->out->data + row->row * w->out->row_bytes,
+           space->base + words[1] + items.begin * column->values.bytes,
+           (size_t)(row->n * w->out->row_bytes));
+    return 1;
+}
+
+/* Points ragged rows at their texts or lists of numbers, or at one copy of them all. */
+static int32_t point_at_items(const writer *w)
+{
+    const pfd_arrow_column *column = w->column;
+    const pfd_arrow_row *row = w->row;
+    const pfd_arrow_space *space = &row->space;
+    const pfd_arrow_level *values = &column->values, *lists = values;
+    const int64_t *words = space->words;
+    int32_t is_text = pfd_arrow_is_bytes(column);
+    if (column->num_levels != column->num_outer + !is_text || words[values->word]) return 0;
+    for (int32_t k = 0; k < column->num_levels; k++) {
+        lists = is_text ? values : &column->levels[k];
+        if (words[column->levels[k].word]) return 0;
+    }
+    if (lists->kind == (is_text ? PFD_ARROW_VIEWS : PFD_ARROW_FIXED) ||
+        values->kind == PFD_ARROW_BITS)
+        return 0;
+    const uint8_t *offsets = space->base + words[lists->word + 1];
+    int32_t is_large = lists->kind == (is_text ? PFD_ARROW_LARGE_BYTES : PFD_ARROW_LARGE_LISTS);
+    int64_t most = words[is_text ? values->word + 3 : lists->word + 2], item = values->bytes;
+    int64_t begin = offset_at(offsets, is_large, row->index);
+    int64_t end = offset_at(offsets, is_large, row->index + row->n);
+    if (begin < 0 || end < begin || end > most) return 0;
+    const uint8_t *data = space->base + words[values->word + (is_text ? 2 : 1)] + begin * item;
+    if (end > begin && (space->is_passing || (uintptr_t)data % (uintptr_t)item)) {
+        uint8_t *copy = row->args->host->alloc(row->args->scratch, (end - begin) * item);
+        if (!copy) return 0;
+        data = memcpy(copy, data, (size_t)((end - begin) * item));
+    }
+    pfd_ragged_row *to = w->out->rows + row->row;
+    for (int64_t i = 1, next; i <= row->n; i++, begin = next, to++) {
+        next = offset_at(offsets, is_large, row->index + i);
+        if (next < begin || next > end) return 0;
+        *to = (pfd_ragged_row){data, next - begin, NULL};
+        data += (next - begin) * item;
+    }
+    return 1;
+}
+
+static int32_t write_at_once(const writer *w)
+{
+    if (!w->row->space.base || w->column->json || w->column->has_dictionary) return 0;
+    return w->out->is_ragged ? point_at_items(w) : copy_numbers(w);
+}
+
+/* Writes row by row; *n becomes the number of rows before one that fails. */
+static pfd_status write_one_by_one(const writer *w, pfd_arrow_row *row, int64_t *n)
+{
+    pfd_status status = PFD_OK;
+    int64_t i = 0;
+    for (; i < *n && status == PFD_OK; i++, row->row++, row->index++) status = write_row(w);
+    row->row -= i;
+    row->index -= i;
+    if (status != PFD_OK) *n = i - 1;
+    return status;
+}
+
+pfd_status pfd_arrow_rows_write(const pfd_arrow_column *columns, const pfd_arrow_output *outputs,
+                                int64_t num_outputs, pfd_arrow_row *row, pfd_error *err)
+{
+    pfd_status status = PFD_OK, failed;
+    int64_t n = row->n;
+    for (int64_t i = 0; i < num_outputs && n > 0; i++) {
+        writer w = {&columns[i], &outputs[i], row, row->args->outputs[i], err};
+        if (write_at_once(&w)) continue;
+        failed = write_one_by_one(&w, row, &n);
+        if (failed != PFD_OK) status = failed; /* of a row before that of the last failure */
+    }
+    row->row += row->n;
+    return status;
+}
+
+int64_t pfd_arrow_neighbours(const pfd_compute_args *args, int64_t row, int64_t end)
+{
+    const pfd_record *records = args->records + row;
+    int64_t n = 1, most = args->num_rows - row, first = records->ordinal;
+    if (most > end - first) most = end - first;
+    while (n < most && records[n].ordinal == first + n) n++;
+    return n;
 }
 
 /* ---- Rows: their places ---------------------------------------------------------------------- */

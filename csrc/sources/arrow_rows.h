@@ -1,5 +1,5 @@
-/* sources/arrow_rows.h -- the rows of Arrow record batches: the buffers that a column has in a batch,
- * and its rows written to outputs.
+/* sources/arrow_rows.h -- the rows of Arrow record batches: the buffers that a column has in a
+ * batch, and its rows written to outputs.
  *
  * Buffers are checked against the body when the words of a column are made; offsets and numbers of
  * values in the buffers are checked for each row.
@@ -75,18 +75,24 @@ typedef struct pfd_arrow_dictionary {
     uint8_t *decoded; /* owned; NULL: the values are in the file */
 } pfd_arrow_dictionary;
 
-/* A row that is written. */
+/* A row that is written, and its neighbours: they follow it in the range and in the batch. */
 typedef struct pfd_arrow_row {
     const pfd_compute_args *args;
     int64_t row;   /* of the range */
     int64_t index; /* in the batch */
+    int64_t n;     /* rows, 1 or more */
     pfd_arrow_space space;
     pfd_arrow_dictionary *const *dictionaries;
 } pfd_arrow_row;
 
-/* Writes one row of output number `number`. */
-pfd_status pfd_arrow_column_write(const pfd_arrow_column *column, const pfd_arrow_output *output,
-                                  const pfd_arrow_row *row, int64_t number, pfd_error *err);
+/* How many rows of a range follow each other from `row` on; `end` is the ordinal where its batch
+ * ends. */
+int64_t pfd_arrow_neighbours(const pfd_compute_args *args, int64_t row, int64_t end);
+
+/* Writes row->n rows of all outputs; row->row moves on by as many.  Of several rows that are wrong
+ * the first one is in *err. */
+pfd_status pfd_arrow_rows_write(const pfd_arrow_column *columns, const pfd_arrow_output *outputs,
+                                int64_t num_outputs, pfd_arrow_row *row, pfd_error *err);
 
 /* Estimates where the numbers or bytes of row `index` are: never fails, and stays inside their
  * buffer. Needs a space with bytes. */

@@ -122,8 +122,10 @@ assert cli.main(["stubs", "north_sea"]) == 0
 
 
 def test_commands_take_its_name(site, project):
+    """Where `new --package` was run: the folder of the project has the name of its package."""
     checked(sys.executable, project / "tests" / "north_sea_sample.py")
-    done = run(sys.executable, "-c", COMMANDS, project / "tests" / "sample", path=[site])
+    sample, here = project / "tests" / "sample", project.parent
+    done = run(sys.executable, "-c", COMMANDS, sample, path=[site], cwd=here)
     assert done.returncode == 0, done.stderr
     head, stubs = done.stdout.split("---\n")
     assert "NorthSea records, 3 files, 20 records" in head

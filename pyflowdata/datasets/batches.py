@@ -83,14 +83,19 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
             "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
-# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.
+# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls,
+# as list(blobs) or zip(names, blobs), pass: libraries handle tuples by them, and compiled callers
+# have no instruction to look at.
 _LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
 _PACKAGE = __name__.partition(".")[0]
 
 
-def _instruction(frame: FrameType) -> str:
-    """The name of the instruction that a frame is in."""
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
+def _is_in_loop(caller: FrameType | None) -> bool:
+    """Whether a program is at a `for` or `yield from`; None: a thread without Python code."""
+    if caller is None or caller.f_lasti < 0:
+        return False
+    is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
+    return not is_ours and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _LOOPS
 
 
 class Batches(tuple[Blob, ...]):
@@ -128,15 +133,17 @@ class Batches(tuple[Blob, ...]):
         Raises:
             WrongUseError: A program loops over the blobs, as if they were batches.
         """
-        caller = sys._getframe(1)
-        is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
-        if not is_ours and _instruction(caller) in _LOOPS:
+        if _is_in_loop(sys._getframe().f_back):
             raise WrongUseError(
                 "data.batch(n) gives the blobs of batches, a column each: the batches are in a "
                 "loader, with flow.DataLoader(batches) as loader: for batch in loader; the blobs "
                 "are batches.blobs, or x, y = batches"
             )
         return super().__iter__()
+
+    def __repr__(self) -> str:
+        """That of a tuple; pprint and notebooks loop over a tuple without a method of its own."""
+        return super().__repr__()
 
     if not TYPE_CHECKING:
 

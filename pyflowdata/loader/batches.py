@@ -42,10 +42,10 @@ class _Memory:
     __slots__ = ("__array_interface__", "_owner")
 
     def __init__(
-        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object
+        self, address: int, shape: tuple[int, ...], typestr: str, owner: object
     ) -> None:
         self.__array_interface__ = {
-            "data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3,
+            "data": (address, False), "shape": shape, "typestr": typestr, "version": 3,
         }  # fmt: skip
         self._owner = owner
 
@@ -65,7 +65,7 @@ class BatchArrays:
         """Args: the blobs of the loader, and its `pfd_loader_info`."""
         self.batch = ffi.new("pfd_batch *")
         self._bytes = ffi.buffer(self.batch)
-        self._types = [(blob.shape[1:], blob.dtype) for blob in blobs]
+        self._types = [(blob.shape[1:], blob.dtype, blob.dtype.str) for blob in blobs]  # str is slow
         self._ragged = [index for index, blob in enumerate(blobs) if blob.is_ragged]
         self._bfloat16 = {index for index in self._ragged if is_bfloat16(blobs[index].dtype)}
         self._offsets: list[int] = ffi.unpack(info.offsets, len(blobs))
@@ -76,7 +76,7 @@ class BatchArrays:
         if len(self._plans) >= _MOST_PLANS:
             self._plans.clear()
         self._plans[rows] = []
-        for (shape, dtype), offset in zip(self._types, self._offsets, strict=True):
+        for (shape, dtype, _), offset in zip(self._types, self._offsets, strict=True):
             fixed = tuple(size for size in shape if size is not None)
             if len(fixed) == len(shape):
                 self._plans[rows].append(((rows, *fixed), dtype, offset))
@@ -108,7 +108,7 @@ class BatchArrays:
     def _take_ragged(
         self, index: int, fields: Any, owner: Any, address: int, rows: int
     ) -> Ragged:
-        shape, dtype = self._types[index]
+        shape, dtype, typestr = self._types[index]
         values_at, _, splits_at, shapes_at = fields.tolist()
         row_splits = _ndarray((rows + 1,), _INT64, owner, splits_at - address)
         shapes = None
@@ -116,7 +116,7 @@ class BatchArrays:
             shapes = _ndarray((rows, len(shape)), _INT64, owner, shapes_at - address)
         trailing = () if shapes_at else shape[1:]
         values_shape = (row_splits.item(rows), *trailing)
-        values = np.asarray(_Memory(values_at, values_shape, dtype, owner))
+        values = np.asarray(_Memory(values_at, values_shape, typestr, owner))
         if index in self._bfloat16:  # the interface has said the size alone
             values = values.view(dtype)
         return Ragged(values, row_splits, row_shape=shape, shapes=shapes)

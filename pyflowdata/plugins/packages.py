@@ -61,9 +61,10 @@ def load_named(said: str) -> Plugin:
 def library_path(said: str) -> str:
     """The path of the plugin that a user names by its path, or by the package that has it.
 
-    The package is looked up and not imported.
+    The package is looked up and not imported.  A folder is no plugin: it may be the project that
+    the installed package was built from.
     """
-    if os.path.exists(said) or not said.isidentifier():
+    if os.path.isfile(said) or not said.isidentifier():
         return said
     try:
         found = importlib.util.find_spec(said)

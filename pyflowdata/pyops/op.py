@@ -378,6 +378,7 @@ class PythonOp:
         self.pool: Pool | None = None
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
+        self.has_costly_calls = per == "rows" and compute is None and not processes
         if compute is None:
             has_columns = self.is_batch or getattr(described.function, "at_once", False)
             note_interpreted(self._compute, by_row=not has_columns)
@@ -496,6 +497,7 @@ class PythonOp:
         op = new_struct("pfd_op")
         op.attr_size, op.port_size = ffi.sizeof("pfd_attr"), ffi.sizeof("pfd_port")
         op.flags = lib.PFD_WHOLE_BATCH if self.is_whole_batch else 0
+        op.flags |= lib.PFD_COSTLY_CALLS if self.has_costly_calls else 0
         op.flags |= lib.PFD_TAKES_RAGGED if described.takes_ragged else 0
         op.flags |= lib.PFD_OPTIONAL_INPUT if described.has_optional_input else 0
         op.name, op.doc = kept(self.name), kept(_sentences(described.function))

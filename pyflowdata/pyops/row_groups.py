@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import decimal
 import importlib
 import os
@@ -169,13 +170,14 @@ class _Bytes:
         self._at = start.get(whence, 0) + offset
         return self._at
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1) -> memoryview:
+        """Bytes that live during the call of C: pyarrow copies values when it decodes them."""
         left = max(int(self._readable.file.size) - self._at, 0)
         size = left if size < 0 else min(size, left)
         data, err, of = ffi.new("const uint8_t **"), new_error(), self._readable
         check(of.host.read(of.file, self._at, size, of.scratch, data, err), err)
         self._at += size
-        return bytes(ffi.buffer(data[0], size))
+        return memoryview(ffi.buffer(data[0], size))
 
     def close(self) -> None:
         self.closed = True
@@ -188,7 +190,10 @@ class _File:
 
     def __init__(self, readable: CData, where: str, found: CData, leaves_out: CData) -> None:
         self._arrow = _pyarrow()
-        with _told("the footer"), self._opened(readable) as file:
+        source = self._arrow.PythonFile(_Bytes(readable), "r")
+        with _told("the footer"), self._arrow.parquet.ParquetFile(source) as file:
+            # A ParquetFile for each decoding would look for the paths of all columns again.
+            self._new_reader = type(file.reader)
             self._metadata = file.metadata
             self.schema = file.schema_arrow
             # metadata.schema would be a circle of objects, which lives until Python looks for it.
@@ -199,16 +204,10 @@ class _File:
                     f"the footer: pyarrow finds {counts[0]} row groups of {counts[1]} columns, and "
                     f"there are {found.num_groups} of {found.num_leaves}"
                 )
-            condition = _Where(where) if where else None
-            for i in range(found.num_groups) if condition else ():
-                leaves_out[i] = not condition.may_fit(found, i, self._leaves)
-
-    def _opened(self, readable: CData) -> Any:
-        known = getattr(self, "_metadata", None)
-        return self._arrow.parquet.ParquetFile(
-            self._arrow.PythonFile(_Bytes(readable), "r"),
-            metadata=known, page_checksum_verification=True,
-        )  # fmt: skip
+            if where:
+                condition = _Where(where)
+                for i in range(found.num_groups):
+                    leaves_out[i] = not condition.may_fit(found, i, self._leaves)
 
     def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
         """A record batch with the columns that have these leaves."""
@@ -225,8 +224,12 @@ class _File:
     def _decode(self, readable: CData, number: int, leaves: list[int]) -> Any:
         names = [name for name, i in self._leaves.items() if i in leaves]
         said = f"row group {number}, column{'s' * (len(names) > 1)} {', '.join(names)}"
-        with _told(said), self._opened(readable) as file:
-            table = file.reader.read_row_group(number, column_indices=leaves, use_threads=False)
+        with _told(said), contextlib.closing(self._new_reader()) as reader:
+            reader.open(
+                self._arrow.PythonFile(_Bytes(readable), "r"), metadata=self._metadata,
+                pre_buffer=False, page_checksum_verification=True,
+            )  # fmt: skip
+            table = reader.read_row_group(number, column_indices=leaves, use_threads=False)
             plain = _without_dictionaries(self._arrow, table.schema)
             if plain != table.schema:
                 table = table.cast(plain)

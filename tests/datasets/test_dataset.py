@@ -1,13 +1,16 @@
 """Data sets as values: records at random places, repr, equality, pickles, forks, wrong use."""
 
+import _thread
 import copy
 import gzip
 import multiprocessing
 import os
 import pickle
+import pprint
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -473,6 +476,16 @@ def test_a_loop_over_blobs_is_refused(data):
         [batch for batch in data.batch(4)]
     with flow.DataLoader(batches) as one, flow.DataLoader(*batches) as other:
         assert len(next(iter(one))) == len(next(iter(other))) == 3
+
+
+def test_blobs_are_taken_by_calls_also_without_python_code_around(data):
+    batches, taken = data.batch(4), []
+    assert pprint.pformat(batches) and tuple(batches) == tuple(batches.blobs.values())
+    _thread.start_new_thread(taken.extend, (batches,))
+    end = time.monotonic() + 10
+    while not taken and time.monotonic() < end:
+        time.sleep(0.01)
+    assert taken == [*batches]
 
 
 def test_words_about_wrong_names_and_streams(data, tmp_path):

@@ -70,7 +70,6 @@ WRONG = {
 
 def run(process, text, folder):
     folder.mkdir()
-    (folder / "page").mkdir()
     page = folder / "page.md"
     page.write_text(text)
     run_page(process, blocks_of(str(page)), folder)

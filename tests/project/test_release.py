@@ -1,8 +1,10 @@
 """What a release says of itself; `make release-check` has the slow parts."""
 
 import importlib.util
+import os
 import re
 import shutil
+import subprocess
 
 import pytest
 from support.paths import ROOT
@@ -41,6 +43,37 @@ def test_what_does_not_agree_is_said(old, new, said, tmp_path):
     assert not list(check_release.faults(tmp_path))
     changelog.write_text(changelog.read_text().replace(old, new))
     assert any(said in fault for fault in check_release.faults(tmp_path))
+
+
+APT = """#!/bin/sh
+case "$0 $*" in
+    *apt-cache*) printf 'Version: 1.9\\nVersion: 1.10\\n' ;;
+    *source*=1.10) echo 'E: 404  Not Found' >&2; exit 100 ;;
+esac
+"""
+
+
+def test_no_older_codec_is_taken_unless_it_is_named(tmp_path):
+    for name in ("apt-get", "apt-cache"):
+        (tmp_path / name).write_text(APT)
+        (tmp_path / name).chmod(0o755)
+    script = ROOT / "tools/wheel/fetch_sources"
+    packages = re.search(r"^for package in (.*); do$", script.read_text(), re.M)[1].split()
+
+    def fetch(*named):
+        command = [script, tmp_path / "sources", *named]
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        )
+
+    done = fetch()
+    assert done.returncode == 1 and not (tmp_path / "sources").exists()
+    assert "no sources of zlib 1.10: E: 404  Not Found\n" in done.stderr
+    done = fetch(*(f"{name}=1.9" for name in packages))
+    assert done.returncode == 0, done.stderr
+    versions = (tmp_path / "sources/versions.txt").read_text()
+    assert versions == done.stdout == "".join(f"{name} 1.9\n" for name in packages)
 
 
 def test_every_codec_in_a_wheel_has_its_licence_there():

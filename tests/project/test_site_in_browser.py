@@ -61,6 +61,25 @@ def test_every_page_fits_a_phone_and_is_described(browser):
     assert said == []
 
 
+# Of each block of code: its widest line in columns, what does not fit, and what its button covers.
+CODE = """() => [...document.querySelectorAll(".md-content pre > code")].map(code => {
+  const button = code.parentElement.querySelector("button").getBoundingClientRect();
+  return [Math.max(...code.textContent.split("\\n").map(line => line.length)),
+          code.scrollWidth - code.clientWidth, code.getBoundingClientRect().right - button.left];
+})"""
+
+
+def test_code_is_not_cut_or_covered_by_its_button(browser):
+    tab, _ = open_tab(browser, 1280, "light")
+    seen = 0
+    for page in SITE.glob("how-to/*.html"):
+        tab.goto(page.as_uri())
+        for columns, cut, covered in tab.evaluate(CODE):
+            assert covered <= 0 and (cut <= 0 or columns > 100), (page, columns, cut, covered)
+            seen += columns > 90
+    assert seen > 10
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_have_the_colours_of_the_page(browser, scheme):
     tab, _ = open_tab(browser, 1280, scheme)

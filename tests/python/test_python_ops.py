@@ -60,6 +60,21 @@ def added(x, y=None, *, with_size: bool = False):
     return [*rows], np.full(len(x), x.shape[1]) if with_size else None
 
 
+@pytest.mark.parametrize(("size", "rows"), [(6000, 16), (200_000, 2)])
+def test_a_call_gets_many_rows_unless_they_are_large(size, rows):
+    calls = []
+
+    @flow.register_decoder(outputs={"first": "uint8"}, per="rows", name=f"First{size}")
+    def first(x):
+        calls.append(len(x))
+        return x[:, 0]
+
+    x = flow.from_arrays({"x": np.zeros((64, size), np.uint8)}).batch(64)["x"]
+    with flow.DataLoader(first(x), num_threads=1) as loader:
+        assert [len(batch) for batch in loader] == [64]
+    assert set(calls) == {rows}
+
+
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 def test_they_compute_what_numpy_does(folder, world_size, num_threads):

@@ -25,13 +25,17 @@ _SHELL = set("|&;<>$`\\(){}~#!\n")
 class PageProcess:
     """tests/support/page_process.py, started once for the pages of a process of pytest.
 
-    `root` is the tree whose package it imports.
+    It imports the packages of the tree `root`, as if wheels had installed them, and nothing else
+    of the tree.
     """
 
     def __init__(self, root: Path = ROOT) -> None:
-        self.environment = {**os.environ, "PYTHONPATH": str(root)}
+        self._packages = tempfile.TemporaryDirectory()
+        for name in ("pyflowdata", "pyflowdata_kit", "pyflowdata_kit.egg-info", "csrc"):
+            Path(self._packages.name, name).symlink_to(root / name)
+        self.environment = {**os.environ, "PYTHONPATH": self._packages.name}
         self._process = subprocess.Popen(
-            [sys.executable, ROOT / "tests/support/page_process.py", root],
+            [sys.executable, ROOT / "tests/support/page_process.py", self._packages.name],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment,
         )  # fmt: skip
 
@@ -52,11 +56,17 @@ class PageProcess:
 
     def close(self) -> None:
         self._process.communicate()
+        self._packages.cleanup()
 
 
 def run_page(process: PageProcess, blocks: list[Block], folder: Path) -> None:
-    """Raises AssertionError with the line of the page where a block fails or prints otherwise."""
+    """Runs a page in the new folder `page` of this one, which is empty.
+
+    Raises:
+        AssertionError: A block fails or prints otherwise; it has the line of the page.
+    """
     work, outputs = folder / "page", (folder / f"output-{i}" for i in itertools.count())
+    work.mkdir()
     process("open", folder=str(work))
     try:
         for block in blocks:

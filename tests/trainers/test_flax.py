@@ -163,7 +163,6 @@ def test_resume_between_two_batches_of_an_update(folder, expected, tmp_path):
 
 def test_the_page_about_jax(tmp_path, monkeypatch):
     """Its assertions hold."""
-    (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
     [block] = blocks_of("docs/how-to/jax.md")
     exec(compile(block.at_its_line(), block.page, "exec"), {})

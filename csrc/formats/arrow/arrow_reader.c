@@ -900,6 +900,7 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     *held = NULL;
     if (from->words >= 0) {
         row->space = space_of(self, from);
+        pfd_scratch_lend_files(args->scratch);
         return PFD_OK;
     }
     pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
@@ -917,14 +918,14 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
     const arrow *self = args->source;
     int64_t number = -1;
     pfd_arrow_row row = {.args = args, .dictionaries = self->dictionaries};
-    for (row.row = 0; row.row < args->num_rows; row.row++) {
+    while (row.row < args->num_rows) {
         int64_t ordinal = args->records[row.row].ordinal, found = number_of(self, ordinal, number);
         if (found != number) PFD_TRY(go_to_batch(args, found, held, &row, err));
         number = found;
         row.index = ordinal - self->table.first[number];
+        row.n = pfd_arrow_neighbours(args, row.row, self->table.first[number + 1]);
         const layout *like = &self->layouts[self->batches[number].layout];
-        for (int64_t i = 0; i < self->num_outputs; i++)
-            PFD_TRY(pfd_arrow_column_write(&like->columns[i], &self->outputs[i], &row, i, err));
+        PFD_TRY(pfd_arrow_rows_write(like->columns, self->outputs, self->num_outputs, &row, err));
     }
     return PFD_OK;
 }

@@ -271,14 +271,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const arrow_table *self = args->source;
     pfd_arrow_row row = {.args = args};
-    for (row.row = 0; row.row < args->num_rows; row.row++) {
+    while (row.row < args->num_rows) {
         int64_t ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->rows, ordinal);
         row.space = self->chunks[number].space;
         row.dictionaries = self->chunks[number].dictionaries;
         row.index = ordinal - self->rows.first[number];
-        for (int64_t i = 0; i < self->num_outputs; i++)
-            PFD_TRY(pfd_arrow_column_write(&self->columns[i], &self->outputs[i], &row, i, err));
+        row.n = pfd_arrow_neighbours(args, row.row, self->rows.first[number + 1]);
+        PFD_TRY(pfd_arrow_rows_write(self->columns, self->outputs, self->num_outputs, &row, err));
     }
     return PFD_OK;
 }

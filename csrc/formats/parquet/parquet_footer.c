@@ -375,7 +375,7 @@ static void take_column(reading *r, pfd_row_group *group, pfd_row_group_leaf *le
         group->offset = dictionary > 0 && dictionary < pages ? dictionary : pages;
 }
 
-/* Reads a column in a row group: a struct that has the metadata inside, unless they are encrypted. */
+/* Reads a column in a row group: a struct with the metadata inside, unless they are encrypted. */
 static void take_chunk(reading *r, pfd_row_group *group, pfd_row_group_leaf *leaf,
                        pfd_row_group_bounds *bounds)
 {

@@ -481,7 +481,7 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
 {
     const parquet *self = args->source;
     pfd_arrow_row row = {.args = args};
-    for (row.row = 0; row.row < args->num_rows; row.row++) {
+    while (row.row < args->num_rows) {
         int64_t place, ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->table, ordinal);
         pfd_status status = hold(args, all, number, &place, err);
@@ -492,8 +492,8 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
         const decoded_group *data = all->groups[place]->data;
         row.space = all->spaces[place];
         row.index = ordinal - self->table.first[number];
-        for (int64_t i = 0; i < self->num_outputs; i++)
-            PFD_TRY(pfd_arrow_column_write(&data->columns[i], &self->outputs[i], &row, i, err));
+        row.n = pfd_arrow_neighbours(args, row.row, self->table.first[number + 1]);
+        PFD_TRY(pfd_arrow_rows_write(data->columns, self->outputs, self->num_outputs, &row, err));
     }
     return PFD_OK;
 }

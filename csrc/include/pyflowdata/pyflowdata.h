@@ -678,6 +678,10 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * where they do not; other failures are left to open(). */
 #define PFD_CHECKS_FILES 536870912u
 
+/* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
+ * enters Python: a range has 16 rows or more, unless they are large. */
+#define PFD_COSTLY_CALLS 268435456u
+
 /* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
  * state's spec, so it may differ in a program that loads the state.  Of a view that decides rows by
  * it, past() has what it decided; a reader reads the same records. */

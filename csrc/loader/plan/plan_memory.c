@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024, MOST_CHUNK_BYTES = 512 * 1024 };
+enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
@@ -87,20 +87,24 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
     return rows;
 }
 
-/* So many rows that each data set of a choice has several of a range: a branch of views costs as
- * much as the work on a few rows, however few it has. */
-static int64_t rows_for_choices(const pfd_plan *plan)
+/* The fewest rows of a range: more than one where each call of an op costs as much as some rows, and
+ * of a choice several for each data set, as a branch costs as much as some rows however few it has;
+ * as long as they fit into a core's second cache. */
+static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
-    enum { ROWS_OF_LEAF = 16 };
-    int64_t most = 0;
+    enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
+    uint32_t flags = 0;
+    int64_t rows = 1;
+    for (int32_t i = 0; i < plan->num_ops; i++) flags |= plan->ops[i].node->op->op->flags;
+    if (flags & PFD_COSTLY_CALLS) rows = MANY_ROWS;
     for (int32_t t = 0; t < plan->num_trees; t++)
-        if (plan->trees[t] && plan->trees[t]->num_leaves > most)
-            most = plan->trees[t]->num_leaves;
-    return most * ROWS_OF_LEAF;
+        if (plan->trees[t] && plan->trees[t]->num_leaves > 1 &&
+            plan->trees[t]->num_leaves * MANY_ROWS > rows)
+            rows = plan->trees[t]->num_leaves * MANY_ROWS;
+    return MANY_BYTES / row_bytes < rows ? MANY_BYTES / row_bytes : rows;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them; of many
- * data sets, its second cache. */
+/* A range is about as many rows as fit into a core's first cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
@@ -110,9 +114,8 @@ static void choose_chunk(pfd_plan *plan)
         const pfd_plan_tensor *tensor = &plan->tensors[i];
         row += guess_row_bytes(tensor, records) / rows_for_each(plan, &plan->ops[tensor->op]);
     }
-    int64_t rows = CHUNK_BYTES / row, more = rows_for_choices(plan);
-    if (more > MOST_CHUNK_BYTES / row) more = MOST_CHUNK_BYTES / row;
-    if (rows < more) rows = more;
+    int64_t rows = CHUNK_BYTES / row, fewest = fewest_rows(plan, row);
+    if (rows < fewest) rows = fewest;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
     int64_t chunks = (most - 1) / rows + 1;

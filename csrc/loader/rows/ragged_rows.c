@@ -247,6 +247,18 @@ void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *r
     }
 }
 
+/* The first row after i that does not begin in memory where the row before it ends. */
+static inline int64_t after_neighbours(const pfd_ragged_row *rows, const int64_t *splits,
+                                       int64_t unit_bytes, int64_t i, int64_t end)
+{
+    uintptr_t data = (uintptr_t)rows[i].data;
+    int64_t first = splits[i++];
+    while (i < end &&
+           (uintptr_t)rows[i].data == data + (uintptr_t)((splits[i] - first) * unit_bytes))
+        i++;
+    return i;
+}
+
 static void join(const pfd_row_batch *batch, const pfd_plan_tensor *tensor, int64_t begin,
                  int64_t end)
 {
@@ -254,8 +266,9 @@ static void join(const pfd_row_batch *batch, const pfd_plan_tensor *tensor, int6
     const int64_t *splits = splits_of(batch, tensor);
     const pfd_ragged_batch *joined = joined_of(batch, tensor);
     uint8_t *to = (uint8_t *)joined->values + splits[begin] * tensor->unit_bytes;
-    for (int64_t i = begin; i < end; i++) {
-        size_t bytes = (size_t)((splits[i + 1] - splits[i]) * tensor->unit_bytes);
+    for (int64_t i = begin, next; i < end; i = next) {
+        next = after_neighbours(rows, splits, tensor->unit_bytes, i, end);
+        size_t bytes = (size_t)((splits[next] - splits[i]) * tensor->unit_bytes);
         if (bytes) copy(to, rows[i].data, bytes);
         to += bytes;
     }

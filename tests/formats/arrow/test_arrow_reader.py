@@ -158,7 +158,9 @@ def random_table(draw, rows):
     words = [bytes(draw.randbytes(draw.choice((0, 3, 12, 13, 90)))) for _ in range(rows)]
     numbers = [None if draw.random() < 0.2 else draw.random() for _ in range(rows)]
     lists = [None if draw.random() < 0.2 else numbers[: draw.randrange(5)] for _ in range(rows)]
+    pairs = [[draw.random(), draw.random()] for _ in range(rows)]
     kinds = {
+        "pair": pa.array(pairs, pa.list_(pa.float64())),
         "bytes": pa.array(words), "view": pa.array(words, pa.binary_view()),
         "large": pa.array(words, pa.large_binary()), "key": pa.array(words).dictionary_encode(),
         "number": pa.array(numbers, pa.float64()),
@@ -180,17 +182,19 @@ def test_values_are_those_of_pyarrow(seed, tmp_path):
         writer.write_table(table, max_chunksize=draw.choice((1, 10, 1000)))
     *found, ids = read(
         tmp_path / "a.arrow", "bytes", "view", "large", "key", "number:float64=nan", "bit:bool",
-        "list:float64[?]=nan", with_id=True, shuffle="global", seed=seed, batch_size=16,
+        "list:float64[?]=nan", "pair:float64[2]", "p=pair:float64[?]", with_id=True, batch_size=16,
+        **draw.choice(({"shuffle": "global", "seed": seed}, {"shuffle": "none"})),
     )  # fmt: skip
     rows = table.to_pylist()
     assert sorted(int(one[1]) for one in ids) == list(range(len(rows)))
-    for i, (*parts, number, bit, items) in zip(ids, zip(*found, strict=True), strict=True):
+    for i, (*parts, number, bit, items, pair, same_pair) in zip(ids, zip(*found, strict=True), strict=True):
         row = rows[int(i[1])]
         assert {part.tobytes() for part in parts} == {row["bytes"]}
         assert bool(bit) == row["bit"] == np.isnan(number)
         assert bit or float(number) == row["number"]
         expected = [np.nan if one is None else one for one in row["list"] or []]
         np.testing.assert_array_equal(items, expected)
+        assert pair.tolist() == same_pair.tolist() == row["pair"]
 
 
 def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
@@ -530,6 +534,32 @@ def test_offsets_that_point_anywhere(name, tmp_path):
         found = tried(path, DAMAGED[name])
         others += found is None or not same(found, whole)
     assert others > 20
+
+
+def test_wrong_rows_among_neighbours_are_found_one_by_one(tmp_path):
+    """The text of row 6 ends before it begins; rows 2 and 3 have lists of 3 and 1 items."""
+    pa = pytest.importorskip("pyarrow")
+    ends, lists = np.arange(0, 42, 2, np.int32), np.arange(0, 42, 2, np.int32)
+    ends[7], lists[3] = 11, 7
+    text = pa.StringArray.from_buffers(20, pa.py_buffer(ends), pa.py_buffer(bytes(range(60, 100))))
+    pairs = pa.ListArray.from_arrays(pa.array(lists), pa.array(np.arange(40, dtype=np.int32)))
+    table = pa.table({"text": text, "pair": pairs})
+    with pa.ipc.new_stream(str(tmp_path / "a.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    columns = ["text", "pair:int32[2]"]
+    with pytest.raises(flow.CorruptDataError, match=r"'pair:int32\[2\]' has 3 items") as caught:
+        read(tmp_path / "a.arrow", *columns, batch_size=20)
+    assert caught.value.ordinal == 2
+    blobs = flow.ArrowReader(files=str(tmp_path / "a.arrow"), columns=columns, batch_size=20,
+                             on_error="skip")  # fmt: skip
+    with flow.DataLoader(*blobs) as loader:
+        ((found, pair),) = loader
+        assert [one.ordinal for one in loader.skipped] == [2, 3, 6]
+    good = [i for i in range(20) if i not in (2, 3, 6)]
+    assert pair.tolist() == [[2 * i, 2 * i + 1] for i in good]
+    assert [bytes(one) for one in found] == [
+        bytes(range(60, 100))[11 if i == 7 else 2 * i : 2 * i + 2] for i in good
+    ]
 
 
 def test_a_compressed_dictionary_that_states_too_many_buffers(tmp_path):
