@@ -65,7 +65,8 @@ class BatchArrays:
         """Args: the blobs of the loader, and its `pfd_loader_info`."""
         self.batch = ffi.new("pfd_batch *")
         self._bytes = ffi.buffer(self.batch)
-        self._types = [(blob.shape[1:], blob.dtype, blob.dtype.str) for blob in blobs]  # str is slow
+        # dtype.str is slow
+        self._types = [(blob.shape[1:], blob.dtype, blob.dtype.str) for blob in blobs]
         self._ragged = [index for index, blob in enumerate(blobs) if blob.is_ragged]
         self._bfloat16 = {index for index in self._ragged if is_bfloat16(blobs[index].dtype)}
         self._offsets: list[int] = ffi.unpack(info.offsets, len(blobs))
