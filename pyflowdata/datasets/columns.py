@@ -812,8 +812,9 @@ def _below_view(blob: Blob) -> list[Blob]:
         )
     num_sources = int(str(view.values.get("num_sources", 1)))
     width = len(view.inputs) // num_sources
+    outputs = [(view, one.index) for one in view.outputs]
     placed = (
-        dict(zip(view.outputs, view.inputs[s * width :], strict=False)) for s in range(num_sources)
+        dict(zip(outputs, view.inputs[s * width :], strict=False)) for s in range(num_sources)
     )
     return [rebuilt([blob], others=others)[0] for others in placed]
 

@@ -393,7 +393,7 @@ def with_reader_attrs(
 def rebuilt(
     blobs: Iterable[Blob],
     attrs: Callable[[Node], Mapping[str, object]] = lambda _: {},
-    others: Mapping[Blob, Blob] | None = None,
+    others: Mapping[tuple[Node, int], Blob] | None = None,
 ) -> tuple[Blob, ...]:
     """The same blobs of a graph that differs in some attrs or blobs; nodes that do not differ are
     the same.
@@ -401,14 +401,14 @@ def rebuilt(
     Args:
         blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of a node.  The data set that a reader makes batches of stays.
-        others: Blobs in place of some of the graph.
+        others: Blobs in place of some of the graph, by node and number of the output.
     """
     placed = others or {}
     made: dict[Node, Node] = {}
 
     def again(blob: Blob) -> Blob:
-        if blob in placed:
-            return placed[blob]
+        if (blob.node, blob.index) in placed:
+            return placed[blob.node, blob.index]
         return blob if made[blob.node] is blob.node else _output(made[blob.node], blob.index)
 
     wanted = list(blobs)

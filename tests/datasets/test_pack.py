@@ -239,6 +239,9 @@ def test_packs_of_a_mix_are_records(corpus):
 
     packs = packs_of([1, 1])
     assert packs.column("max_seqlen").tolist() == rows_of(packs)["max_seqlen"]
+    mixed = flow.mix([data[:200], data[200:]], [1, 1], length=100)
+    of_field = flow.Dataset({"ids": mixed["ids"]}).pack(LENGTH, field="ids", longer="drop")
+    assert len(of_field) == len(mixed.pack(LENGTH, field="ids", longer="drop"))
     assert len(packs.where("max_seqlen > 20")) == np.sum(packs.column("max_seqlen") > 20)
     assert len(packs.shuffle().pack(2 * LENGTH, field="ids")) == -(-len(packs) // 2)
     thrice = rows_of(packs_of([1, 1], 3))
