@@ -16,7 +16,7 @@ from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, p
 from ..datasets.showing import show
 from ..formats import RECORD, Source
 from ..loader.open_loader import open_loader_of
-from ..ragged import Ragged
+from ..pyops.records import records_of
 from .sources import (
     about,
     add_memory_argument,
@@ -74,17 +74,6 @@ def _plain(value: Any) -> Any:
     return finite(value.tolist())
 
 
-def _rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a batch; bytes as bytes."""
-    columns: dict[str, Any] = {}
-    for name, column in batch.items():
-        is_ragged = isinstance(column, Ragged) and len(column.shape) == 2
-        is_bytes = is_ragged and column.dtype == np.uint8
-        columns[name] = column.to_bytes_list() if is_bytes else list(column)
-    count = min(map(len, columns.values()), default=0)
-    return [{name: one[row] for name, one in columns.items()} for row in range(count)]
-
-
 def _print_table(names: list[str], rows: list[list[str]]) -> None:
     names = [printable(name) for name in names]
     room = max(shutil.get_terminal_size((100, 24)).columns, 40)
@@ -104,7 +93,7 @@ def _first_rows(
     rows: list[dict[str, Any]] = []
     attrs: dict[str, Any] = {"on_error": on_error, "max_skipped": -1}
     for batch in source.batches(batch_size=min(count, 4096), **attrs):
-        rows += _rows_of(batch)
+        rows += records_of(batch)
         if len(rows) >= count:
             break
     if not rows:

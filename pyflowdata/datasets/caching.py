@@ -18,19 +18,18 @@ from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
-from ..loader.open_loader import open_loader_of
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
-from ..insight.progress import Bar
 from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
 from .columns import (
     COMPARED,
     changing_fields,
+    pass_over,
     refuse_changing_order,
-    refuse_endless,
     some_rows,
+    state_of_files,
 )
 from .fingerprints import is_own, of_function
 
@@ -96,9 +95,7 @@ class _Cache(Prepared):
         with DataLoader(ids, num_threads=1, prefetch=1, ledger="") as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
-            for path in open_loader_of(loader).files():
-                found = os.stat(path)
-                said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
+        said += state_of_files(self.fields.values())
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def _probe(self) -> dict[int, bytes]:
@@ -134,14 +131,12 @@ class _Cache(Prepared):
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
-            refuse_endless(total, "cache()")
-            with Bar(f"caching {', '.join(self.fields)}", total) as progress:
-                for batch in _batches_once(loader, total):
-                    self._check(batch, writer.records, probe)
-                    writer.write(batch.values, batch.row_splits)
-                    if 0 < writer.records == len(batch):
-                        self._check_room(writer, total, most)
-                    progress.update(writer.records)
+            said = f"cache() of {', '.join(self.fields)}"
+            for batch in pass_over(loader, said, _batches_once(loader, total)):
+                self._check(batch, writer.records, probe)
+                writer.write(batch.values, batch.row_splits)
+                if 0 < writer.records == len(batch):
+                    self._check_room(writer, total, most)
             writer.finish(folder.records)
             about = {"records": writer.records, "bytes": writer.bytes}
             folder.complete(state, {**about, "graph": self.graph.split("\n")})

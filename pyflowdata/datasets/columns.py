@@ -7,12 +7,14 @@ has no part in what a record is.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import inspect
 import io
 import json
 import math
 import os
+import stat
 import struct
 import sys
 import time
@@ -20,7 +22,7 @@ import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +31,23 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
-from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
-from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
+from ..nodes.batch_forms import rows_of
+from ..nodes.node import files_of, in_order, nodes_of, reader_nodes, rebuilt
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
-from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
+from ..pyops.records import (
+    each_record,
+    fields_named_by,
+    fields_read,
+    parameters_by_name,
+    uses_of,
+)
 from ..ragged import Ragged
 from .base import DatasetBase, node_alone
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
@@ -64,7 +72,7 @@ def changing_fields(blobs: Mapping[str, Blob]) -> list[str]:
 
 
 def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
-    """Refuses fields that random ops compute.
+    """Refuses fields that random ops compute; reads no records where no op computes.
 
     Args:
         blobs: The fields.
@@ -73,6 +81,8 @@ def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
     Raises:
         InvalidArgumentError: A field changes from epoch to epoch.
     """
+    if all(node.op.is_reader or node.op.is_view for node in nodes_of(blobs.values())):
+        return
     changing = changing_fields(blobs)
     if changing:
         raise InvalidArgumentError(
@@ -114,6 +124,79 @@ def _bytes_of(values: Any) -> bytes:
         return values.values.tobytes() + values.shapes.tobytes()
     found: bytes = values.tobytes()
     return found
+
+
+# ---- The state of files -------------------------------------------------------------------------
+
+
+class FileState(NamedTuple):
+    """What tells whether a file, or a folder, is another one; -1 where it cannot be seen.
+
+    Attributes:
+        path: Absolute.
+        size: Bytes.
+        mtime, ctime: Nanoseconds.
+        inode: Its number in the file system.
+        is_folder: Whether it is a folder.
+    """
+
+    path: str
+    size: int = -1
+    mtime: int = -1
+    ctime: int = -1
+    inode: int = -1
+    is_folder: bool = False
+
+
+def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
+    """The states of the files of all readers upstream, in order.
+
+    Of a reader of folders, they are those of the folders, also of those inside: each file that
+    comes or goes changes the times of its folder.
+
+    Raises:
+        FileError: A file is missing.
+    """
+    found: list[FileState] = []
+    for node in reader_nodes(blobs):
+        made = prepared_of(node)
+        if made is not None:  # a cache, whose own file may be made later
+            found += state_of_files(made.fields.values())
+            continue
+        waiting, seen = files_of(node)[::-1], set[str]()
+        while waiting:
+            state = _state_of(waiting.pop())
+            found.append(state)
+            real = os.path.realpath(state.path) if state.is_folder else ""
+            if state.is_folder and real not in seen:  # links of folders can make a circle
+                seen.add(real)
+                waiting += _folders_in(state)
+    return tuple(found)
+
+
+def files_state(data: DatasetBase) -> tuple[FileState, ...]:
+    """The states of the files of a data set."""
+    return state_of_files(data._fields.values())
+
+
+def _state_of(path: str) -> FileState:
+    path = os.path.abspath(path)
+    try:
+        found = os.stat(path)
+    except OSError:
+        return FileState(path)
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return FileState(path, found.st_size, *times, found.st_ino, stat.S_ISDIR(found.st_mode))
+
+
+@functools.lru_cache(1 << 16)
+def _folders_in(state: FileState) -> tuple[str, ...]:
+    """The folders in a folder, which is listed once for each of its states."""
+    try:
+        with os.scandir(state.path) as entries:
+            return tuple(sorted((one.path for one in entries if one.is_dir()), reverse=True))
+    except OSError:
+        return ()
 
 
 # ---- Arrays on disk -----------------------------------------------------------------------------
@@ -335,6 +418,28 @@ def refuse_endless(records: int, what: str) -> None:
         )
 
 
+def pass_over(
+    loader: DataLoader[Any], said: str, batches: Iterable[Any] | None = None
+) -> Iterator[Any]:
+    """The batches of an epoch of a loader, which has a bar meanwhile.
+
+    Args:
+        loader: It has one reader.
+        said: What is computed from the batches, for the bar and the message.
+        batches: The batches of the loader, where they are read in another way.
+
+    Raises:
+        InvalidArgumentError: The epoch has no end.
+    """
+    records, done = loader.readers[0].records, 0
+    refuse_endless(records, said)
+    with Bar(said, records) as progress:
+        for batch in loader if batches is None else batches:
+            yield batch
+            done += rows_of(batch)
+            progress.update(done)
+
+
 def _opened(
     wanted: Computation, fields: Mapping[str, Blob], batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
@@ -350,20 +455,20 @@ def _cached(
     wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
 ) -> tuple[_CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
-    nodes = reader_nodes(list(wanted.blobs.values()) or list(fields.values()))
-    given = (str(node.values.get("index_dir", "")) for node in nodes)
+    blobs = list(wanted.blobs.values()) or list(fields.values())
+    given = (str(node.values.get("index_dir", "")) for node in reader_nodes(blobs))
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
-    paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
-    if wanted.key is None or graph is None or not paths:
+    files = state_of_files(blobs)
+    if wanted.key is None or graph is None or not files:
         return None, False
     folder = _array_folder(named)
     if folder is None:
         return None, False
     reader = loader.readers[0]
+    paths = [one.path for one in files]
     identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]
-    found = [os.stat(path) for path in paths]
-    state = [reader.data, [(one.st_size, one.st_mtime_ns) for one in found]]
+    state = [reader.data, files]
     return _CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
 
 
@@ -384,24 +489,18 @@ class _Pass:
 
     def values(self) -> Array:
         """Reads the records, in batches that all threads make."""
-        if any(not (node.op.is_reader or node.op.is_view)
-               for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
-            refuse_changing(self._wanted.blobs, self._wanted.said)
-        with (
-            _opened(self._wanted, self._fields, self._rows) as loader,
-            Bar(self._wanted.said, self._records) as progress,
-        ):
+        refuse_changing(self._wanted.blobs, self._wanted.said)
+        with _opened(self._wanted, self._fields, self._rows) as loader:
             if self._wanted.prepare is not None:
                 self._wanted.prepare(loader)
-            for batch in loader:
-                rows = len(next(iter(batch.values())))
+            for batch in pass_over(loader, self._wanted.said):
+                rows = rows_of(batch)
                 found = self._checked(self._wanted.of_batch(batch), rows)
                 if self._is_bitmap:
                     self._add_bits(found)
                 else:
                     self._add(found)
                 self._done += rows
-                progress.update(self._done)
         if self._is_bitmap and sys.byteorder == "big":
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
@@ -550,27 +649,6 @@ def _sorted_numbers(values: Array, reverse: bool) -> npt.NDArray[np.int64]:
     return order.astype(np.int64, copy=False)
 
 
-def files_state(data: DatasetBase) -> tuple[tuple[str, int, int], ...]:
-    """Path, size and time of each file of a data set, which tell whether it has changed."""
-    return tuple(_stats(data._fields.values()))
-
-
-def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[str, int, int]]:
-    for node in reader_nodes(list(blobs)):
-        made = prepared_of(node)
-        if made is not None:  # a cache, whose own file may be made later
-            yield from _stats(made.fields.values())
-            continue
-        files = node.values.get("files") or []
-        for path in files if isinstance(files, list) else [files]:
-            try:
-                found = os.stat(str(path))
-            except OSError:
-                yield str(path), -1, -1
-            else:
-                yield str(path), found.st_size, found.st_mtime_ns
-
-
 def words_of(truths: Array) -> Array:
     """The words of a bitmap: bit i % 64 of word i / 64 is truth i."""
     words = np.zeros((len(truths) + 63) // 64, "<u8")
@@ -632,29 +710,21 @@ def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
 def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation:
     said = getattr(function, "__name__", type(function).__name__)
     fields = data._fields
-    names: list[str] = []
-    if fields_named_by(function, fields, ()) is None:
+    names = fields_named_by(function, fields, by_name=True)
+    if names is None:
         return _of_records(function, fields, said)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(
-            f"{said}: its parameters cannot be found; give a function written in Python, as in "
-            "lambda label: label != 3"
-        ) from None
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_KEYWORD:
-            names = list(fields)
-        elif parameter.name in fields and parameter.kind is not parameter.POSITIONAL_ONLY:
-            names.append(parameter.name)
-        elif parameter.default is parameter.empty:
+    for parameter in parameters_by_name(function):
+        if parameter.name not in fields or parameter.kind is parameter.POSITIONAL_ONLY:
             raise InvalidArgumentError(
                 f"{said}: there is no field {shown(parameter.name)} for its parameter; the fields "
                 f"are {', '.join(fields)}"
             )
     if not names:
-        raise InvalidArgumentError(f"{said}: it has no parameter; they are the fields it needs")
-    blobs = {name: fields[name] for name in dict.fromkeys(names)}
+        raise InvalidArgumentError(
+            f"{said}: it has no parameter; they are the fields it needs, as in lambda label: "
+            "label != 3, and one with a default keeps that"
+        )
+    blobs = {name: fields[name] for name in names}
 
     def called(batch: Columns) -> Any:
         return function(**batch)
@@ -770,7 +840,7 @@ def row_lengths(blob: Blob, said: str = "") -> Table:
         lambda: evaluate(wanted, wanted.blobs).astype(np.int64, copy=False),
         said=said,
         key=None if graph is None else ("lengths", graph),
-        state=lambda: tuple(_stats([blob])),
+        state=lambda: state_of_files([blob]),
     )
 
 

@@ -20,17 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
-from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..native import xxh64
 from ..nodes import widened
-from ..nodes.node import nodes_of
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from ..words.plain_text import no_field
 from .base import DatasetBase, node_alone
-from .columns import refuse_changing
+from .columns import pass_over, refuse_changing, refuse_changing_order
 
 _ROWS = 8192  # of a batch
 _KIND = "pyflowdata vocabulary"
@@ -40,23 +38,16 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
     """The values of a field, in the order of the records before a last shuffle.
 
     Raises:
-        InvalidArgumentError: There is no such field, or a random op computes it.
+        InvalidArgumentError: There is no such field, a random op computes it, or a view draws other
+            records in each epoch, or has no end.
     """
     if field not in data._fields:
         raise InvalidArgumentError(no_field(field, data._fields))
     blob = data._fields[field]
-    if any(not (node.op.is_reader or node.op.is_view) for node in nodes_of([blob])):
-        refuse_changing({field: blob}, said)
-    values = node_alone([blob], _ROWS).outputs[0]
-    with (
-        DataLoader(values, ledger="") as loader,
-        Bar(said, loader.readers[0].records) as progress,
-    ):
-        done = 0
-        for batch in loader:
-            yield batch
-            done += len(batch)
-            progress.update(done)
+    refuse_changing_order(data, f"use records before it for the {said}")
+    refuse_changing({field: blob}, said)
+    with DataLoader(node_alone([blob], _ROWS).outputs[0], ledger="") as loader:
+        yield from pass_over(loader, said)
 
 
 # ---- Vocabularies -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -25,26 +25,22 @@ from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
+from ..pyops.records import joined, records_of, row_of, rows_of
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node
-from .columns import files_state
+from .columns import FileState, files_state
 
 _AT_ONCE = 64  # records that are read in one call
 _SEEN = 64  # records among which a sample is looked for
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 
-def _row_of(values: Any, row: int) -> Any:
-    """One row of a batch's array; numbers as NumPy scalars, bytes as bytes."""
-    found = values[row]
-    if isinstance(values, Ragged) and found.dtype == np.uint8 and found.ndim == 1:
-        return found.tobytes()
-    return found.copy() if isinstance(found, np.ndarray) else found
-
-
-def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
-    for row in range(rows):
-        yield {name: _row_of(values, row) for name, values in batch.items()}
+def _own(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of a batch, whose arrays are its own now and do not keep the batch alive."""
+    for name, value in record.items():
+        if isinstance(value, np.ndarray):
+            record[name] = value.copy()
+    return record
 
 
 def _rows_at_once(blobs: Iterable[Blob]) -> int:
@@ -55,15 +51,6 @@ def _rows_at_once(blobs: Iterable[Blob]) -> int:
         if not blob.is_ragged
     )
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
-
-
-def _joined(batches: Sequence[Any]) -> Any:
-    """Batches of a field as one, which the caller may change."""
-    if len(batches) == 1:
-        return batches[0]
-    if isinstance(batches[0], Ragged):
-        return Ragged.concatenate(batches)
-    return np.concatenate(batches)
 
 
 class _Opened(NamedTuple):
@@ -81,7 +68,7 @@ class _Opened(NamedTuple):
     size: int
     most: int
     process: int
-    files: tuple[tuple[str, int, int], ...]
+    files: tuple[FileState, ...]
 
 
 class Reading(DatasetBase):
@@ -134,7 +121,7 @@ class Reading(DatasetBase):
         found: list[dict[str, Any]] = []
         with self._loader(count, attrs, num_threads=1, prefetch=1) as loader:
             for batch in itertools.islice(loader, max(1, _SEEN // count)):
-                found += records_of(batch, len(next(iter(batch.values()))))
+                found += map(_own, records_of(batch))
                 if len(found) >= count:
                     break
         return found[:count] or list(itertools.islice(self, count))
@@ -157,12 +144,14 @@ class Reading(DatasetBase):
         """
         if self._opened is None or self._opened.process != os.getpid():
             return
-        for before, now in zip(self._opened.files, files_state(self), strict=False):
-            if before != now:
-                raise FileError(
-                    "the file changed while this data set was open, so that its records are "
-                    "others; open the data set again", file=now[0],
-                )  # fmt: skip
+        files = files_state(self)
+        if files == self._opened.files:
+            return
+        changed = sorted({*files} ^ {*self._opened.files})  # also files that came or went
+        raise FileError(
+            "the file changed while this data set was open, so that its records are others; open "
+            "the data set again", file=changed[0].path,
+        )  # fmt: skip
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
         """Whether the error says that this data set has no records, not one of several sources."""
@@ -209,7 +198,7 @@ class Reading(DatasetBase):
             (place,) = self._places((place,))
             opened = self._reader()
         batch = opened.loader.read((place,))
-        return {name: _row_of(values, 0) for name, values in batch.items()}
+        return _own({name: row_of(values, 0) for name, values in batch.items()})
 
     def rows(self, indexes: Iterable[SupportsIndex]) -> dict[str, Any]:
         """Records of the first epoch, in this order, as one batch: an array for each field, or a
@@ -228,12 +217,12 @@ class Reading(DatasetBase):
         loader, _, most, *_ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
-        return {name: _joined([batch[name] for batch in batches]) for name in self._fields}
+        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
         places = list(indexes)
-        return list(records_of(self.rows(places), len(places))) if places else []
+        return list(map(_own, records_of(self.rows(places)))) if places else []
 
     def _places(self, indexes: Iterable[SupportsIndex]) -> list[int]:
         """Numbers of records, checked, and counted from the beginning."""
@@ -260,7 +249,7 @@ class Reading(DatasetBase):
             raise
         with loader:
             for batch in loader:
-                yield from records_of(batch, len(next(iter(batch.values()))))
+                yield from map(_own, records_of(batch))
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""
@@ -315,7 +304,7 @@ class Reading(DatasetBase):
         columns = {}
         for name, values in self.to_numpy(count).items():
             is_flat = not isinstance(values, Ragged) and values.ndim == 1
-            columns[name] = values if is_flat else [_row_of(values, i) for i in range(len(values))]
+            columns[name] = values if is_flat else rows_of(values)
         return pandas.DataFrame(columns)
 
 

@@ -26,6 +26,7 @@ from ..nodes.argument_hints import says_how
 from ..nodes.attr_words import prepared_of
 from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
+from ..pyops.records import records_of
 from ..ragged import Ragged
 from .base import DatasetBase, check_sources, named_view, names_of
 from .columns import (
@@ -37,7 +38,7 @@ from .columns import (
     refuse_changing_order,
     words_of,
 )
-from .reading import Reading, records_of
+from .reading import Reading
 
 
 # ---- Hashes of values ---------------------------------------------------------------------------
@@ -605,7 +606,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
     rows = type(first)({name: first._fields[name] for name in names}).rows(ones)
     found = [
         tuple(one.item() if isinstance(one, np.generic) else one for one in record.values())
-        for record in records_of(rows, len(ones))
+        for record in records_of(rows)
     ]
     return Leaks([one[0] for one in found] if len(names) == 1 else found, *numbers)
 

@@ -13,7 +13,6 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -36,36 +35,57 @@ Column = Array | Ragged | list[bytes]
 # ---- The form of a call -------------------------------------------------------------------------
 
 
-def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
-    """The parameters that a row, a record or an index must be given for."""
+def _all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        own = inspect.signature(function).parameters.values()
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions in C
         return []
+
+
+def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
+    """The parameters that a row, a record or an index must be given for."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [
-        one for one in own
+        one for one in _all_parameters(function)
         if one.kind in kinds and one.default is one.empty
         and one.name not in (*given, *GIVEN_BY_HOST)
     ]  # fmt: skip
 
 
-def fields_named_by(
-    function: Callable[..., Any], fields: Iterable[str], given: Iterable[str]
-) -> list[str] | None:
-    """The fields that a function names by its parameters; None: it takes the record.
+def parameters_by_name(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters that a function, which is called by name, must be given fields for."""
+    own = _all_parameters(function)
+    return [one for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
 
-    A function takes the record if it has one parameter, whose name is not that of a field.
+
+def fields_named_by(
+    function: Callable[..., Any],
+    fields: Iterable[str],
+    given: Iterable[str] = (),
+    *,
+    by_name: bool = False,
+) -> list[str] | None:
+    """The fields that a function names by its parameters, none if there is another parameter; None:
+    it takes the record.
+
+    A function takes the record if it has one parameter, whose name is not that of a field.  A
+    parameter with a default keeps it, also where a field has its name.
 
     Args:
         given: Names of arguments that the user gives.
+        by_name: Whether the function is called by name, as those of columns are: it may take all
+            fields by `**fields`, and gets nothing else.
 
     Raises:
         InvalidArgumentError: The name is nearly that of a field.
     """
-    own, known = _parameters(function, given), list(fields)
+    known = list(fields)
+    own = parameters_by_name(function) if by_name else _parameters(function, given)
+    if by_name and all(one.name in known for one in own):
+        takes_all = any(one.kind is one.VAR_KEYWORD for one in _all_parameters(function))
+        return known if takes_all else [one.name for one in own]
     names = [one.name for one in own]
-    if len(own) != 1 or names[0] in known or own[0].kind is own[0].POSITIONAL_ONLY:
+    if len(own) != 1 or names[0] in known or own[0].kind is not own[0].POSITIONAL_OR_KEYWORD:
         return names if all(name in known for name in names) else []
     near = similar(names[0], known, 0.8)
     if near is not None:
@@ -219,11 +239,16 @@ def rows_of(column: Array | Ragged) -> list[Any]:
     The arrays are views of the column.
     """
     if isinstance(column, Ragged):
-        if column.dtype != np.uint8 or len(column.row_shape) != 1:
-            return list(column)
-        content, splits = column.values.tobytes(), column.row_splits.tolist()
-        return [content[begin:end] for begin, end in pairwise(splits)]
+        is_text = is_bytes(RowType(column.dtype, column.row_shape))
+        return column.to_bytes_list() if is_text else list(column)
     return list(column)
+
+
+def row_of(column: Array | Ragged, row: int) -> Any:
+    """`rows_of(column)[row]`, without the other rows."""
+    found = column[row]
+    is_text = isinstance(column, Ragged) and found.dtype == np.uint8 and found.ndim == 1
+    return found.tobytes() if is_text else found
 
 
 def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
@@ -234,7 +259,7 @@ def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
 
 
 def records_of(columns: Mapping[str, Array | Ragged]) -> list[dict[str, Any]]:
-    """The records of a batch, which has a field or more."""
+    """The records of a batch, which has a field or more, with values as `rows_of()` gives them."""
     return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
 
 
@@ -531,8 +556,8 @@ class RecordFunction(RowFunction):
             for place, name in enumerate(outputs):
                 declared = call.types[place]
                 part = self._part(name, found[name], declared, end - begin)
-                parts[place].append(_joined([part], is_copy=end - begin < call.num_rows))
-        return [_joined(one) for one in parts]
+                parts[place].append(joined([part], is_copy=end - begin < call.num_rows))
+        return [joined(one) for one in parts]
 
     def _column_of(self, column: Array | Ragged) -> Any:
         is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
@@ -596,7 +621,7 @@ def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | No
         return None
 
 
-def _joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
+def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
     """Columns one after another; one alone is copied only if that is asked for."""
     if len(parts) == 1 and not is_copy:
         return parts[0]

@@ -71,6 +71,7 @@ def test_predicates_of_every_kind(path):
         "pair[0] > 3",
         lambda pair: pair[:, 0] > 3,
         lambda pair, first, limit=3: first[:, 0] > limit,
+        lambda pair, first=3: pair[:, 0] > first,  # a default stays, as in map()
         lambda **fields: (fields["pair"][:, :1] > 3),
         functools.partial(lambda limit, pair: pair[:, 0] > limit, 3),
         "not 2 * max(pair[0], -30) <= 7 and first[0] > 0",
@@ -290,6 +291,51 @@ def test_a_data_set_that_was_used_notices_a_changed_file(path):
         assert firsts(views["split"]) == firsts(opened(path).split([0.5, 0.5], by="pair")[0])
         assert len(firsts(views["repeat_by"], seed=0)) == abs(values[:, 0]).sum()
         assert all(firsts(view, seed=0) != before[name] for name, view in views.items())
+
+
+def test_other_files_of_a_folder_are_noticed(tmp_path):
+    def files(*numbers):
+        for number in numbers:
+            write(tmp_path / f"part-{number}", np.full((2, 2), number))
+
+    files(0, 1)
+    rows = flow.RawReader(data_dir=str(tmp_path), data_part_num=-1, shape=(2,), dtype="int64")
+    data = flow.Dataset({"pair": rows})
+    view, order = data.where("pair[0] > 0"), data.sort("pair[1]", reverse=True)
+    assert firsts(view) == [1, 1] and firsts(order) == [1, 1, 0, 0] and len(data) == 4
+    before = os.stat(tmp_path / "part-1")
+    write(tmp_path / "new", np.array([[7, 0], [0, 7]]))
+    os.utime(tmp_path / "new", ns=(0, before.st_mtime_ns))  # size and time are the same
+    os.replace(tmp_path / "new", tmp_path / "part-1")
+    assert firsts(view) == [7] and firsts(order) == [0, 0, 0, 7]
+    with pytest.raises(flow.FileError, match="part-1"):
+        len(data)
+    data = flow.Dataset({"pair": rows})
+    assert len(data) == 4
+    files(2)
+    with pytest.raises(flow.FileError, match="part-2"):
+        len(data)
+
+
+def test_other_images_of_a_folder_are_noticed(tmp_path):
+    def image(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"an image")
+
+    image(tmp_path / "cat" / "0.jpg")
+    image(tmp_path / "dog" / "0.jpg")
+    data = flow.open(tmp_path)
+    view = data.where("label == 1")
+
+    def length():
+        with flow.DataLoader(view.batch(1)["label"]) as loader:
+            return len(list(loader))
+
+    assert length() == 1 and len(data) == 2
+    image(tmp_path / "dog" / "1.jpg")  # its folder changes, and the folder above does not
+    assert length() == 2
+    with pytest.raises(flow.FileError, match="dog"):
+        len(data)
 
 
 def test_a_file_that_is_not_ours_or_not_whole_is_computed_again(path, cache, passes):

@@ -109,6 +109,11 @@ def test_what_is_no_vocabulary():
         flow.Vocabulary.fit(data, "n")
     with pytest.raises(flow.InvalidArgumentError, match="town"):
         flow.Vocabulary.fit(data, "town")
+    for changing in (data.repeat(), data.shuffle().take(1)):
+        with pytest.raises(flow.InvalidArgumentError, match="before"):
+            flow.Vocabulary.fit(changing, "city")
+        with pytest.raises(flow.InvalidArgumentError, match="before"):
+            flow.Statistics.fit(changing, "n")
     with pytest.raises(flow.InvalidArgumentError, match="'a' twice"):
         flow.Vocabulary(["a", "b", "a"])
     with pytest.raises(flow.InvalidArgumentError, match="no word of a vocabulary"):
