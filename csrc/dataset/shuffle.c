@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/search.h"
 #include "dataset/decorator.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -672,12 +673,7 @@ static block_order *take_order(block_shuffle *self, int64_t epoch)
 /* The slot in [low, high) that a place is in; none is empty. */
 static int64_t slot_at(const block_order *order, int64_t low, int64_t high, int64_t place)
 {
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (order->begins[middle] <= place) low = middle;
-        else high = middle;
-    }
-    return low;
+    return pfd_last_at_most(order->begins, (int64_t)sizeof *order->begins, low, high, place);
 }
 
 typedef struct blocks_of_epoch {
