@@ -503,6 +503,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     const parquet *self = args->source;
     holding all = {0};
     pfd_status status = write_rows(args, &all, err);
+    pfd_scratch_rows_last(args->scratch); /* they are in lent groups, or were copied */
     for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);
     return status;
 }
