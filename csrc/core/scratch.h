@@ -4,8 +4,8 @@
  * allocates nothing.
  *
  * A scratch also keeps what others lend it until it is reset: a kernel whose rows point into memory
- * that it borrows, as a decoded row group, lends the memory in place of copying the rows.  The kernel
- * then states that its rows last.
+ * that it borrows, as a decoded row group, lends the memory in place of copying the rows.  Then it
+ * states that its rows last.
  * THREADS  One thread at a time.
  */
 #ifndef PFD_CORE_SCRATCH_H

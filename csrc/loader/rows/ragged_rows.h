@@ -15,9 +15,9 @@
 pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged_row *rows,
                                  int64_t n, pfd_error *err);
 
-/* Makes the rows live as long as the arena: a row that does not is copied there.  Bytes of `records`,
- * one record for each row, live that long.  With `passing`, rows outside that scratch live that long
- * as well; NULL: they do not. */
+/* Copies rows to the arena, so that all live until it is reset.  Two kinds stay where they are,
+ * as they live that long: rows in the bytes of their records, and all rows outside `passing`, the
+ * scratch of a call whose rows last; NULL: they do not last. */
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
                                 const pfd_record *records, const pfd_scratch *passing,
                                 pfd_scratch *arena, pfd_error *err);
