@@ -1,14 +1,15 @@
-"""datasets of Hugging Face: Arrow streams mapped into memory, and Parquet files as a stream."""
+"""datasets of Hugging Face: Arrow streams mapped into memory, Parquet files as a stream, functions."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import datasets
 import numpy as np
 
-from bench import rows
+from bench import records, rows
 from bench.contender import Batch, Source, contender
 
 datasets.disable_progress_bars()
@@ -102,3 +103,69 @@ def stream_shuffled_arrow(source: Source) -> Iterator[Batch]:
     """The same with_format("arrow")."""
     data = streamed(source, "arrow").shuffle(seed=7, buffer_size=1000)
     yield from map(rows.of_table, batches(data, source.batch_size))
+
+
+def of_records(source: Source) -> Any:
+    x, n = records.load(source)
+    return datasets.Dataset.from_dict({"x": x, "n": n})
+
+
+def map_records(source: Source, kind: str | None = None, **options: Any) -> records.Epochs:
+    data = of_records(source).with_format(kind)
+
+    def found() -> Iterable[Any]:
+        mapped = data.map(records.mapped, keep_in_memory=True, **options)
+        return batches(mapped.with_format("numpy"), source.batch_size)
+
+    return records.Epochs(found, "y")
+
+
+of_columns = {"kind": "numpy", "batched": True}
+for name, text, options in (
+    ("map", "map(function)", {}),
+    ("map-batched", "map(batched=True) of NumPy arrays", of_columns),
+    ("map-processes", "map(function, num_proc=2)", {"num_proc": 2}),
+):
+    contender("W16", name=name, text=f"{text} into memory, in each epoch; NumPy arrays.")(
+        functools.partial(map_records, **options)
+    )
+
+
+@contender("W16", name="map-stream", parts=1)
+def map_stream(source: Source) -> records.Epochs:
+    """to_iterable_dataset().map(function).with_format("numpy").iter()."""
+    data = of_records(source).to_iterable_dataset().map(records.mapped).with_format("numpy")
+    return records.Epochs(lambda: batches(data, source.batch_size), "y")
+
+
+def parts_of_columns(columns: Any) -> Any:
+    parts = [part for x, n in zip(columns["x"], columns["n"])
+             for part in records.whole_parts_of({"x": x, "n": n})]  # fmt: skip
+    return {name: [part[name] for part in parts] for name in ("x", "part")}
+
+
+@contender("W17")
+def parts(source: Source) -> records.Epochs:
+    """map(batched=True) that returns more rows, into memory in each epoch; NumPy arrays."""
+    data = of_records(source)
+
+    def found() -> Iterable[Any]:
+        options: Any = {"batched": True, "remove_columns": ["n"], "keep_in_memory": True}
+        more = data.map(parts_of_columns, **options).with_format("numpy")
+        return batches(more, source.batch_size)
+
+    return records.Epochs(found, "part")
+
+
+@contender("W17", data=records.Windows(6.4))
+def windows(source: Source) -> records.WindowEpochs:
+    """Slices of 16 of with_format("numpy"), stacked."""
+    data = of_records(source).with_format("numpy")
+    ends = range(records.LENGTH, len(data) + 1, records.STEP)
+
+    def found() -> Iterator[Any]:
+        for at in range(0, len(ends), source.batch_size):
+            some = [data[end - records.LENGTH : end] for end in ends[at : at + source.batch_size]]
+            yield {name: np.stack([each[name] for each in some]) for name in ("x", "n")}
+
+    return records.WindowEpochs(found)

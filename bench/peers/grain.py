@@ -11,7 +11,7 @@ import grain
 import numpy as np
 import pandas
 
-from bench import documents, jpeg_python, photos, programs
+from bench import documents, jpeg_python, photos, programs, records
 from bench.contender import Batch, Source, contender
 
 CHUNK = 4 << 20  # bytes of text of one element
@@ -117,3 +117,51 @@ def best_fit_pack(source: Source) -> Packs:
 def concat_then_split(source: Source) -> Packs:
     """The same with ConcatThenSplitIterDataset."""
     return Packs(source, "ConcatThenSplitIterDataset")
+
+
+THREADS = grain.ReadOptions(num_threads=programs.cores())
+
+
+@contender("W16", name="map")
+def map_records(source: Source) -> records.Epochs:
+    """A source of arrays, MapDataset.map(function).batch(), iterated as it is."""
+    data = grain.MapDataset.source(records.Rows(source)).map(records.with_mapped)
+    return records.Epochs(lambda: data.batch(source.batch_size), "y")
+
+
+@contender("W16", name="map-threads", parts=1)
+def map_threads(source: Source) -> records.Epochs:
+    """The same with a read thread for each core."""
+    data = grain.MapDataset.source(records.Rows(source)).map(records.with_mapped)
+    return records.Epochs(lambda: data.to_iter_dataset(THREADS).batch(source.batch_size), "y")
+
+
+@contender("W16", name="map-processes", parts=1)
+def map_processes(source: Source) -> records.Epochs:
+    """The same with mp_prefetch() in 2 processes."""
+    data = grain.MapDataset.source(records.Rows(source)).map(records.with_mapped)
+    batches = data.to_iter_dataset(THREADS).batch(source.batch_size)
+    processes = grain.MultiprocessingOptions(num_workers=2)
+    return records.Epochs(lambda: batches.mp_prefetch(processes), "y")
+
+
+class Parts(grain.experimental.FlatMapTransform):
+    max_fan_out = 8
+
+    def flat_map(self, element: Any) -> Any:
+        return records.whole_parts_of(element)
+
+
+@contender("W17", parts=1)
+def parts(source: Source) -> records.Epochs:
+    """FlatMapIterDataset."""
+    data = grain.MapDataset.source(records.Rows(source)).to_iter_dataset(THREADS)
+    found = grain.experimental.FlatMapIterDataset(data, Parts())
+    return records.Epochs(lambda: found.batch(source.batch_size), "part")
+
+
+@contender("W17", data=records.Windows(6.4))
+def windows(source: Source) -> records.WindowEpochs:
+    """A source whose element is a slice of the arrays."""
+    data = grain.MapDataset.source(records.Slices(source)).batch(source.batch_size)
+    return records.WindowEpochs(lambda: data)

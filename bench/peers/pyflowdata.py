@@ -9,7 +9,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import digits, documents, photos, programs, rows, tokens
+from bench import digits, documents, photos, programs, records, rows, tokens
 from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender, on_all_and_one_core
 from bench.examples import Examples
@@ -297,3 +297,41 @@ for rule in ("best_fit", "chunk"):
     contender("W15", name=rule, text=f"Tokenize, cache() of this epoch, pack(rule={rule!r}).")(
         functools.partial(packs, rule=rule)
     )
+
+
+def of_records(source: Source) -> flow.Dataset:
+    x, n = records.load(source)
+    return flow.from_arrays({"x": x, "n": n})
+
+
+def delivered(source: Source, data: flow.Dataset, second: str) -> records.Epochs:
+    loader = flow.DataLoader(data.project("x", second).batch(source.batch_size).blobs)
+    return records.Epochs(lambda: loader, second)
+
+
+def map_records(source: Source, **options: Any) -> records.Epochs:
+    return delivered(source, of_records(source).map(records.mapped, **options), "y")
+
+
+for name, text, options in (
+    ("map", "map(function)", {}),
+    ("map-batched", "map(function, batched=1000)", {"batched": 1000}),
+    ("map-processes", "map(function, processes=2)", {"processes": 2}),
+):
+    contender("W16", name=name, text=f"from_arrays, {text}.")(
+        functools.partial(map_records, **options)
+    )
+
+
+@contender("W17", name="parts")
+def explode(source: Source) -> records.Epochs:
+    """explode(function); parts were counted before, 8 bytes a record."""
+    return delivered(source, of_records(source).explode(records.parts_of), "part")
+
+
+@contender("W17", data=records.Windows(6.4))
+def windows(source: Source) -> records.WindowEpochs:
+    """windows(16, step=4)."""
+    found = of_records(source).windows(records.LENGTH, step=records.STEP)
+    loader = flow.DataLoader(found.batch(source.batch_size).blobs)
+    return records.WindowEpochs(lambda: loader)

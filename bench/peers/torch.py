@@ -17,14 +17,14 @@ import pandas
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from bench import digits, jpeg_python, photos, programs, reservoir, tokens
+from bench import digits, jpeg_python, photos, programs, records, reservoir, tokens
 from bench.contender import Source, contender
 
 
 class Stream(IterableDataset[Any]):
     """What a function yields, again in each epoch."""
 
-    def __init__(self, function: Any, source: Source) -> None:
+    def __init__(self, function: Any, source: Any) -> None:
         self._function, self._source = function, source
 
     def __iter__(self) -> Iterator[Any]:
@@ -248,6 +248,53 @@ def simplejpeg_resized(source: Source) -> photos.Epochs:
     """An image folder, a worker for each core; simplejpeg (fast IDCT, plain upsampling), OpenCV's
     bilinear."""
     return of_folder(source, Jpegs(source, jpeg_python.resize), photos.Delivered)
+
+
+class ListedRecords:
+    """A batch that is a list of records, as columns that are made when they are asked for."""
+
+    def __init__(self, batch: list[Any]) -> None:
+        self._batch = batch
+
+    def __getitem__(self, name: str) -> records.Listed:
+        return records.Listed(self._batch, name)
+
+
+def map_records(source: Source, **options: Any) -> records.Epochs:
+    rows: Any = records.Rows(source, records.with_mapped)
+    loader: Any = DataLoader(rows, batch_size=source.batch_size, **options)
+    return records.Epochs(lambda: loader, "y")
+
+
+for name, text, options in (
+    ("map", "the default collate", {}),
+    ("map-processes", "the default collate, 2 workers", {"num_workers": 2}),
+    ("map-lists", "a collate_fn that keeps the list: no batch is built", {"collate_fn": ListedRecords}),
+):
+    contender("W16", name=name, text=f"__getitem__ that calls the function; {text}.")(
+        functools.partial(map_records, **options)
+    )
+
+
+def yielded_parts(rows: Any) -> Iterator[Any]:
+    for i in range(len(rows)):
+        yield from rows[i]
+
+
+@contender("W17")
+def parts(source: Source) -> records.Epochs:
+    """An IterableDataset that yields them, the default collate."""
+    stream = Stream(yielded_parts, records.Rows(source, records.whole_parts_of))
+    loader = DataLoader(stream, batch_size=source.batch_size)
+    return records.Epochs(lambda: loader, "part")
+
+
+@contender("W17", data=records.Windows(6.4))
+def windows(source: Source) -> records.WindowEpochs:
+    """__getitem__ that slices the arrays, the default collate."""
+    slices: Any = records.Slices(source)
+    loader: Any = DataLoader(slices, batch_size=source.batch_size)
+    return records.WindowEpochs(lambda: loader)
 
 
 def import_torchvision() -> Any:

@@ -27,7 +27,7 @@ typedef struct mix_dataset_attrs {
     int64_t num_sources;
     pfd_list_float64 weights;
     pfd_list_int64 segments;
-    pfd_list_float64 mean_lengths;
+    pfd_list_float64 mean_lengths, max_repeats;
     int32_t stop;
     int64_t length;
     int32_t interleave;
@@ -436,6 +436,22 @@ static pfd_status check_mean_lengths(const mix_dataset_attrs *attrs, pfd_error *
     return PFD_OK;
 }
 
+static pfd_status check_repeats(const mix_dataset_attrs *attrs, pfd_error *err)
+{
+    const pfd_list_float64 *repeats = &attrs->max_repeats;
+    if (repeats->size > 0 && repeats->size != attrs->num_sources)
+        return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
+                             ": there are %" PRId64 " for %" PRId64 " sources", repeats->size,
+                             attrs->num_sources);
+    for (int64_t i = 0; i < repeats->size; i++)
+        if (!(repeats->data[i] >= 0) || !isfinite(repeats->data[i]))
+            return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
+                                 ": that of source %" PRId64 " is %g; it must be finite, and above "
+                                 "0, or 0 for no limit",
+                                 i, repeats->data[i]);
+    return PFD_OK;
+}
+
 /* Weights of records, for each segment; *out is to be freed. */
 static pfd_status make_weights(const mix_dataset_attrs *attrs, double **out, pfd_error *err)
 {
@@ -466,6 +482,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     PFD_TRY(pfd_choice_infer(args, attrs->num_sources, err));
     PFD_TRY(check_segments(attrs, err));
     PFD_TRY(check_mean_lengths(attrs, err));
+    PFD_TRY(check_repeats(attrs, err));
     PFD_TRY(check_names(attrs, err));
     double *weights = NULL;
     PFD_TRY(make_weights(attrs, &weights, err));
@@ -529,37 +546,128 @@ static void find_starts(const mix *self, const pfd_list_int64 *segments, int64_t
     }
 }
 
-static pfd_status find_size(mix *self, const mix_dataset_attrs *attrs, const int64_t *records,
-                            pfd_error *err)
+/* ---- The size of an epoch, and limits of its records ----------------------------------------- */
+
+/* The most records of each source that an epoch may have; no limit: INT64_MAX. */
+static pfd_status find_limits(const mix_dataset_attrs *attrs, const int64_t *records,
+                              int64_t *limits, pfd_error *err)
 {
+    for (int64_t s = 0; s < attrs->num_sources; s++) {
+        double repeats = attrs->max_repeats.size > 0 ? attrs->max_repeats.data[s] : 0;
+        double limit = floor(repeats * (double)records[s]);
+        int32_t has_limit = repeats > 0 && limit < (double)PFD_MIX_MOST_ROWS;
+        limits[s] = has_limit ? (int64_t)limit : INT64_MAX;
+        if (limits[s] == 0 && records[s] > 0)
+            return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
+                                 ": that of source %" PRId64 " is %g, which allows none of its "
+                                 "%" PRId64 " records",
+                                 s, repeats, records[s]);
+    }
+    return PFD_OK;
+}
+
+static pfd_status find_size(mix *self, const mix_dataset_attrs *attrs, const int64_t *records,
+                            const int64_t *limits, pfd_error *err)
+{
+    const pfd_mix_schedule *schedule = &self->schedule;
+    int32_t has_limits = attrs->max_repeats.size > 0;
     if (attrs->length > 0) {
         self->base.size = attrs->length;
         return PFD_OK;
     }
-    self->base.size = attrs->stop == first_exhausted
-                     ? pfd_mix_schedule_first_exhausted(&self->schedule, records)
-                     : pfd_mix_schedule_all_exhausted(&self->schedule, records);
-    if (self->base.size > 0) return PFD_OK;
+    int64_t most = pfd_mix_schedule_first_exhausted(schedule, has_limits ? limits : records);
+    int64_t all = attrs->stop == all_exhausted
+                      ? pfd_mix_schedule_all_exhausted(schedule, records) : most;
+    if (!has_limits) most = all;
+    self->base.size = all >= 0 ? least(all, most) : most;
+    if (self->base.size > 0 && !(has_limits && self->base.size == PFD_MIX_MOST_ROWS)) return PFD_OK;
+    if (has_limits)
+        return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
+                             " limits no source that is drawn, so that an epoch would have no end; "
+                             "give a length");
     return pfd_fail_attr(err, "stop", NULL, PFD_INVALID_ARGUMENT,
                          " = all_exhausted would need more than %" PRId64
                          " rows with these weights; give a length",
                          PFD_MIX_MOST_ROWS);
 }
 
-/* `room`: for the rows of segments, then the sizes of sources. */
-static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, const double *weights,
+/* A source whose share of an epoch would be above its limit has the limit as its share: it becomes
+ * a negative weight.  The others divide the rest by their weights, which may bring one of them to
+ * its limit.  *rest, *sum: records and weights of the others. */
+static void take_limits(double *weights, const int64_t *limits, int64_t n, int64_t length,
+                        double *rest, double *sum)
+{
+    for (int32_t is_changed = 1; is_changed;) {
+        is_changed = 0;
+        *rest = (double)length;
+        *sum = 0;
+        for (int64_t s = 0; s < n; s++) {
+            if (weights[s] < 0) *rest += weights[s];
+            else *sum += weights[s];
+        }
+        for (int64_t s = 0; s < n; s++) {
+            if (!(weights[s] > 0) || weights[s] * *rest / *sum <= (double)limits[s]) continue;
+            weights[s] = -(double)limits[s];
+            is_changed = 1;
+        }
+    }
+}
+
+/* Replaces the weights of a segment by the records that an epoch has of each source.  They are
+ * whole and add up to the epoch, so that the tree's floors have no rest where an epoch ends: each
+ * epoch of one set of weights has exactly these numbers, while rows * length <= 2^64. */
+static pfd_status limit_weights(double *weights, const int64_t *limits, int64_t n, int64_t length,
+                                pfd_error *err)
+{
+    double rest, sum, shared = 0, given = 0;
+    take_limits(weights, limits, n, length, &rest, &sum);
+    if (sum == 0 && rest > 0)
+        return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
+                             ": an epoch has at most %.0f records, and length = %" PRId64
+                             "; allow more repeats, or give a smaller length",
+                             (double)length - rest, length);
+    for (int64_t s = 0; s < n; s++) {
+        if (weights[s] <= 0) {
+            weights[s] = -weights[s];
+            continue;
+        }
+        double share = weights[s] * rest / sum;
+        if (share < 1)
+            return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
+                                 ": source %" PRId64 " would have less than one record of an epoch "
+                                 "of %" PRId64 "; with max_repeats a source that is drawn has one "
+                                 "or more",
+                                 s, length);
+        shared += share;
+        weights[s] = floor(shared + 0.5) - given;
+        given += weights[s];
+    }
+    return PFD_OK;
+}
+
+/* ---- Opening the view ------------------------------------------------------------------------ */
+
+/* `room`: for the rows of segments, then the sizes of sources, then their limits. */
+static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, double *weights,
                                 int64_t *room, pfd_error *err)
 {
-    int64_t *starts = room, *records = room + attrs->segments.size;
+    const int64_t n = attrs->num_sources, num_segments = attrs->segments.size + 1;
+    int64_t *starts = room, *records = room + attrs->segments.size, *limits = records + n;
     self->base.size = PFD_MIX_MOST_ROWS; /* until it is known: rows of the first epoch decide it */
     find_starts(self, &attrs->segments, starts);
-    PFD_TRY(pfd_mix_schedule_init(&self->schedule, weights, starts, attrs->segments.size + 1,
-                                  attrs->num_sources, err));
+    PFD_TRY(pfd_mix_schedule_init(&self->schedule, weights, starts, num_segments, n, err));
     PFD_TRY(find_sources(self, records, err));
-    PFD_TRY(find_size(self, attrs, records, err));
+    PFD_TRY(find_limits(attrs, records, limits, err));
+    PFD_TRY(find_size(self, attrs, records, limits, err));
     find_starts(self, &attrs->segments, starts);
-    move_segments(&self->schedule, starts);
-    return PFD_OK;
+    if (attrs->length == 0 || attrs->max_repeats.size == 0) {
+        move_segments(&self->schedule, starts);
+        return PFD_OK;
+    }
+    for (int64_t i = 0; i < num_segments; i++)
+        PFD_TRY(limit_weights(weights + i * n, limits, n, attrs->length, err));
+    pfd_mix_schedule_free(&self->schedule);
+    return pfd_mix_schedule_init(&self->schedule, weights, starts, num_segments, n, err);
 }
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
@@ -572,9 +680,9 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->block_size = attrs->interleave == random_interleave ? attrs->block_size : 1;
     self->seed = attrs->seed;
     double *weights = NULL;
-    int64_t *room = malloc((n + (size_t)attrs->segments.size) * sizeof *room);
+    int64_t *room = malloc((2 * n + (size_t)attrs->segments.size) * sizeof *room);
     pfd_status status = room ? make_weights(attrs, &weights, err)
-                             : pfd_fail_memory(err, (int64_t)(n * sizeof *room), "a mix");
+                             : pfd_fail_memory(err, (int64_t)(2 * n * sizeof *room), "a mix");
     if (status == PFD_OK) status = open_schedule(self, attrs, weights, room, err);
     free(room);
     free(weights);
@@ -599,6 +707,12 @@ static const pfd_attr attr_table[] = {
                     "Mean length of each source's records, such as tokens: weights are then of "
                     "tokens, and a record's weight is its source's weight divided by the mean "
                     "length; left out, weights are of records."),
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, max_repeats, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
+                      "How often an epoch has each source as a whole, at most; 0: no limit. "
+                      "Without a length, an epoch ends before a source would be drawn more often. "
+                      "With one, a source has at most so many records of it, and the others have "
+                      "the rest by their weights. Left out, no limit.",
+                      PFD_NOT_IN_SPEC),
     PFD_CHOICE_ATTR(mix_dataset_attrs, stop, "first_exhausted", "first_exhausted|all_exhausted",
                     "Where an epoch without a length ends: before a source would repeat the "
                     "records of its first epoch, or when each source has been drawn once as a "

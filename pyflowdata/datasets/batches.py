@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, WrongUseError, shown
-from ..formats import lengths_of, output_names
+from ..formats import output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
@@ -20,8 +20,7 @@ from ..words import remedies
 from ..words.plain_text import no_field
 from ..words.remedies import did_you_mean, similar
 from .base import DatasetBase, SetT, batch_node, check_attrs, names_of
-from .columns import evaluate, files_state, made_of
-from .fingerprints import of_blobs
+from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 
 
@@ -197,28 +196,18 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
 Array = npt.NDArray[Any]
 
 
-def lengths_table(
-    data: DatasetBase, field: str, lengths: npt.ArrayLike | None, said: str = ""
-) -> Table:
+def _lengths_table(blob: Blob, field: str, lengths: npt.ArrayLike | None) -> Table:
     """The length of each record; computed when a loader first needs it, unless it is given.
 
     Raises:
-        InvalidArgumentError: The field has no length, the array no whole numbers, or a view draws
-            other records in each epoch.
+        InvalidArgumentError: The field has no length, the array no whole numbers, or the lengths
+            cannot be computed.
     """
-    if field not in data.fields:
-        data.blob(field)
     if lengths is not None:
         return Table(_whole_numbers(np.asarray(lengths)))
-    if not data._fields[field].shape[1:]:
+    if not blob.shape[1:]:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
-    counted = made_of(data, lengths_of(data._fields[field]))
-    graph = of_blobs(counted.blobs)
-    key = None if graph is None else ("lengths", graph)
-    return Table(
-        lambda: _whole_numbers(evaluate(counted, data)),
-        said=said, key=key, state=lambda: files_state(data),
-    )  # fmt: skip
+    return row_lengths(blob)
 
 
 def _whole_numbers(lengths: Array) -> Array:
@@ -256,7 +245,9 @@ class Packing(DatasetBase):
         """Rows of exactly `length` tokens, each made of several records.
 
         Which record goes where is decided once, from the lengths, so the packs have a `len()`, and
-        `shuffle()` after `pack()` shuffles packs.
+        `shuffle()` after `pack()` shuffles packs.  Of views that draw, such as a mix, each epoch
+        has the records of the first one; `mix.repeat(3).pack(...)` has those of three.  A view
+        without a seed has the seed 0 there.
 
         Args:
             length: Tokens of a pack.
@@ -274,28 +265,25 @@ class Packing(DatasetBase):
                 and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
             window: With "best_fit", how many consecutive records are packed among each other;
                 None: so many as fill several hundred packs.
-            lengths: The lengths of all records, if known; None: one pass over the records counts
-                them, when a loader first needs them, and they are kept like an index.
+            lengths: The lengths of all records of the first epoch, if known; None: one pass over
+                the records of each source counts them, when a loader first needs them, and they
+                are kept like an index.
 
         Raises:
-            InvalidArgumentError: An argument is wrong, or the records are shuffled.
+            InvalidArgumentError: An argument is wrong, or the lengths cannot be counted.
         """
-        if self._shuffle is not None:
-            raise InvalidArgumentError(
-                "the records are shuffled, and packs are made in one order: shuffle the packs, "
-                "data.pack(...).shuffle(...)"
-            )
         if window is not None and window < 1:
             raise InvalidArgumentError(
                 f"window = {shown(window)}; it must be 1 or more", attr="window"
             )
         names, added = names_of(field), names_of(add)
-        inputs = [self.blob(name) for name in names]
+        blobs = with_known_order({name: self.blob(name) for name in names})
+        inputs = [blobs[name] for name in names]
         values = {
             "fields": [*output_names(names), *added], "length": length, "rule": rule,
             "longer": longer, "last": last, "window": window or 0,
             "padding": padding_of(padding, names),
-            "lengths": lengths_table(self, names[0], lengths),
+            "lengths": _lengths_table(inputs[0], names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
         named = [*names, *(one.partition("=")[0] for one in added)]
@@ -319,6 +307,8 @@ class Packing(DatasetBase):
 
         Each epoch of `data.shuffle()` has every record once, in batches that are drawn again; of
         data without a shuffle the longest come first.  How many batches there are does not change.
+        Of views that draw, such as a mix, each epoch has the records of the first one, as in
+        `pack()`.
 
         Args:
             max_tokens: Rows of a batch, of all ranks together, times the longest in its bucket.
@@ -408,9 +398,12 @@ def _by_length(
     name: str | None,
     attrs: Mapping[str, Any],
 ) -> Batches:
-    table = lengths_table(data, field, lengths)
+    if field not in data._fields:
+        data.blob(field)
+    blobs = with_known_order(data._fields)
+    table = _lengths_table(blobs[field], field, lengths)
     given = {**attrs, "last_batch": last, "lengths": table}
     if seed is not None:
         given["seed"] = seed
-    node = batch_node(data._fields, data, given, "BucketDataset", name)
-    return batches_of(node, data._fields)
+    node = batch_node(blobs, data, given, "BucketDataset", name)
+    return batches_of(node, blobs)

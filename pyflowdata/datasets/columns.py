@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
@@ -35,7 +36,7 @@ from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
-from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..pyops.records import each_record, fields_named_by, fields_read, uses_of
@@ -291,12 +292,13 @@ class Computation:
     fields: Mapping[str, Blob] | None = None
 
 
-def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
-    """The values of all records, from the cache or from a pass over them."""
+def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
+    """The values of all records of a data set with these fields, from the cache or from a pass over
+    them."""
     try:
-        opened = _opened(wanted, data, 1, num_threads=1, prefetch=1)
+        opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
-        if failure.reason != "no-records" or len(reader_nodes(list(data._fields.values()))) > 1:
+        if failure.reason != "no-records" or len(reader_nodes(list(fields.values()))) > 1:
             raise
         return np.zeros(0, np.uint64 if is_bitmap else np.int64)
     with opened as loader:
@@ -307,10 +309,10 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
                 "files, or cache() the data set before"
             )
         refuse_endless(reader.records, wanted.said)
-        cached, is_given = _cached(wanted, data, loader, is_bitmap)
+        cached, is_given = _cached(wanted, fields, loader, is_bitmap)
 
     def compute() -> Array:
-        return _Pass(wanted, data, reader, is_bitmap).values()
+        return _Pass(wanted, fields, reader, is_bitmap).values()
 
     if cached is None:
         return compute()
@@ -334,9 +336,9 @@ def refuse_endless(records: int, what: str) -> None:
 
 
 def _opened(
-    wanted: Computation, data: DatasetBase, batch_size: int, **options: Any
+    wanted: Computation, fields: Mapping[str, Blob], batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
-    blobs = list(wanted.blobs.values()) or [next(iter(data._fields.values()))]
+    blobs = list(wanted.blobs.values()) or [next(iter(fields.values()))]
     node = node_alone(blobs, batch_size, with_id=wanted.with_id)
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
     if wanted.with_id:
@@ -345,10 +347,10 @@ def _opened(
 
 
 def _cached(
-    wanted: Computation, data: DatasetBase, loader: DataLoader[Columns], is_bitmap: bool
+    wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
 ) -> tuple[_CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
-    nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
+    nodes = reader_nodes(list(wanted.blobs.values()) or list(fields.values()))
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
@@ -367,9 +369,9 @@ def _cached(
 
 class _Pass:
     def __init__(
-        self, wanted: Computation, data: DatasetBase, reader: Reader, is_bitmap: bool
+        self, wanted: Computation, fields: Mapping[str, Blob], reader: Reader, is_bitmap: bool
     ) -> None:
-        self._wanted, self._data, self._is_bitmap = wanted, data, is_bitmap
+        self._wanted, self._fields, self._is_bitmap = wanted, fields, is_bitmap
         self._records = reader.records
         bytes_of_record = max(1, reader.bytes // max(1, reader.records))
         bytes_of_record = max(bytes_of_record, sum(map(_row_bytes, wanted.blobs.values())))
@@ -386,7 +388,7 @@ class _Pass:
                for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
             refuse_changing(self._wanted.blobs, self._wanted.said)
         with (
-            _opened(self._wanted, self._data, self._rows) as loader,
+            _opened(self._wanted, self._fields, self._rows) as loader,
             Bar(self._wanted.said, self._records) as progress,
         ):
             if self._wanted.prepare is not None:
@@ -468,7 +470,7 @@ def column(data: DatasetBase, what: What) -> Array:
     Raises:
         InvalidArgumentError: It has another name than those of fields, or no value for each record.
     """
-    return evaluate(made_of(data, what), data)
+    return evaluate(made_of(data, what), data._fields)
 
 
 def bitmap_of(data: DatasetBase, predicate: What) -> Table:
@@ -492,7 +494,7 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     key = None if wanted.key is None or graph is None else ("where", wanted.key, graph)
     said = f"where({wanted.said})"
     return Table(
-        lambda: evaluate(wanted, data, is_bitmap=True),
+        lambda: evaluate(wanted, data._fields, is_bitmap=True),
         said=said, key=key, state=lambda: files_state(data),
     )  # fmt: skip
 
@@ -520,7 +522,7 @@ def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
         said=said, of_all=of_all,
     )  # fmt: skip
     return Table(
-        lambda: evaluate(order, data), said=said, key=key, state=lambda: files_state(data)
+        lambda: evaluate(order, data._fields), said=said, key=key, state=lambda: files_state(data)
     )
 
 
@@ -699,11 +701,139 @@ def refuse_changing_order(
     Raises:
         InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
     """
-    for node in nodes_of(data._fields.values()):
-        if not node.op.is_view or node.op.attr("seed") is None:
+    node = _drawing_view(data._fields.values())
+    if node is not None:
+        raise InvalidArgumentError(
+            f"{node.op.name} draws other records, or in another order, in each epoch, so that "
+            f"record i is not the same in all of them: {instead}"
+        )
+
+
+def _drawing_view(blobs: Iterable[Blob]) -> Node | None:
+    """A view by which the records are others, or in another order, in each epoch; None: there is
+    none.  Packs are those of the first epoch of what is below them."""
+    waiting, seen = [(blob.node, False) for blob in blobs], set()
+    while waiting:
+        node, is_packed = one = waiting.pop()
+        if one in seen:
             continue
-        if node.values.get("reshuffle") is not False or int(str(node.values.get("seed", -1))) < 0:
-            raise InvalidArgumentError(
-                f"{node.op.name} draws other records, or in another order, in each epoch, so that "
-                f"record i is not the same in all of them: {instead}"
-            )
+        seen.add(one)
+        if node.op.is_view and node.op.attr("seed") is not None:
+            is_same = is_packed or node.values.get("reshuffle") is False
+            if not is_same or _has_no_seed(node):
+                return node
+        is_packed = is_packed or node.op.name == "PackDataset"
+        waiting += [(blob.node, is_packed) for blob in node.inputs]
+    return None
+
+
+def _has_no_seed(node: Node) -> bool:
+    return int(str(node.values.get("seed", -1))) < 0
+
+
+# ---- Lengths of rows, in the order of views -----------------------------------------------------
+
+# A view that plans by lengths, such as packs, needs the length of each row of the first epoch.  The
+# lengths of the records of a source are a column, which is kept on disk.  Views that draw, such as
+# a mix, bring that column into the order of their rows: the same views over a data set of lengths.
+
+
+def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+    """The same fields in an order that does not depend on the seed of the batches: views that would
+    have that seed have the seed 0."""
+
+    def seed_of(node: Node) -> dict[str, object]:
+        has_none = node.op.is_view and node.op.attr("seed") is not None and _has_no_seed(node)
+        return {"seed": 0} if has_none else {}
+
+    return dict(zip(blobs, rebuilt(blobs.values(), seed_of), strict=True))
+
+
+def row_lengths(blob: Blob, said: str = "") -> Table:
+    """The length of each row of a field in the first epoch, computed when a loader first needs it.
+
+    Args:
+        blob: A field of a data set, of `with_known_order()`.
+        said: As the attribute of the table.
+
+    Raises:
+        InvalidArgumentError: Its rows are made of parts of records that a view draws.
+    """
+    if _drawing_view([blob]) is not None:
+        lengths, key, name = _lengths_in_order(blob), None, f"lengths of {blob.name}"
+    else:
+        lengths, key = lengths_of(blob), "blob"
+        name = lengths.name
+    wanted = Computation({"value": lengths}, _only, key, name, _empty(lengths))
+    graph = of_blobs({"value": lengths_of(blob)})
+    return Table(
+        lambda: evaluate(wanted, wanted.blobs).astype(np.int64, copy=False),
+        said=said,
+        key=None if graph is None else ("lengths", graph),
+        state=lambda: tuple(_stats([blob])),
+    )
+
+
+def _lengths_in_order(blob: Blob) -> Blob:
+    """A field with the lengths of the rows of another one, in the same order.
+
+    Ops of a row are the same before and after a view: they are moved to the sources, down to which
+    the views are followed.
+    """
+    below: dict[Blob, list[Blob]] = {}
+    made: dict[Blob, Blob] = {}
+
+    def sources(one: Blob) -> list[Blob]:
+        below[one] = [] if _drawing_view([one]) is None else _below_view(one)
+        return below[one]
+
+    for one in in_order([blob], sources):
+        if below[one]:
+            made[one] = _same_view(_outputs_used(one)[0].node, [made[of] for of in below[one]])
+        else:
+            made[one] = array_blob(row_lengths(one), Table(np.empty(0, np.int64)), "int64", [])
+    return made[blob]
+
+
+def _below_view(blob: Blob) -> list[Blob]:
+    """The field in each of the sources of the view that it is of."""
+    used = _outputs_used(blob)
+    view = used[0].node
+    divided = view.values.get("divided") or []
+    assert isinstance(divided, list)
+    is_joined = view.op.name in ("PackDataset", "WindowDataset")
+    if is_joined or any(
+        one.node is not view or one.index in divided or one.index >= len(view.inputs)
+        for one in used
+    ):
+        raise InvalidArgumentError(
+            f"the lengths of {blob.name} are not known, as a row is made of parts, or of several "
+            "records, of what a view draws: pack or map before, or give lengths=array"
+        )
+    num_sources = int(str(view.values.get("num_sources", 1)))
+    width = len(view.inputs) // num_sources
+    outputs = [(view, one.index) for one in view.outputs]
+    placed = (
+        dict(zip(outputs, view.inputs[s * width :], strict=False)) for s in range(num_sources)
+    )
+    return [rebuilt([blob], others=others)[0] for others in placed]
+
+
+def _same_view(view: Node, lengths: list[Blob]) -> Blob:
+    """The same view of lengths."""
+    if view.op.name in ("ZipDataset", "EnumerateDataset"):  # the same rows, with other fields
+        return lengths[0]
+    values = {**view.values, "fields": ["length"]}
+    if "divided" in values:
+        values["divided"] = []
+    return Node(find_op(view.op.name), view.name, lengths, values).outputs[0]
+
+
+def _outputs_used(blob: Blob) -> list[Blob]:
+    """The outputs of views and readers that a field is computed of."""
+    ops = in_order([blob], lambda one: one.node.inputs if _is_op_of_row(one.node) else ())
+    return [one for one in ops if not _is_op_of_row(one.node)]
+
+
+def _is_op_of_row(node: Node) -> bool:
+    return not (node.op.is_view or node.op.is_reader)

@@ -14,6 +14,7 @@ from .columns import column
 
 Weights = Sequence[float] | Mapping[str, float] | SupportsArray
 Changes = Mapping[int, Weights]
+Repeats = float | Weights
 
 
 def mix(
@@ -22,6 +23,7 @@ def mix(
     *,
     stop: str | None = None,
     length: int | None = None,
+    max_repeats: Repeats | None = None,
     unit: str = "records",
     field: str | None = None,
     mean_lengths: Weights | None = None,
@@ -51,6 +53,11 @@ def mix(
             records of its first epoch, or "all_exhausted", when each has been drawn once as a
             whole.
         length: Records of an epoch, in place of `stop`.
+        max_repeats: How often an epoch has a source as a whole, at most: a number for all, a list,
+            or a dict by name of those that have a limit.  Without a length, an epoch ends before a
+            source would be drawn more often.  With one, a source that its weight would bring above
+            the limit has exactly so many records of an epoch, spread over all of it, and the
+            others have the rest by their weights.
         unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
             records.  A source with longer records is then drawn more rarely.
         field: Whose lengths count, for unit="tokens": one pass over each source finds their mean.
@@ -74,6 +81,7 @@ def mix(
     attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
     attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
+    attrs["max_repeats"] = _max_repeats(max_repeats, called, len(listed))
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
     return type(listed[0])(several_view("MixDataset", [one.blobs for one in listed], attrs))
@@ -165,6 +173,26 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
                 f"mix: {what} of source {which} is {shown(one)}; it must be a finite number"
             )
     return [float(one) for one in given]
+
+
+def _max_repeats(given: Repeats | None, names: Sequence[str], count: int) -> list[float]:
+    """The limit of each source, 0 where it has none; none at all without limits."""
+    if given is None:
+        return []
+    unlimited: list[str] = []
+    if isinstance(given, Mapping):
+        unlimited = [name for name in names if name not in given]
+        limits = _numbers("max_repeats", {**given, **dict.fromkeys(unlimited, 1)}, names, count)
+    else:
+        each = [given] * count if isinstance(given, numbers.Real) else given
+        limits = _numbers("max_repeats", each, names, count)
+    if min(limits) <= 0:
+        raise InvalidArgumentError(
+            f"mix: max_repeats has {shown(min(limits))}; a source is drawn as a whole so often, "
+            "which is above 0"
+        )
+    return [0.0 if i < len(names) and names[i] in unlimited else limit
+            for i, limit in enumerate(limits)]  # fmt: skip
 
 
 def _mean_lengths(

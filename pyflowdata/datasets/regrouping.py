@@ -28,8 +28,16 @@ from ..pyops.records import (
 )
 from ..pyops.row_function import is_bytes, mapped_op
 from .base import DatasetBase, named_view, names_of
-from .batches import lengths_table, padding_of
-from .columns import Array, Columns, Computation, evaluate, files_state, refuse_changing_order
+from .batches import padding_of
+from .columns import (
+    Array,
+    Columns,
+    Computation,
+    evaluate,
+    files_state,
+    refuse_changing_order,
+    row_lengths,
+)
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, row_type_of, type_of
 from .splitting import hashes_of
@@ -163,8 +171,9 @@ class Regrouping(Maps):
             )
         if None not in sizes:
             return self._flat(names, *fixed)
+        refuse_changing_order(self)
         said = ", ".join(map(repr, names))
-        counts = lengths_table(self, names[0], None, f"explode({said})")
+        counts = row_lengths(self._fields[names[0]], f"explode({said})")
         attrs = {"counts": counts, "divided": _places(self._fields, names)}
         return type(self)(named_view("ExplodeDataset", self._fields, attrs))
 
@@ -375,8 +384,9 @@ class _Exploded:
         graph = of_blobs(fields)
         known = None if key is None or graph is None else ("explode", key, graph)
         return Table(
-            lambda: evaluate(wanted, data), said=said, key=known, state=lambda: files_state(data)
-        )
+            lambda: evaluate(wanted, data._fields),
+            said=said, key=known, state=lambda: files_state(data),
+        )  # fmt: skip
 
     # ---- Types --------------------------------------------------------------------------------
 
@@ -456,7 +466,7 @@ def _hashes(data: DatasetBase, names: Sequence[str]) -> tuple[Computation, Any]:
 
 
 def _keys(data: DatasetBase, wanted: Computation) -> npt.NDArray[np.uint64]:
-    return np.asarray(evaluate(wanted, data)).reshape(-1, 2).view(np.uint64)
+    return np.asarray(evaluate(wanted, data._fields)).reshape(-1, 2).view(np.uint64)
 
 
 def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:

@@ -449,7 +449,7 @@ class _Split:
     def _parts(self) -> Array:
         state = files_state(self._data)
         if self._found is None or self._found[0] != state:
-            self._found = state, evaluate(self._computation(), self._data)
+            self._found = state, evaluate(self._computation(), self._data._fields)
         return self._found[1]
 
     def _computation(self) -> Computation:
@@ -619,4 +619,4 @@ def _hashes_of_records(data: DatasetBase, names: Sequence[str]) -> Hashes:
         {name: data._fields[name] for name in names}, lambda batch: hashes_of(batch, 0),
         "hash 0", "leaks()",
     )  # fmt: skip
-    return evaluate(wanted, data).view(np.uint64)
+    return evaluate(wanted, data._fields).view(np.uint64)

@@ -31,7 +31,7 @@ from .base import (
     several_view,
 )
 from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
-from .mixing import Changes, Weights, mix
+from .mixing import Changes, Repeats, Weights, mix
 from .reading import Reading
 
 
@@ -263,6 +263,7 @@ class Views(DatasetBase):
         weights: Weights | Changes | None = None,
         stop: str | None = None,
         length: int | None = None,
+        max_repeats: Repeats | None = None,
         unit: str = "records",
         field: str | None = None,
         mean_lengths: Weights | None = None,
@@ -274,9 +275,9 @@ class Views(DatasetBase):
         """This data set and others with the same fields, drawn by weights: `flow.mix` of a list,
         with its arguments."""
         return mix(
-            [self, *others], weights, stop=stop, length=length, unit=unit, field=field,
-            mean_lengths=mean_lengths, interleave=interleave, block_size=block_size, names=names,
-            seed=seed,
+            [self, *others], weights, stop=stop, length=length, max_repeats=max_repeats,
+            unit=unit, field=field, mean_lengths=mean_lengths, interleave=interleave,
+            block_size=block_size, names=names, seed=seed,
         )  # fmt: skip
 
     def zip(self: SetT, *others: DatasetBase) -> SetT:

@@ -387,17 +387,38 @@ def with_reader_attrs(
         blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of the readers.
     """
+    return rebuilt(blobs, lambda node: attrs(node) if node.op.is_reader else {})
+
+
+def rebuilt(
+    blobs: Iterable[Blob],
+    attrs: Callable[[Node], Mapping[str, object]] = lambda _: {},
+    others: Mapping[tuple[Node, int], Blob] | None = None,
+) -> tuple[Blob, ...]:
+    """The same blobs of a graph that differs in some attrs or blobs; nodes that do not differ are
+    the same.
+
+    Args:
+        blobs: Blobs of the existing graph, which does not change.
+        attrs: The new attrs of a node.  The data set that a reader makes batches of stays.
+        others: Blobs in place of some of the graph, by node and number of the output.
+    """
+    placed = others or {}
     made: dict[Node, Node] = {}
 
     def again(blob: Blob) -> Blob:
-        return _output(made[blob.node], blob.index)
+        if (blob.node, blob.index) in placed:
+            return placed[blob.node, blob.index]
+        return blob if made[blob.node] is blob.node else _output(made[blob.node], blob.index)
 
-    for node in nodes_of(blobs, enters_readers=False):
-        is_whole = node.op.is_reader  # with the data set that it makes batches of
-        inputs = node.inputs if is_whole else tuple(again(one) for one in node.inputs)
-        values = {**node.values, **attrs(node)} if is_whole else node.values
-        made[node] = Node(node.op, node.name, inputs, values)
-    return tuple(again(blob) for blob in blobs)
+    wanted = list(blobs)
+    for node in nodes_of(wanted, enters_readers=False):
+        inputs = node.inputs if node.op.is_reader else tuple(again(one) for one in node.inputs)
+        given = attrs(node)
+        is_same = not given and all(map(operator.is_, inputs, node.inputs))
+        values = {**node.values, **given}
+        made[node] = node if is_same else Node(node.op, node.name, inputs, values)
+    return tuple(again(blob) for blob in wanted)
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:

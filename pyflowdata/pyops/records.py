@@ -577,7 +577,7 @@ def _remade(
 
 def _kept(value: Any) -> Any:
     """A value that stays as it is if the function uses the memory again for the next record."""
-    if type(value) in (bytes, str, int, float, bool):
+    if type(value) in (bytes, str, int, float, bool) or isinstance(value, (np.number, np.bool_)):
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
@@ -778,8 +778,10 @@ class OnePart(Parted):
         Raises:
             UserFunctionError: The record has another number of parts now.
         """
-        key = [one if isinstance(one, bytes) else (np.shape(one), np.asarray(one).tobytes())
-               for one in record.values()]  # fmt: skip
+        own = record.values()
+        sizes = [len(one) if type(one) is bytes else one.shape
+                 for one in own if not isinstance(one, np.generic)]  # fmt: skip
+        key = (b"".join(own), sizes)  # of all fields as they lie in memory; much faster than tobytes()
         if getattr(self._last, "key", None) != key:
             self._last.key = None
             self._last.parts = self.parts(record, keywords)

@@ -17,7 +17,7 @@ typedef struct mix_attrs {
     int64_t num_sources;
     pfd_list_float64 weights;
     pfd_list_int64 segments;
-    pfd_list_float64 mean_lengths;
+    pfd_list_float64 mean_lengths, max_repeats;
     int32_t stop;
     int64_t length;
     int32_t interleave;
@@ -35,10 +35,10 @@ static void test_the_struct_is_that_of_the_op(void)
     static const uint32_t offsets[] = {
         offsetof(mix_attrs, fields),       offsetof(mix_attrs, num_sources),
         offsetof(mix_attrs, weights),      offsetof(mix_attrs, segments),
-        offsetof(mix_attrs, mean_lengths), offsetof(mix_attrs, stop),
-        offsetof(mix_attrs, length),       offsetof(mix_attrs, interleave),
-        offsetof(mix_attrs, block_size),   offsetof(mix_attrs, seed),
-        offsetof(mix_attrs, source_names)};
+        offsetof(mix_attrs, mean_lengths), offsetof(mix_attrs, max_repeats),
+        offsetof(mix_attrs, stop),         offsetof(mix_attrs, length),
+        offsetof(mix_attrs, interleave),   offsetof(mix_attrs, block_size),
+        offsetof(mix_attrs, seed),         offsetof(mix_attrs, source_names)};
     const pfd_op *op = pfd_view_mix_dataset.op;
     REQUIRE(op->num_attrs == PFD_COUNT(offsets) && op->attrs_struct_size == sizeof(mix_attrs));
     for (uint32_t i = 0; i < op->num_attrs; i++) CHECK(op->attrs[i].offset == offsets[i]);

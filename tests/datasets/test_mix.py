@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import random
+from fractions import Fraction
 
 import numpy as np
 import pyflowdata as flow
@@ -60,6 +61,8 @@ def random_mix(draw: random.Random):
     first = changes[0]
     if len(changes) == 1 and min(w for w in first if w) > 0.3 and draw.random() < 0.6:
         options = {"stop": draw.choice(["first_exhausted", "all_exhausted"])}
+        if draw.random() < 0.5:
+            options["max_repeats"] = [draw.choice([1, 1.5, 3]) for _ in range(count)]
     elif draw.random() < 0.3:
         options["mean_lengths"] = [draw.choice([1, 10, 33.3]) for _ in range(count)]
     return sizes, changes, options
@@ -114,6 +117,65 @@ def test_every_record_is_used_equally_often_and_reshuffled_at_each_repeat(make):
             assert sorted(drawn[at : at + size]) == list(range(size))
             orders.append(tuple(drawn[at : at + size]))
     assert len(orders) > 20 and len(set(orders)) == len(orders)
+
+
+def test_a_source_is_repeated_no_more_often_than_allowed(make):
+    """With a length each epoch has the same whole numbers: limits, and for the others what their
+    weights are; they are spread over the epoch."""
+    for sizes, weights, repeats, length, wanted in (
+        ([10, 100, 300], [1, 1, 1], [4, 4, 4], 400, [40, 180, 180]),
+        ([10, 100, 300], [1, 1, 1], [1, 1, 1], 410, [10, 100, 300]),
+        ([7, 40, 40, 5], [9, 3, 1, 0], [2, 1.5, 0, 1], 130, [14, 60, 56, 0]),
+        ([3, 50, 50, 50], [5, 1, 2, 3], [1.7, 0, 0, 0], 101, [5, 16, 32, 48]),
+    ):
+        limits = [most or None for most in repeats]
+        named = {str(s): source for s, source in enumerate(make(sizes))}
+        data = flow.mix(named, weights, length=length, max_repeats={
+            name: most for name, most in zip(named, limits) if most})  # fmt: skip
+        drawn = [0] * len(sizes)
+        for rows in read(data, epochs=5):
+            sources = [source for source, _ in rows]
+            assert [sources.count(s) for s in range(len(sizes))] == wanted
+            for n in range(length):
+                for s, count in enumerate(wanted):
+                    assert abs(sources[:n].count(s) - Fraction(n * count, length)) < 2
+            for source, record in rows:
+                assert record == drawn[source] % sizes[source]
+                drawn[source] += 1
+    sources = make([10, 100, 300])
+    for repeats, stop in (([3, 3, 3], "first_exhausted"), ([30, 2, 1], "all_exhausted")):
+        data = flow.mix(sources, stop=stop, max_repeats=repeats)
+        first, second = read(data, epochs=2)
+        counts = np.bincount([source for source, _ in first])
+        most = np.multiply(repeats, [10, 100, 300])
+        assert (counts <= most).all()
+        assert counts[second[0][0]] == most[second[0][0]]  # the next row would be too much
+    for options in ({"stop": "all_exhausted"}, {}):
+        data = flow.mix({"a": sources[0], "b": sources[1]}, max_repeats={"a": 20}, **options)
+        assert 199 <= len(data) <= 401 and (len(data) < 202) == bool(options)
+    data = flow.mix(sources, {0: [1, 1, 1], 200: [0, 1, 3]}, length=400, max_repeats=4)
+    counts = [[source for source, _ in rows].count(0) for rows in read(data, epochs=2)]
+    assert counts == [20, 0]
+
+
+def test_a_limit_to_repeats_may_change_from_the_state_on(make):
+    """As weights may: not for rows that were delivered."""
+    sources, options = make([10, 30, 30]), {"length": 60}
+    changes = {0: [1, 2, 3], 30: [3, 1, 1]}  # of 60 records 10, 20, 30, then 36, 12, 12
+    state = state_after(flow.mix(sources, changes, **options, max_repeats=4), 10, 3)
+    found = []
+    for repeats in (4, 2, 1):
+        data = flow.mix(sources, changes, **options, max_repeats=repeats)
+        with flow.DataLoader(data.batch(10)["x"]) as loader:
+            loader.load_state_dict(state)
+            found.append(rows_of(next(loader.repeat())))
+        assert found[-1] == read(data)[0][30:40]
+    assert len({str(rows) for rows in found}) == 3
+    with flow.DataLoader(
+        flow.mix(sources, changes, **options, max_repeats=0.95).batch(10)["x"]
+    ) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
+            loader.load_state_dict(state)
 
 
 @pytest.mark.slow
@@ -365,6 +427,9 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, weights=3), "weights = 3; it must be a list of 2 numbers"),
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
+        (dict(sources=named, max_repeats=0), "max_repeats has 0.0"),
+        (dict(sources=named, max_repeats={"book": 1}), "there is no source 'book'"),
+        (dict(sources=named, max_repeats=[1]), "max_repeats has 1 numbers for 2 sources"),
         (dict(sources=named, length=0), "length = 0; an epoch has 1 record or more"),
         (dict(sources=named, unit="tokens"), "the field whose lengths count or mean_lengths"),
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
@@ -388,6 +453,14 @@ def test_what_is_wrong_is_said_when_it_is_opened(make):
     never = flow.mix([first, second.repeat(10**6)], weights=[1, 2**-50], stop="all_exhausted")
     with pytest.raises(flow.InvalidArgumentError, match="give a length"):
         len(never)
+    for options, words in (
+        (dict(max_repeats=0.05), "source 0 is 0.05, which allows none of its 10 records"),
+        (dict(max_repeats=2, length=61), "an epoch has at most 60 records, and length = 61"),
+        (dict(max_repeats={"b": 3}, weights=[1, 0]), "limits no source that is drawn"),
+        (dict(max_repeats=2, length=9, weights=[1, 20]), "source 0 would have less than one"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=words):
+            len(flow.mix({"a": first, "b": second}, **options))
 
 
 def test_the_method_has_the_arguments_of_the_function():

@@ -188,6 +188,92 @@ def test_shuffled_packs_on_ranks_and_resumed(corpus, rule):
         np.testing.assert_array_equal(one, other)
 
 
+def documents_of(tokens, segments):
+    return [tokens[segments == one].tolist() for one in range(1, segments.max(initial=0) + 1)]
+
+
+def test_a_mix_of_documents(corpus):
+    """The documents of the first epoch of a mix, each once and whole, whatever the batches' seed;
+    after any number of packs the counts are those of the mix but for one window."""
+    data, lengths = corpus.open(), corpus.lengths
+    sources = {"a": data[:150].shuffle(), "b": data[50:150].shuffle(seed=9), "c": data[150:]}
+    mixed = flow.mix(sources, [3, 2, 1], length=600, interleave="random", block_size=8)
+    calls = set()
+
+    def negative(ids):
+        calls.add(int(ids[0]) if len(ids) else 0)
+        return -ids
+
+    made = mixed.map(negative, "ids", outputs={"ids": ("int64", (None,))})
+    packs = made.pack(211, field="ids", add="segment_ids", window=50)
+    loaded = {seed: rows_of(packs, seed=seed) for seed in (1, 2)}
+    assert len(calls) == np.count_nonzero(lengths) + 1  # once for each, however often it is drawn
+    np.testing.assert_array_equal(loaded[1]["ids"], loaded[2]["ids"])
+    sources["a"] = data[:150].shuffle(seed=0)
+    in_order = flow.mix(sources, [3, 2, 1], length=600, interleave="random", block_size=8, seed=0)
+    with flow.DataLoader(in_order.batch(600, **ALONE)["ids"]) as loader:
+        mixed_ids = [ids.tolist() for ids in next(iter(loader))]
+    model = pack_model.best_fit([len(ids) for ids in mixed_ids], 211, window=50)
+    expected = [[[-token for token in mixed_ids[record]] for record, _, _ in pack]
+                for pack in model]  # fmt: skip
+    rows = list(zip(loaded[1]["ids"], loaded[1]["segment_ids"], strict=True))
+    assert [documents_of(*row) for row in rows] == expected
+    last = [max(record for record, _, _ in pack) for pack in model]
+    for number, pack in enumerate(model):  # 50 documents a window
+        assert all(record // 50 <= last[number] // 50 for record, _, _ in pack)
+
+    buckets = made.batch_by_tokens(900, field="ids", most_rows=16, last="short", **ALONE)
+    with flow.DataLoader(buckets["ids"]) as loader:
+        found = [(-ids).tolist() for batch in loader for ids in batch]
+    assert sorted(found) == sorted(mixed_ids)
+
+
+def test_packs_of_a_mix_are_records(corpus):
+    """They have columns, may be packed again, and go on with another epoch of the mix by repeat();
+    a state has only a position, and refuses other weights."""
+    data = corpus.open()
+
+    def packs_of(weights, times=1):
+        mixed = flow.mix([data.take(200).shuffle(), data.skip(200)], weights, length=100)
+        return mixed.repeat(times).pack(LENGTH, field="ids", longer="drop")
+
+    packs = packs_of([1, 1])
+    assert packs.column("max_seqlen").tolist() == rows_of(packs)["max_seqlen"]
+    mixed = flow.mix([data[:200], data[200:]], [1, 1], length=100)
+    of_field = flow.Dataset({"ids": mixed["ids"]}).pack(LENGTH, field="ids", longer="drop")
+    assert len(of_field) == len(mixed.pack(LENGTH, field="ids", longer="drop"))
+    assert len(packs.where("max_seqlen > 20")) == np.sum(packs.column("max_seqlen") > 20)
+    assert len(packs.shuffle().pack(2 * LENGTH, field="ids")) == -(-len(packs) // 2)
+    thrice = rows_of(packs_of([1, 1], 3))
+    documents = [tuple(one) for row in zip(thrice["ids"], thrice["segment_ids"])
+                 for one in documents_of(*row)]  # fmt: skip
+    of_first = {tuple(ids) for ids in corpus.tokens[:200]}
+    assert len(set(documents) & of_first) > 100  # one epoch of the mix has 50 of them
+
+    def loader_of(weights, **ranks):
+        batches = packs_of(weights).shuffle(seed=5).batch(6, **ranks)
+        return flow.DataLoader(batches[["ids", "segment_ids"]])
+
+    with loader_of([1, 1], **ALONE) as loader:
+        following = loader.repeat()
+        before = [next(following) for _ in range(4)]
+        state = json.dumps(loader.state_dict())
+        after = [next(following)[0] for _ in range(20)]
+    assert len(before) == 4 and len(state) < 1024
+    parts = []
+    for rank in range(3):
+        with loader_of([1, 1], rank=rank, world_size=3) as loader:
+            loader.load_state_dict(json.loads(state))
+            following = loader.repeat()
+            parts.append([next(following)[0] for _ in range(20)])
+    for whole, *of_ranks in zip(after, *parts, strict=True):
+        np.testing.assert_array_equal(np.concatenate(of_ranks), whole)
+    with loader_of({0: [1, 1], 90: [1, 2]}, **ALONE) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="another loader"):
+            loader.load_state_dict(json.loads(state))
+            next(loader.repeat())
+
+
 def test_known_lengths(corpus):
     """Given lengths are not counted again; those of other data are found out."""
     data = corpus.open()
@@ -287,13 +373,20 @@ def test_ops_by_name(corpus):
         np.testing.assert_array_equal(rows, [corpus.row(pack, 30) for pack in wanted])
 
 
+def pieces_of(data):
+    """Rows that a view makes of parts of records."""
+    twice = data.map(lambda ids: [ids, ids], "ids", outputs={"both": ("int64", (2, None))})
+    return flow.Dataset({"ids": flow.FlatDataset(twice["both"], fan_out=2, divided=[0])})
+
+
 def test_wrong_use(corpus):
     data = corpus.open()
     long = data.pack(150, field="ids", longer="raise")
     with pytest.raises(flow.InvalidArgumentError, match="elements, and longer = 'raise'"):
         len(long)
     for call, says in [
-        (lambda: data.shuffle().pack(8, field="ids"), r"data.pack\(...\).shuffle"),
+        (lambda: data.shuffle(kind="window").pack(8, field="ids"), "an order of batches"),
+        (lambda: pieces_of(data.shuffle()).pack(8, field="ids"), "are not known"),
         (lambda: data.pack(0, field="ids"), "length"),
         (lambda: data.pack(1 << 30, field="ids"), "length"),
         (lambda: data.pack(8, field="idz"), "no field 'idz'"),

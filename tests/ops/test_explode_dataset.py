@@ -254,3 +254,17 @@ def test_attrs_of_the_view():
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
     with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
         list(wrong)
+
+
+def test_records_are_told_apart_by_each_field_to_the_bit():
+    data = flow.from_arrays({
+        "a": [b"ab", b"a", b"a"], "b": [b"c", b"bc", b"bc"], "x": np.array([0.0, 0.0, -0.0]),
+    })  # fmt: skip
+
+    def twice(r):
+        return [{"found": r["a"] + b"|" + r["b"] + str(float(r["x"])).encode()}] * 2
+
+    found = [record["found"] for record in data.explode(twice)]
+    assert found == [b"ab|c0.0"] * 2 + [b"a|bc0.0"] * 2 + [b"a|bc-0.0"] * 2
+    with flow.DataLoader(data.explode(twice).batch(6)["found"], num_threads=1) as loader:
+        assert [bytes(one) for one in next(iter(loader))] == found

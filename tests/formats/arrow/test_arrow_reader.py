@@ -187,8 +187,8 @@ def test_values_are_those_of_pyarrow(seed, tmp_path):
     )  # fmt: skip
     rows = table.to_pylist()
     assert sorted(int(one[1]) for one in ids) == list(range(len(rows)))
-    rows = zip(*found, strict=True)
-    for i, (*parts, number, bit, items, pair, same_pair) in zip(ids, rows, strict=True):
+    read_rows = zip(*found, strict=True)
+    for i, (*parts, number, bit, items, pair, same_pair) in zip(ids, read_rows, strict=True):
         row = rows[int(i[1])]
         assert {part.tobytes() for part in parts} == {row["bytes"]}
         assert bool(bit) == row["bit"] == np.isnan(number)

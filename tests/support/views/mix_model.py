@@ -6,6 +6,7 @@ It knows only counts: the source of a row is the one whose count rises with it.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -57,6 +58,25 @@ def counts_by_weights(weights: Sequence[float], n: int) -> list[int]:
     return [next(drawn) if share else 0 for share in shares][::-1]
 
 
+def limited(weights: Sequence[float], limits: Sequence[float], length: int) -> list[float]:
+    """Whole numbers that add up to the length: those of sources whose share would be above their
+    limit are the limit, and the others have the rest by their weights."""
+    at_limit: set[int] = set()
+    while True:
+        rest = float(length) - sum(limits[s] for s in at_limit)
+        free = [s for s in range(len(weights)) if s not in at_limit and weights[s]]
+        total = sum(weights[s] for s in free)
+        above = {s for s in free if weights[s] * rest / total > limits[s]}
+        if not above:
+            break
+        at_limit |= above
+    ends = itertools.accumulate(weights[s] * rest / total for s in free)
+    whole = [math.floor(end + 0.5) for end in ends]
+    records = {s: end - begin for s, begin, end in zip(free, [0, *whole], whole)}
+    assert all(records.values()) or not free
+    return [limits[s] if s in at_limit else records.get(s, 0) for s in range(len(weights))]
+
+
 class MixModel:
     """A mix of sources with these numbers of records; `changes` has the weights by first row."""
 
@@ -68,13 +88,21 @@ class MixModel:
         length: int | None = None,
         mean_lengths: Sequence[float] | None = None,
         block: int = 1,
+        max_repeats: Sequence[float] | None = None,
     ):
         means = mean_lengths or [1.0] * len(sizes)
         self.sizes, self.block = list(sizes), block
+        self.limits: list[float] | None = None
+        if max_repeats:
+            self.limits = [math.floor(repeats * size) if repeats else math.inf
+                           for repeats, size in zip(max_repeats, sizes)]  # fmt: skip
         self.given = {
             row: [weight / mean for weight, mean in zip(changes[row], means)]
             for row in sorted(changes)
         }
+        if length and self.limits:
+            self.given = {row: limited(weights, self.limits, length)
+                          for row, weights in self.given.items()}  # fmt: skip
         self.changes = self.given
         self.size = 0
         self.known: dict[int, list[int]] = {}
@@ -108,7 +136,10 @@ class MixModel:
         n = 0
         while True:
             pairs = list(zip(self.counts(n), self.sizes))
-            if stop == "first_exhausted" and any(count > size for count, size in pairs):
+            if self.limits and any(count > most for (count, _), most in zip(pairs, self.limits)):
+                return n - 1
+            first = stop == "first_exhausted" and not self.limits
+            if first and any(count > size for count, size in pairs):
                 return n - 1
             drawn = [pair for pair, weight in zip(pairs, last) if weight > 0]
             if stop == "all_exhausted" and all(count >= size for count, size in drawn):

@@ -24,8 +24,6 @@ from support.views.bucket_model import BucketModel
 from formats.mds import mds_files
 from formats.tfrecord import tfrecords
 from pyflowdata.datasets.base import named_view, several_view
-from pyflowdata.datasets.reading import batch_node
-from pyflowdata.nodes import Node, find_op
 from pyflowdata.nodes.tables import Table
 
 Type = tuple[str, tuple[int, ...]]  # dtype, shape with -1 where it varies
@@ -438,10 +436,15 @@ class Generator:
         changes = self.changes or {} if at_top else {}
         for row in changes:
             weights[row] = self.weights_of_mix(random.Random(changes[row]), len(sources))
-        node = model.Mix([made.node for made in sources], weights, stop, length, block, seed)
+        sizes = [made.size for made in sources]
+        repeats: list[float] = []
+        if not changes and self.changes is None and self.rng.random() < 0.3:
+            repeats = self.repeats_of_mix(sizes, weights[0], length)
+        node = model.Mix([made.node for made in sources], weights, stop, length, block, seed,
+                         repeats)  # fmt: skip
         given = {"weights": [weight for row in sorted(weights) for weight in weights[row]],
                  "segments": [row for row in sorted(weights) if row], "stop": stop,
-                 "length": length, "seed": seed}  # fmt: skip
+                 "length": length, "seed": seed, "max_repeats": repeats}  # fmt: skip
         if block > 1:
             given |= {"interleave": "random", "block_size": block}
         data = type(sources[0].data)(
@@ -449,6 +452,17 @@ class Generator:
         )
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
+
+    def repeats_of_mix(
+        self, sizes: list[int], weights: list[float], length: int
+    ) -> list[float]:
+        """Limits that leave enough for an epoch; each source that is drawn has a record of it."""
+        drawn = [s for s, weight in enumerate(weights) if weight]
+        repeats: list[float] = [self.rng.choice((0, 1, 2, 3)) for _ in sizes]
+        repeats[drawn[0]] = 0 if length else 1.5
+        if sizes[drawn[0]] == 1 or (length and length < 20 * len(sizes)):
+            return []
+        return repeats
 
     # ---- Views that make rows of others -------------------------------------------------------
 
@@ -564,20 +578,27 @@ class Generator:
         return Made(data, model.Source([of.size], columns, {}), of.size, schema)
 
     def pack(self, depth: int) -> Made:
-        of = self.steady(T, depth)
-        opened = of.node.open(model.Opening(self.seed), [0])
+        """Of records in the order of any views; their lengths are counted, or given."""
+        is_counted = self.is_steady or self.rng.random() < 0.7
+        made, may_damage, steady = self.made, self.may_damage, (self.is_steady, self.is_fixed)
+        if is_counted:  # a damaged record has no length
+            self.made, self.may_damage = [], False
+        self.is_steady = self.is_fixed = False
+        of = self.make(T, depth)
+        self.made, self.may_damage, (self.is_steady, self.is_fixed) = made, may_damage, steady
+        opened = of.node.open(model.Opening(model.PLANNED), [0])
         lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
         rule = self.rng.choice(("best_fit", "chunk"))
         longer = self.rng.choice(("split", "truncate"))
         packs = (pack_model.chunks(lengths, 12) if rule == "chunk"
                  else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
-        given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,
-                 "lengths": Table(np.array(lengths, np.int64))}  # fmt: skip
-        node = Node(find_op("PackDataset"), None, [of.data.blobs["t"]], given)
-        data = flow.Dataset(dict(zip(P, node.outputs, strict=True)))
-        self.words.append("pack")
-        made = self._made(of, data, model.Pack(of.node, packs, 12, "p"))
-        return made._replace(schema=P)
+        data = flow.Dataset({"p": of.data["t"]}).pack(
+            12, field="p", rule=rule, longer=longer, add="segment_ids",
+            lengths=None if is_counted else lengths,
+        )  # fmt: skip
+        self.words.append("pack" if is_counted else "pack with lengths")
+        made_of_it = self._made(of, data, model.Pack(of.node, packs, 12, "p"))
+        return made_of_it._replace(schema=P)
 
     def weights_of_mix(self, rng: random.Random, n: int) -> list[float]:
         weights = [rng.choice((0.0, 1.0, 3.0, rng.uniform(0.5, 5))) for _ in range(n)]
@@ -689,7 +710,7 @@ class Generator:
     ) -> Pipeline:
         """Batches of records of similar lengths."""
         rng = self.rng
-        opened = made.node.open(model.Opening(self.seed), [0])
+        opened = made.node.open(model.Opening(model.PLANNED), [0])
         lengths = [len(opened.at(0, i, 0).values.get(field, ())) for i in range(made.size)]
         last = rng.choice(("short", "drop"))
         shuffle = rng.choice(("none", "global"))
@@ -703,15 +724,19 @@ class Generator:
         data = made.data
         if shuffle != "none":
             data = data.shuffle(reshuffle=batching.reshuffle)
-        table = Table(np.array(lengths, np.int64))
+        # A damaged record has no length, nor has a run of records that are drawn.
+        given = lengths if self.has_damage or field == "g" else None
 
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
-            attrs = {"batch_size": batching.batch_size, "last_batch": last, "seed": self.seed,
-                     "rank": rank, "world_size": world_size, "with_mask": True, "with_id": True,
-                     "on_error": batching.on_error, "max_skipped": -1,
-                     "lengths": table, **rule}  # fmt: skip
-            node = batch_node(data._fields, data, attrs, "BucketDataset", None)
-            return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
+            attrs = {"field": field, "last": last, "seed": self.seed, "lengths": given,
+                     "boundaries": rule.get("boundaries", ()), "rank": rank,
+                     "world_size": world_size, "with_mask": True, "with_id": True,
+                     "on_error": batching.on_error, "max_skipped": -1}  # fmt: skip
+            if "max_tokens" in rule:
+                return data.batch_by_tokens(
+                    rule["max_tokens"], most_rows=batching.batch_size, **attrs
+                ).blobs
+            return data.batch_by_length(batching.batch_size, **attrs).blobs
 
         batches = model.BucketBatches(made.node, batching, made.schema, found)
         raises = self.has_damage and batching.on_error == "raise"

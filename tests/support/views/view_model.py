@@ -44,6 +44,9 @@ def count_draw(draw: int, number: int) -> int:
     return random_bits(draw, number) | 1 if number or draw else 0
 
 
+PLANNED = 0  # the seed of views under packs, and under batches of similar lengths
+
+
 class Opening:
     """What a loader knows while it opens a data set."""
 
@@ -534,15 +537,18 @@ class Mix(Node):
         length: int,
         block: int,
         seed: int,
+        max_repeats: Sequence[float] = (),
     ) -> None:
         self.sources, self.changes, self.stop = sources, changes, stop
         self.length, self.block, self.seed = length, block, seed
+        self.max_repeats = max_repeats
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
         keys = Keys(opening.seed if self.seed < 0 else self.seed, key_name(self))
         opened = [source.open(opening, batch_epoch) for source in self.sources]
         sizes = [source.size for source in opened]
-        model = MixModel(sizes, self.changes, self.stop, self.length, block=self.block)
+        model = MixModel(sizes, self.changes, self.stop, self.length, block=self.block,
+                         max_repeats=self.max_repeats)  # fmt: skip
         blocks: dict[tuple[int, int], list[int]] = {}
 
         def in_block(epoch: int, position: int) -> int:
@@ -602,7 +608,9 @@ class Pack(Node):
         self.inner, self.packs, self.length, self.name = inner, packs, length, name
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        seed, opening.seed = opening.seed, PLANNED
         inner = self.inner.open(opening, batch_epoch)
+        opening.seed = seed
         (field,) = inner.at(0, 0, 0).values
 
         def at(epoch: int, position: int, draw: int) -> Row:
@@ -829,6 +837,7 @@ class BucketBatches(Model):
         buckets: BucketModel,
     ) -> None:
         super().__init__(node, batching, types)
+        self.data = node.open(Opening(PLANNED), self._epoch)
         self.buckets, self.num_batches = buckets, buckets.num_batches
         self._epochs: dict[int, list[list[int]]] = {}
 
