@@ -547,6 +547,20 @@ def test_rows_stay_when_their_groups_are_dropped(tmp_path, budget, access):
             assert text.to_bytes_list() == [b"%d" % one * 400 for one in i.tolist()]
             held.extend(i.tolist())
     assert sorted(held) == list(range(1000)) != held
+    # Ops after the reader get its rows; their own rows, and rows that repeat, are copied.
+    data = flow.open(path, fields=["i:int64", "text:bytes"])
+    data = data.map(lambda text: np.frombuffer(text, np.uint8)[::-1], "text",
+                    outputs={"turned": "uint8[?]"})  # fmt: skip
+    data = flow.mix({"a": data.repeat(2), "b": data.shuffle(seed=1)}, seed=2, stop="all_exhausted")
+    batches = data.shuffle(seed=3).batch(64)
+    blobs, held = [batches[name] for name in ("i", "text", "turned")], []
+    with flow.DataLoader(*blobs, memory_budget=budget, num_threads=3) as loader:
+        for i, text, turned in loader:
+            expected = [b"%d" % one * 400 for one in i.tolist()]
+            assert text.to_bytes_list() == expected
+            assert turned.to_bytes_list() == [one[::-1] for one in expected]
+            held.extend(i.tolist())
+    assert set(held) == set(range(1000))
 
 
 def test_a_global_shuffle_that_does_not_fit_is_warned_of(tmp_path):
