@@ -541,8 +541,9 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
  * IN LANES  the blocks are permuted, the same in all epochs, laid end to end and cut into lanes of
  * equal sizes.  A lane has whole blocks, and at its ends pieces of blocks that it shares with the
  * lanes beside it.  A reader that decodes whole blocks decodes a shared one once only if both lanes
- * come to it together.  So in each epoch the pieces of all lanes stand before the same window, drawn
- * among those that every lane has.  The whole blocks of a lane are permuted around its pieces. */
+ * come to it together.  So in each epoch the pieces of all lanes stand before the same window,
+ * drawn among those that every lane has.  The whole blocks of a lane are permuted around its
+ * pieces. */
 
 /* A slot is a place in the order of blocks and pieces, lane after lane. */
 typedef struct block_order {

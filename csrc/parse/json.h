@@ -24,8 +24,8 @@
 
 /* How a member of an earlier text began: its comma, key and colon.  A trail is a ring of
  * PFD_JSON_TRAIL of them: member i of the text before is in place i % PFD_JSON_TRAIL; a zeroed one
- * is empty.  The cursor compares each member's beginning with the one in its place, and passes it in
- * one step where they are equal.  The texts before have to stay, as the trail points into them. */
+ * is empty.  The cursor compares each member's beginning with the one in its place, and passes it
+ * in one step where they are equal.  The texts before have to stay: the trail points into them. */
 typedef struct pfd_json_lead {
     const uint8_t *text;
     int64_t size, key, key_size; /* key: where it begins */

@@ -269,7 +269,8 @@ static int32_t take_element(cursor *c, pfd_row_group_leaf *out)
         } else if (f.id == 6) out->form = converted_form(take_count(c, &f), out->form);
         else if (f.id == 7) out->scale = take_scale(c, &f);
         else if (f.id == 10 && f.type == STRUCT)
-            out->form = take_logical(c, type < 0 || c->why ? PFD_BOUND_NONE : stored[type], &out->scale);
+            out->form = take_logical(c, type < 0 || c->why ? PFD_BOUND_NONE : stored[type],
+                                     &out->scale);
         else pass_field(c, &f);
     }
     out->type = (int32_t)type;
