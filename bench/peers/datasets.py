@@ -1,4 +1,4 @@
-"""datasets of Hugging Face: Arrow streams mapped into memory, Parquet files as a stream, functions."""
+"""datasets of Hugging Face: mapped Arrow streams, Parquet files as a stream, functions."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def map_records(source: Source, **options: Any) -> records.Epochs:
 for name, text, options in (
     ("map", "the default collate", {}),
     ("map-processes", "the default collate, 2 workers", {"num_workers": 2}),
-    ("map-lists", "a collate_fn that keeps the list: no batch is built", {"collate_fn": ListedRecords}),
+    ("map-lists", "a collate_fn that keeps the list: no batch", {"collate_fn": ListedRecords}),
 ):
     contender("W16", name=name, text=f"__getitem__ that calls the function; {text}.")(
         functools.partial(map_records, **options)

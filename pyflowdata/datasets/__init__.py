@@ -1,6 +1,6 @@
 """Data sets as values: records in an order, before they have batches."""
 
-from .opening import from_arrays, from_arrow, open, range_ as range
+from .opening import from_arrays, from_arrow, open, range
 from .batches import Batches
 from .dataset import Dataset
 from .mixing import mix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import os
 import weakref
@@ -101,7 +102,7 @@ def _columns_of(records: Sequence[Any]) -> dict[str, list[Any]]:
     return {name: [record[name] for record in records] for name in names}
 
 
-def range_(start: int, stop: int | None = None, step: int = 1) -> Dataset:
+def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:
     """A data set of the numbers that Python's range has, as the field "id": int64.
 
         flow.range(1000).where("id % 3 == 0")
@@ -109,7 +110,8 @@ def range_(start: int, stop: int | None = None, step: int = 1) -> Dataset:
     Args:
         start, stop, step: As those of Python's range; of one argument, it is `stop`.
     """
-    numbers = range(start) if stop is None else range(start, stop, step)
+    given = (start,) if stop is None else (start, stop, step)
+    numbers = builtins.range(*given)
     return from_arrays({"id": np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64)})
 
 
@@ -218,7 +220,7 @@ class ArrowTable(Object):
         else:
             _take_array(table, self._structs)
         schema, *chunks = self._structs
-        names = [text(schema.children[i].name) for i in range(schema.n_children)]
+        names = [text(schema.children[i].name) for i in builtins.range(schema.n_children)]
         super().__init__(_Contents(table, names, sum(chunk.length for chunk in chunks)))
         addresses = ffi.new("int64_t[]", [_address(one) for one in self._structs])
         put, err = ffi.new("pfd_table *"), new_error()

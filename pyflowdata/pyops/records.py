@@ -781,7 +781,7 @@ class OnePart(Parted):
         own = record.values()
         sizes = [len(one) if type(one) is bytes else one.shape
                  for one in own if not isinstance(one, np.generic)]  # fmt: skip
-        key = (b"".join(own), sizes)  # of all fields as they lie in memory; much faster than tobytes()
+        key = (b"".join(own), sizes)  # the fields' memory; much faster than tobytes()
         if getattr(self._last, "key", None) != key:
             self._last.key = None
             self._last.parts = self.parts(record, keywords)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import decimal
 import importlib
 import os
 import struct
@@ -148,7 +147,11 @@ def _number(stored: bytes, leaf: CData) -> Any:
         number: Any = int.from_bytes(stored, "big", signed=True)
     else:
         (number,) = struct.unpack(f"<{_LETTERS[leaf.form]}", stored)
-    return decimal.Decimal(number).scaleb(-leaf.scale) if leaf.scale else number
+    if not leaf.scale:
+        return number
+    from decimal import Decimal  # slow to import
+
+    return Decimal(number).scaleb(-leaf.scale)
 
 
 # ---- Files --------------------------------------------------------------------------------------

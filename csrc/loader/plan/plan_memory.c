@@ -87,9 +87,9 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
     return rows;
 }
 
-/* The fewest rows of a range: more than one where each call of an op costs as much as some rows, and
- * of a choice several for each data set, as a branch costs as much as some rows however few it has;
- * as long as they fit into a core's second cache. */
+/* The fewest rows of a range: more than one where each call of an op costs as much as some rows,
+ * and of a choice several for each data set, as a branch costs as much as some rows however few it
+ * has; as long as they fit into a core's second cache. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
     enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
