@@ -997,12 +997,15 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
                                int64_t byte, const char *found, pfd_error *err)
 {
     char name[512];
+    int32_t is_named = column->name_size > 0;
     return r->args->host->fail_row(
         err, r->number, byte, PFD_CORRUPT_DATA,
-        "%s: expected %s for '%s', found %s; a default in the attr 'columns' replaces a missing "
-        "value, as in '%.*s:%s=%s'",
+        "%s: expected %s for '%s', found %s; a default of the column replaces a missing value, as "
+        "in '%.*s:%s=%s'",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        found, (int)column->key_size, column->key,
+        found,
+        (int)(is_named ? column->name_size : column->key_size),
+        is_named ? column->name : column->key,
         column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
         column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
 }
