@@ -469,7 +469,7 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
         ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'",
         output->element, pfd_arrow_type_name(&schema->fields[at]),
         spec->has_type ? "as " : "without a type",
-        spec->has_type ? pfd_format_row_type(&output->type, asked, sizeof asked) : "",
+        spec->has_type ? pfd_format_field_type(&output->type, asked, sizeof asked) : "",
         (int)spec->key_size, spec->key, written_type(out, stored, sizeof stored),
         output->has_default ? default_of(out) : "");
 }
