@@ -386,7 +386,7 @@ static inline int64_t offset_at(const uint8_t *offsets, int32_t is_large, int64_
 }
 
 /* Reads offsets i and i + 1 of a buffer, which must not fall, nor go past `most`. Nor must offset i
- * be below the one before it: if one of the two is damaged, the items of both sides are in doubt. */
+ * be below the one before it: the items on both sides of a damaged offset are in doubt. */
 static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space, int64_t offsets,
                                     int32_t is_large, int64_t i, int64_t most, int64_t out[2])
 {

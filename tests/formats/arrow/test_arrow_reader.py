@@ -538,8 +538,8 @@ def test_offsets_that_point_anywhere(name, tmp_path):
 
 
 def test_wrong_rows_among_neighbours_are_found_one_by_one(tmp_path):
-    """The text of row 6 ends before it begins, so that row 7 begins nobody knows where; rows 2 and 3
-    have lists of 3 and 1 items."""
+    """The text of row 6 ends before it begins, so that row 7 is in doubt; rows 2 and 3 have lists
+    of 3 and 1 items."""
     pa = pytest.importorskip("pyarrow")
     ends, lists = np.arange(0, 42, 2, np.int32), np.arange(0, 42, 2, np.int32)
     ends[7], lists[3] = 11, 7
