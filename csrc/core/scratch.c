@@ -26,9 +26,8 @@ struct pfd_scratch {
     int64_t held;  /* bytes of all blocks */
     int64_t refused; /* bytes in use with the alloc() that exceeded the bounds; 0: none did */
     const pfd_bounds *bounds; /* borrowed; may be NULL */
-    pfd_scratch *lasting;     /* which takes the loans; NULL: this one does */
+    pfd_call_memory *call;    /* borrowed; NULL: no call is running */
     loan *loans;
-    int32_t was_lent;
 };
 
 pfd_scratch *pfd_scratch_create(void)
@@ -51,7 +50,6 @@ static void end_loans(pfd_scratch *scratch)
 {
     for (const loan *one = scratch->loans; one; one = one->next) one->give_back(one->lent);
     scratch->loans = NULL;
-    scratch->was_lent = 0;
 }
 
 void pfd_scratch_free(pfd_scratch *scratch)
@@ -119,32 +117,24 @@ void pfd_scratch_reset(pfd_scratch *scratch)
     scratch->used = scratch->refused = 0;
 }
 
-void pfd_scratch_set_lasting(pfd_scratch *scratch, pfd_scratch *lasting)
+void pfd_scratch_set_call(pfd_scratch *scratch, pfd_call_memory *call)
 {
-    scratch->lasting = lasting;
+    scratch->call = call;
 }
 
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent)
 {
-    pfd_scratch *to = scratch->lasting ? scratch->lasting : scratch;
+    pfd_scratch *to = scratch->call && scratch->call->lasting ? scratch->call->lasting : scratch;
     loan *made = pfd_scratch_alloc(to, sizeof *made);
     if (!made) return 0;
     *made = (loan){to->loans, give_back, lent};
     to->loans = made;
-    scratch->was_lent = 1;
     return 1;
 }
 
-void pfd_scratch_lend_files(pfd_scratch *scratch)
+void pfd_scratch_rows_last(pfd_scratch *scratch)
 {
-    scratch->was_lent = 1;
-}
-
-int32_t pfd_scratch_was_lent(pfd_scratch *scratch)
-{
-    int32_t was = scratch->was_lent;
-    scratch->was_lent = 0;
-    return was;
+    if (scratch->call) scratch->call->rows_last = 1;
 }
 
 int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address)

@@ -4,7 +4,8 @@
  * allocates nothing.
  *
  * A scratch also keeps what others lend it until it is reset: a kernel whose rows point into memory
- * that it borrows, as a decoded row group, lends the memory in place of copying the rows.
+ * that it borrows, as a decoded row group, lends the memory in place of copying the rows.  Then it
+ * states that its rows last.
  * THREADS  One thread at a time.
  */
 #ifndef PFD_CORE_SCRATCH_H
@@ -28,16 +29,21 @@ void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes);
 void pfd_scratch_reset(pfd_scratch *scratch); /* earlier allocations become invalid; blocks are
                                                  merged so that the next load fits in one */
 
-/* What is lent to the scratch goes to `lasting`, which is reset later; NULL: it stays here. */
-void pfd_scratch_set_lasting(pfd_scratch *scratch, pfd_scratch *lasting);
+/* The memory of the rows that one call of a kernel makes. */
+typedef struct pfd_call_memory {
+    pfd_scratch *lasting; /* takes what the call lends, and is reset later; NULL: the call's scratch
+                             takes it */
+    int32_t rows_last;    /* the kernel stated that its rows last */
+} pfd_call_memory;
+
+/* Begins a call, whose memory is borrowed until it ends; NULL ends it. */
+void pfd_scratch_set_call(pfd_scratch *scratch, pfd_call_memory *call);
 /* Lends something, which give_back() ends at the next reset, in any thread.  0: out of memory, and
  * give_back() is not called. */
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent);
-/* As if the mapped files of a source were lent, which outlive the scratch anyway: rows that point
- * into them need not be copied. */
-void pfd_scratch_lend_files(pfd_scratch *scratch);
-/* Whether something was lent since this was asked last, or since the reset. */
-int32_t pfd_scratch_was_lent(pfd_scratch *scratch);
+/* A kernel states of all ragged rows of its call: each one is in the scratch itself, in memory that
+ * the call lent, or in memory that lives as long as the loader.  Does nothing outside a call. */
+void pfd_scratch_rows_last(pfd_scratch *scratch);
 /* Whether an address is in the scratch's own memory. */
 int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);
 

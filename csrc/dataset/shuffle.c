@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/search.h"
 #include "dataset/decorator.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -539,9 +540,10 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
  *
  * IN LANES  the blocks are permuted, the same in all epochs, laid end to end and cut into lanes of
  * equal sizes.  A lane has whole blocks, and at its ends pieces of blocks that it shares with the
- * lanes beside it.  Whoever reads blocks as a whole needs a shared one once only if the lanes come
- * to it together: in each epoch the pieces of all lanes stand before the same window, drawn among
- * those that every lane has.  The whole blocks of a lane are permuted around its pieces. */
+ * lanes beside it.  A reader that decodes whole blocks decodes a shared one once only if both lanes
+ * come to it together.  So in each epoch the pieces of all lanes stand before the same window,
+ * drawn among those that every lane has.  The whole blocks of a lane are permuted around its
+ * pieces. */
 
 /* A slot is a place in the order of blocks and pieces, lane after lane. */
 typedef struct block_order {
@@ -672,12 +674,7 @@ static block_order *take_order(block_shuffle *self, int64_t epoch)
 /* The slot in [low, high) that a place is in; none is empty. */
 static int64_t slot_at(const block_order *order, int64_t low, int64_t high, int64_t place)
 {
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (order->begins[middle] <= place) low = middle;
-        else high = middle;
-    }
-    return low;
+    return pfd_last_at_most(order->begins, (int64_t)sizeof *order->begins, low, high, place);
 }
 
 typedef struct blocks_of_epoch {

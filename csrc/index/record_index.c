@@ -716,6 +716,8 @@ void pfd_shard_table_free(pfd_shard_table *table)
 int64_t pfd_shard_of(const pfd_shard_table *table, int64_t ordinal)
 {
     const int64_t *first = table->first;
+    if (ordinal < 0 || table->size == 0) return 0;
+    if (ordinal >= table->num_records) return table->size - 1;
     int64_t guess = (int64_t)((double)ordinal * table->shards_each);
     if (guess > table->size - 1) guess = table->size - 1;
     guess += (ordinal >= first[guess + 1]) - (ordinal < first[guess]);

@@ -144,7 +144,8 @@ typedef struct pfd_shard_table {
 pfd_status pfd_shard_table_add(pfd_shard_table *table, int64_t num_records, pfd_error *err);
 void pfd_shard_table_free(pfd_shard_table *table);
 
-/* The shard of record `ordinal`, which must exist; empty shards are skipped. */
+/* The shard of record `ordinal`; empty shards are skipped.  For an ordinal below 0 the first shard,
+ * for one that is too large the last; 0 of an empty table, which has no shard. */
 int64_t pfd_shard_of(const pfd_shard_table *table, int64_t ordinal);
 
 /* Prefetches the first cache lines of a record that is needed soon: in shuffled order these are

@@ -22,10 +22,10 @@
 
 #define PFD_JSON_DEPTH 64
 
-/* How a member began in an earlier text: its comma, key and colon.  A trail has the members of a
- * text in their order, PFD_JSON_TRAIL of them, the later ones in the places of the first; zeros are
- * an empty one.  Where the next text has the same members, one comparison passes each beginning.
- * A trail points into the texts, which have to stay. */
+/* How a member of an earlier text began: its comma, key and colon.  A trail is a ring of
+ * PFD_JSON_TRAIL of them: member i of the text before is in place i % PFD_JSON_TRAIL; a zeroed one
+ * is empty.  The cursor compares each member's beginning with the one in its place, and passes it
+ * in one step where they are equal.  The texts before have to stay: the trail points into them. */
 typedef struct pfd_json_lead {
     const uint8_t *text;
     int64_t size, key, key_size; /* key: where it begins */

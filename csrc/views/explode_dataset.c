@@ -1,5 +1,6 @@
 /* ExplodeDataset: each record as so many rows as a table says. */
 #include "core/error.h"
+#include "core/search.h"
 #include "views/pieces.h"
 #include "views/record_table.h"
 #include "views/view_base.h"
@@ -30,15 +31,7 @@ static void close_view(pfd_view *view)
 /* The record of a row: the last one that starts there or before; those before it have no rows. */
 static int64_t record_of(const explode *self, int64_t row)
 {
-    int64_t low = 0, high = self->num_records;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->starts[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return pfd_last_at_most(self->starts, (int64_t)sizeof *self->starts, 0, self->num_records, row);
 }
 
 /* Counts the parts and, unless `parts` is NULL, sets them.  Consecutive rows of a record are one

@@ -2,6 +2,7 @@
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/rows.h"
+#include "core/search.h"
 #include "core/tables.h"
 #include "parse/row_type.h"
 #include "views/view_base.h"
@@ -45,16 +46,10 @@ static int64_t run_end(const windows *self, int64_t run)
 /* The records [*begin, *end) of a window. */
 static void find_window(const windows *self, int64_t window, int64_t *begin, int64_t *end)
 {
-    int64_t low = 0, high = self->num_runs;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->firsts[middle] <= window)
-            low = middle;
-        else
-            high = middle;
-    }
-    *begin = self->runs[low] + (window - self->firsts[low]) * self->step;
-    *end = run_end(self, low);
+    int64_t run = pfd_last_at_most(self->firsts, (int64_t)sizeof *self->firsts, 0, self->num_runs,
+                                   window);
+    *begin = self->runs[run] + (window - self->firsts[run]) * self->step;
+    *end = run_end(self, run);
     if (self->length > 0 && *end - *begin > self->length) *end = *begin + self->length;
 }
 

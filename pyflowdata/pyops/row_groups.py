@@ -133,14 +133,20 @@ def _bounds(found: CData, leaf: CData) -> tuple[Any, Any] | None:
     return None if least != least or most != most else (least, most)  # one is NaN
 
 
+_LETTERS = {  # of struct, by form
+    lib.PFD_BOUND_BOOL: "?", lib.PFD_BOUND_INT32: "i", lib.PFD_BOUND_UINT32: "I",
+    lib.PFD_BOUND_INT64: "q", lib.PFD_BOUND_UINT64: "Q", lib.PFD_BOUND_FLOAT16: "e",
+    lib.PFD_BOUND_FLOAT32: "f", lib.PFD_BOUND_FLOAT64: "d",
+}  # fmt: skip
+
+
 def _number(stored: bytes, leaf: CData) -> Any:
-    form = leaf.form.decode()
-    if form == "s":
+    if leaf.form == lib.PFD_BOUND_BYTES:
         return stored
-    if form == "n":
+    if leaf.form == lib.PFD_BOUND_BIG_ENDIAN:
         number: Any = int.from_bytes(stored, "big", signed=True)
     else:
-        (number,) = struct.unpack(f"<{form}", stored)
+        (number,) = struct.unpack(f"<{_LETTERS[leaf.form]}", stored)
     if not leaf.scale:
         return number
     from decimal import Decimal  # slow to import
@@ -191,7 +197,7 @@ class _File:
     at a time may use them.  Objects for a row group and its columns are not made: in C++ they end
     the process where the footer is damaged.  The footer was read by C before, as `found`."""
 
-    def __init__(self, readable: CData, where: str, found: CData, leaves_out: CData) -> None:
+    def __init__(self, readable: CData, where: str, found: CData, skipped: CData) -> None:
         self._arrow = _pyarrow()
         source = self._arrow.PythonFile(_Bytes(readable), "r")
         with _told("the footer"), self._arrow.parquet.ParquetFile(source) as file:
@@ -210,7 +216,7 @@ class _File:
             if where:
                 condition = _Where(where)
                 for i in range(found.num_groups):
-                    leaves_out[i] = not condition.may_fit(found, i, self._leaves)
+                    skipped[i] = not condition.may_fit(found, i, self._leaves)
 
     def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
         """A record batch with the columns that have these leaves."""
@@ -296,10 +302,10 @@ def _address(pointer: CData) -> int:
 
 
 def _run_open(
-    file: CData, where: CData, found: CData, leaves_out: CData, session: CData, schema: CData,
+    file: CData, where: CData, found: CData, skipped: CData, session: CData, schema: CData,
     _err: CData,
 ) -> int:  # fmt: skip
-    opened = _File(file, text(where), found, leaves_out)
+    opened = _File(file, text(where), found, skipped)
     _without_dictionaries(opened._arrow, opened.schema)._export_to_c(_address(schema))
     session[0] = _sessions.add(opened)
     return 0

@@ -276,6 +276,37 @@ static void test_scratch(void)
     pfd_scratch_free(NULL);
 }
 
+static void count_back(void *lent)
+{
+    ++*(int32_t *)lent;
+}
+
+/* What is lent, and what is stated of rows, belongs to the call in which that is done. */
+static void test_loans(void)
+{
+    int32_t back = 0;
+    pfd_scratch *scratch = pfd_scratch_create(), *lasting = pfd_scratch_create();
+    pfd_call_memory first = {.lasting = lasting}, second = {0};
+    CHECK(scratch && lasting);
+    if (!scratch || !lasting) return;
+    pfd_scratch_set_call(scratch, &first);
+    CHECK(pfd_scratch_lend(scratch, count_back, &back));
+    CHECK(first.rows_last == 0);
+    pfd_scratch_rows_last(scratch);
+    pfd_scratch_set_call(scratch, &second);
+    CHECK(pfd_scratch_lend(scratch, count_back, &back));
+    pfd_scratch_set_call(scratch, NULL);
+    CHECK(pfd_scratch_lend(scratch, count_back, &back));
+    pfd_scratch_rows_last(scratch);
+    CHECK(first.rows_last == 1 && second.rows_last == 0);
+    pfd_scratch_reset(scratch);
+    CHECK(back == 2);
+    pfd_scratch_reset(lasting);
+    CHECK(back == 3);
+    pfd_scratch_free(scratch);
+    pfd_scratch_free(lasting);
+}
+
 /* A plugin that was compiled with the header of 1.0 has less memory than today's struct. */
 static void test_error_of_an_older_plugin(void)
 {
@@ -587,6 +618,7 @@ int main(void)
     test_cgroup();
     test_cpu();
     test_scratch();
+    test_loans();
     test_error();
     test_error_of_an_older_plugin();
     test_powers_of_five();

@@ -6,6 +6,7 @@
 #include "files/input_files.h"
 #include "files/part_files.h"
 #include "index/line_scan.h"
+#include "index/record_index.h"
 #include "sources/lines.h"
 
 #include <fcntl.h>
@@ -405,6 +406,29 @@ static void test_names(void)
     REQUIRE(strstr(err.message, "part_name_prefix=\"z-\"?"));
 }
 
+/* ---- Shards ---- */
+
+/* Also for ordinals that no shard has, before all records and after them, and of an empty table. */
+static void test_shards_of_ordinals(void)
+{
+    int64_t wrong = 0;
+    for (int round = 0; round < 300; round++) {
+        pfd_shard_table table = {0};
+        pfd_error err;
+        pfd_error_init(&err);
+        int64_t num_shards = round % 70; /* 64 are allocated at first */
+        for (int64_t i = 0; i < num_shards; i++)
+            CHECK(pfd_shard_table_add(&table, round % 3 ? (i * 7 + round) % 5 : 3, &err) == PFD_OK);
+        for (int64_t ordinal = -3, shard = 0; ordinal < table.num_records + 3; ordinal++) {
+            while (shard + 1 < num_shards && table.first[shard + 1] <= ordinal) shard++;
+            int64_t found = pfd_shard_of(&table, ordinal);
+            wrong += found != (ordinal < 0 ? 0 : shard);
+        }
+        pfd_shard_table_free(&table);
+    }
+    CHECK(wrong == 0);
+}
+
 int main(void)
 {
     signal(SIGBUS, SIG_DFL); /* a sanitizer has its own */
@@ -416,6 +440,7 @@ int main(void)
     test_changed_files();
     test_other_signals();
     test_names();
+    test_shards_of_ordinals();
     char command[128];
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) return 1;

@@ -900,7 +900,6 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
     *held = NULL;
     if (from->words >= 0) {
         row->space = space_of(self, from);
-        pfd_scratch_lend_files(args->scratch);
         return PFD_OK;
     }
     pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
@@ -935,6 +934,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     const arrow *self = args->source;
     pfd_arrow_decoded *held = NULL;
     pfd_status status = write_rows(args, &held, err);
+    pfd_scratch_rows_last(args->scratch); /* they are in files or lent batches, or were copied */
     pfd_arrow_cache_release(self->cache, held);
     return status;
 }

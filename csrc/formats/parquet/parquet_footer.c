@@ -192,36 +192,57 @@ typedef struct reading {
 
 enum { BOOLEAN, INT32, INT64, INT96, FLOAT, FLOATING_DOUBLE, BYTE_ARRAY, FIXED_BYTES, NUM_TYPES };
 
+static uint8_t decimal_form(uint8_t stored)
+{
+    return stored == PFD_BOUND_BYTES ? PFD_BOUND_BIG_ENDIAN : stored;
+}
+
+static uint8_t unsigned_form(uint8_t stored)
+{
+    return stored == PFD_BOUND_INT64 ? PFD_BOUND_UINT64 : PFD_BOUND_UINT32;
+}
+
+/* The scale of a decimal.  No decimal of Arrow has more digits, and a wrong one would make bounds
+ * that leave out row groups. */
+static int32_t take_scale(cursor *c, const field *f)
+{
+    enum { MOST_DIGITS = 76 };
+    const uint8_t *at = c->in.at;
+    int64_t scale = take_count(c, f);
+    if (scale > MOST_DIGITS) damaged(c, at, "a decimal has more than 76 digits after the point");
+    return c->why ? 0 : (int32_t)scale;
+}
+
 /* The form of the bounds of a leaf with a converted type, the older of two ways to say it. */
-static char converted_form(int64_t type, char stored)
+static uint8_t converted_form(int64_t type, uint8_t stored)
 {
     enum { UTF8 = 0, ENUM = 4, DECIMAL, UINT_8 = 11, UINT_64 = 14, INT_64 = 18, JSON, BSON };
     if (type == UTF8 || type == ENUM || type == JSON || type == BSON) return stored;
-    if (type == DECIMAL) return stored == 's' ? 'n' : stored;
-    if (type >= UINT_8 && type <= UINT_64) return stored == 'q' ? 'Q' : 'I';
-    return type > UINT_64 && type <= INT_64 ? stored : 0;
+    if (type == DECIMAL) return decimal_form(stored);
+    if (type >= UINT_8 && type <= UINT_64) return unsigned_form(stored);
+    return type > UINT_64 && type <= INT_64 ? stored : PFD_BOUND_NONE;
 }
 
 /* The form with a logical type, which is a union of structs. */
-static char take_logical(cursor *c, char stored, int32_t *scale)
+static uint8_t take_logical(cursor *c, uint8_t stored, int32_t *scale)
 {
     enum { STRING = 1, ENUM = 4, DECIMAL, INTEGER = 10, JSON = 12, BSON, UUID, HALF };
     field f = {0}, inner;
-    char form = 0;
+    uint8_t form = PFD_BOUND_NONE;
     while (next_field(c, &f)) {
         int32_t is_unsigned = 0;
         inner = (field){0};
-        if (!has_type(c, &f, STRUCT)) return 0;
+        if (!has_type(c, &f, STRUCT)) return PFD_BOUND_NONE;
         while (next_field(c, &inner)) {
-            if (f.id == DECIMAL && inner.id == 1) *scale = (int32_t)take_count(c, &inner);
+            if (f.id == DECIMAL && inner.id == 1) *scale = take_scale(c, &inner);
             else pass_field(c, &inner);
             if (f.id == INTEGER && inner.id == 2) is_unsigned = inner.type == NO;
         }
         if (f.id == STRING || f.id == ENUM || f.id == JSON || f.id == BSON || f.id == UUID)
             form = stored;
-        else if (f.id == DECIMAL) form = stored == 's' ? 'n' : stored;
-        else if (f.id == INTEGER) form = !is_unsigned ? stored : stored == 'q' ? 'Q' : 'I';
-        else if (f.id == HALF) form = 'e';
+        else if (f.id == DECIMAL) form = decimal_form(stored);
+        else if (f.id == INTEGER) form = is_unsigned ? unsigned_form(stored) : stored;
+        else if (f.id == HALF) form = PFD_BOUND_FLOAT16;
     }
     return form;
 }
@@ -229,7 +250,9 @@ static char take_logical(cursor *c, char stored, int32_t *scale)
 /* Reads an element of the schema; 0: it is no leaf. */
 static int32_t take_element(cursor *c, pfd_row_group_leaf *out)
 {
-    static const char stored[NUM_TYPES] = {'?', 'i', 'q', 0, 'f', 'd', 's', 's'};
+    static const uint8_t stored[NUM_TYPES] = {
+        PFD_BOUND_BOOL,    PFD_BOUND_INT32,   PFD_BOUND_INT64, PFD_BOUND_NONE,
+        PFD_BOUND_FLOAT32, PFD_BOUND_FLOAT64, PFD_BOUND_BYTES, PFD_BOUND_BYTES};
     int64_t type = -1;
     field f = {0};
     *out = (pfd_row_group_leaf){0};
@@ -244,9 +267,10 @@ static int32_t take_element(cursor *c, pfd_row_group_leaf *out)
             out->name = (const char *)name.data;
             out->name_size = name.size;
         } else if (f.id == 6) out->form = converted_form(take_count(c, &f), out->form);
-        else if (f.id == 7) out->scale = (int32_t)take_count(c, &f);
+        else if (f.id == 7) out->scale = take_scale(c, &f);
         else if (f.id == 10 && f.type == STRUCT)
-            out->form = take_logical(c, type < 0 || c->why ? 0 : stored[type], &out->scale);
+            out->form = take_logical(c, type < 0 || c->why ? PFD_BOUND_NONE : stored[type],
+                                     &out->scale);
         else pass_field(c, &f);
     }
     out->type = (int32_t)type;
@@ -311,11 +335,21 @@ static pfd_status read_orders(reading *r, pfd_error *err)
 /* ---- Row groups ------------------------------------------------------------------------------ */
 
 /* Whether a bound has the bytes that its form says. */
-static int32_t has_size(const text *bound, char form)
+static int32_t has_size(const text *bound, uint8_t form)
 {
-    if (form == 's' || !bound->data) return 1;
-    if (form == 'n') return bound->size > 0;
-    return bound->size == (form == '?' ? 1 : form == 'e' ? 2 : strchr("iIf", form) ? 4 : 8);
+    static const uint8_t sizes[] = {
+        [PFD_BOUND_BOOL] = 1,    [PFD_BOUND_INT32] = 4,   [PFD_BOUND_UINT32] = 4,
+        [PFD_BOUND_INT64] = 8,   [PFD_BOUND_UINT64] = 8,  [PFD_BOUND_FLOAT16] = 2,
+        [PFD_BOUND_FLOAT32] = 4, [PFD_BOUND_FLOAT64] = 8};
+    if (form == PFD_BOUND_BYTES || !bound->data) return 1;
+    return form == PFD_BOUND_BIG_ENDIAN ? bound->size > 0 : bound->size == sizes[form];
+}
+
+/* Whether older writers order the values of a form as Parquet does today. */
+static int32_t was_ordered(uint8_t form)
+{
+    return form == PFD_BOUND_INT32 || form == PFD_BOUND_INT64 || form == PFD_BOUND_FLOAT32 ||
+           form == PFD_BOUND_FLOAT64;
 }
 
 static void take_statistics(reading *r, pfd_row_group_leaf *leaf, pfd_row_group_bounds *out)
@@ -329,10 +363,10 @@ static void take_statistics(reading *r, pfd_row_group_leaf *leaf, pfd_row_group_
         else if (f.id > 0 && f.id < 7 && f.id != 4) texts[f.id] = take_text(c, &f);
         else pass_field(c, &f);
     }
-    if (!out || !leaf->form) return;
+    if (!out || leaf->form == PFD_BOUND_NONE) return;
     text least = texts[6], most = texts[5];
     if (!leaf->is_ordered) least = most = (text){0};
-    if (!least.data && !most.data && strchr("iqfd", leaf->form)) {
+    if (!least.data && !most.data && was_ordered(leaf->form)) {
         least = texts[2];
         most = texts[1];
     }

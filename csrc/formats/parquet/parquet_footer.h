@@ -4,8 +4,8 @@
  * A decoder of Parquet may trust the footer, and end the process where it is damaged.  So what this
  * library needs of columns is read here, and the decoder is asked for a row group as a whole.
  *
- * OWNERSHIP  pfd_parquet_footer_free() frees the lists.  Bounds point into the scratch, or into the
- *            mapped file.
+ * OWNERSHIP  pfd_parquet_footer_free() frees the lists.  Names and bounds point into the scratch of
+ *            the read, or into the mapped file: the lists are freed before that scratch is reset.
  * THREADS    Any.
  */
 #ifndef PFD_FORMATS_PARQUET_PARQUET_FOOTER_H

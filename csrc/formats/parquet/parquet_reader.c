@@ -38,19 +38,26 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 typedef struct session {
     const pfd_row_group_source *python;
     int64_t number; /* 0: it is not open */
-    pfd_parquet_footer footer;
-    uint8_t *leaves_out; /* one for each row group */
+    pfd_parquet_footer footer; /* until forget_footer(), as its lists point into a scratch */
+    uint8_t *skipped;          /* as long; one for each row group */
     pfd_exported_schema exported; /* which the names of the schema point into */
     pfd_arrow_schema schema;
 } session;
+
+/* Once the file is open. */
+static void forget_footer(session *s)
+{
+    pfd_parquet_footer_free(&s->footer);
+    free(s->skipped);
+    s->skipped = NULL;
+}
 
 static void close_session(session *s)
 {
     pfd_arrow_schema_free(&s->schema);
     if (s->exported.release) s->exported.release(&s->exported);
     if (s->number) s->python->close(s->number);
-    pfd_parquet_footer_free(&s->footer);
-    free(s->leaves_out);
+    forget_footer(s);
     *s = (session){0};
 }
 
@@ -88,10 +95,10 @@ static pfd_status open_session(const pfd_host *host, const pfd_file *file, pfd_s
                           "Python");
     PFD_TRY(check_magic(host, file, scratch, err));
     PFD_TRY(pfd_parquet_footer_read(host, file, scratch, where[0] != 0, &out->footer, err));
-    out->leaves_out = calloc((size_t)out->footer.found.num_groups + 1, 1);
-    if (!out->leaves_out) return fail_memory(host, err);
+    out->skipped = calloc((size_t)out->footer.found.num_groups + 1, 1);
+    if (!out->skipped) return fail_memory(host, err);
     pfd_readable_file readable = {host, file, scratch};
-    pfd_status status = out->python->open(&readable, where, &out->footer.found, out->leaves_out,
+    pfd_status status = out->python->open(&readable, where, &out->footer.found, out->skipped,
                                           &out->number, &out->exported, err);
     if (status == PFD_OK)
         status = pfd_arrow_schema_import(host, &out->exported, &out->schema, err);
@@ -171,6 +178,7 @@ typedef struct parquet {
     int64_t *num_leaves;
     pfd_shard_table table;
     group *groups; /* table.size */
+    double bytes;  /* of all leaves of the outputs, about as many as when they are decoded */
     int64_t capacity;
     pfd_arrow_cache *cache;
     int32_t in_sequence;
@@ -276,8 +284,12 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
     PFD_TRY(find_leaves(self, i, err));
     const pfd_row_groups *found = &s->footer.found;
     for (int64_t k = 0; k < found->num_groups; k++)
-        if (found->groups[k].rows > 0 && !s->leaves_out[k])
+        if (found->groups[k].rows > 0 && !s->skipped[k])
             PFD_TRY(add_group(self, (int32_t)i, k, &found->groups[k], err));
+    for (int64_t k = 0; k < self->num_leaves[i]; k++)
+        if (self->leaves[i][k] < found->num_leaves)
+            self->bytes += (double)found->leaves[self->leaves[i][k]].bytes;
+    forget_footer(s);
     return PFD_OK;
 }
 
@@ -291,18 +303,16 @@ static int64_t cache_bytes(const pfd_scratch *scratch)
 static void advise(const parquet *self, const pfd_open_args *args)
 {
     const double mb = 1e6;
-    int64_t bytes = 0, most = cache_bytes(args->scratch);
-    for (int64_t i = 0; i < self->num_files; i++)
-        for (int64_t k = 0; k < self->num_leaves[i]; k++)
-            bytes += self->sessions[i].footer.found.leaves[self->leaves[i][k]].bytes;
-    if (self->table.size < 2 || bytes <= most || !pfd_index_order_is_global(args)) return;
+    int64_t most = cache_bytes(args->scratch);
+    if (self->table.size < 2 || self->bytes <= (double)most || !pfd_index_order_is_global(args))
+        return;
     pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
                            "the %" PRId64 " row groups have about %.1f MB when they are decoded, "
                            "and half of memory_budget, %.1f MB, is for them; "
-                           "shuffle(kind='window', window=8), of a reader shuffle='window', "
-                           "decodes each once, or convert the file once: pyflowdata convert "
+                           "shuffle(kind='window', window=8), or shuffle='window' of the reader, "
+                           "decodes each once; or convert the file once: pyflowdata convert "
                            "x.parquet x.arrow",
-                     self->table.size, (double)bytes / mb, (double)most / mb);
+                     self->table.size, self->bytes / mb, (double)most / mb);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -420,10 +430,11 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     if (status == PFD_OK)
         status = pfd_arrow_array_import(self->host, &made->schema, &made->array, &made->imported,
                                         err);
-    if (status == PFD_OK && made->array.length != s->footer.groups[from->number].rows)
+    int64_t rows = self->table.first[out->batch + 1] - self->table.first[out->batch];
+    if (status == PFD_OK && made->array.length != rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
                                   "a row group has %" PRId64 " rows; the footer states %" PRId64,
-                                  made->array.length, s->footer.groups[from->number].rows);
+                                  made->array.length, rows);
     return status == PFD_OK ? find_columns(self, file, made, out, err) : status;
 }
 
@@ -503,6 +514,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     const parquet *self = args->source;
     holding all = {0};
     pfd_status status = write_rows(args, &all, err);
+    pfd_scratch_rows_last(args->scratch); /* they are in lent groups, or were copied */
     for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);
     return status;
 }

@@ -837,15 +837,27 @@ typedef struct pfd_row_group {
     int64_t rows, offset;
 } pfd_row_group;
 
+/* How a file stores the bounds of a leaf; numbers are little-endian. */
+#define PFD_BOUND_NONE 0 /* bounds are not read */
+#define PFD_BOUND_BOOL 1 /* a byte */
+#define PFD_BOUND_INT32 2
+#define PFD_BOUND_UINT32 3
+#define PFD_BOUND_INT64 4
+#define PFD_BOUND_UINT64 5
+#define PFD_BOUND_FLOAT16 6
+#define PFD_BOUND_FLOAT32 7
+#define PFD_BOUND_FLOAT64 8
+#define PFD_BOUND_BYTES 9
+#define PFD_BOUND_BIG_ENDIAN 10 /* a signed integer of any size, its highest byte first */
+
 /* A leaf: a field of the file's schema without children. */
 typedef struct pfd_row_group_leaf {
     const char *name;  /* its own, without those above it; not terminated */
     int64_t name_size;
     int64_t bytes;     /* in all row groups, about as many as when it is decoded */
     int32_t type;      /* by the file's own number */
-    int32_t scale;     /* of decimals: digits after the point */
-    char form;         /* of bounds, as Python's struct has it; 's': bytes; 'n': an integer with the
-                        * highest byte first; 0: bounds are not read */
+    int32_t scale;     /* of decimals: digits after the point, 0 to 76 */
+    uint8_t form;      /* of bounds: PFD_BOUND_NONE ... */
     uint8_t has_nulls; /* statistics count nulls */
     uint8_t is_ordered;
 } pfd_row_group_leaf;
@@ -876,7 +888,7 @@ typedef struct pfd_readable_file {
 
 /* The functions of the program's language that decode files of row groups.  open() gets what the
  * footer states, with bounds unless `where` is "", and gives the schema of the file; it sets
- * leaves_out[i] to 1 where group i has no rows of `where`.
+ * skipped[i] to 1 where group i has no rows of `where`.
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
  * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
@@ -884,7 +896,7 @@ typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
     pfd_status (*open)(const pfd_readable_file *file, const char *where,
-                       const pfd_row_groups *groups, uint8_t *leaves_out, int64_t *session,
+                       const pfd_row_groups *groups, uint8_t *skipped, int64_t *session,
                        pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
                          const int32_t *leaves, int64_t n, pfd_exported_schema *schema,

@@ -49,10 +49,15 @@ pfd_status pfd_kernel_call_run(pfd_kernel_call *call, pfd_error *err)
     for (uint32_t i = 0; i < op->num_outputs; i++)
         if (call->outputs[i]->is_ragged) memset(call->outputs[i]->rows, 0, bytes);
     pfd_error_clear(err);
+    call->memory.rows_last = 0;
+    pfd_scratch_set_call(call->scratch, &call->memory);
     pfd_status status = pfd_check_returned(compute(call, &args, err), "compute", err);
+    pfd_scratch_set_call(call->scratch, NULL);
     status = pfd_scratch_explain(call->scratch, status, err);
     if (status == PFD_OK) status = check_ragged_outputs(call, err);
-    if (status != PFD_OK) pfd_check_failed_row(call->num_rows, err);
+    if (status == PFD_OK) return PFD_OK;
+    call->memory.rows_last = 0;
+    pfd_check_failed_row(call->num_rows, err);
     return status;
 }
 

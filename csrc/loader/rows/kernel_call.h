@@ -18,6 +18,7 @@ typedef struct pfd_kernel_call {
     pfd_tensor *const *outputs;
     const pfd_plan_tensor *output_types; /* one per output of the op itself */
     pfd_scratch *scratch;
+    pfd_call_memory memory; /* `lasting` is set before the call; rows_last is 0 after a failure */
     uint64_t random_key;
     const pfd_node *producer; /* the op whose work and inputs this call has as well; NULL: none */
     pfd_fused_compute fused;  /* with a producer, in place of compute() */

@@ -40,7 +40,7 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
     free(worker->tensors);
     free(worker->ports);
     free(worker->keys);
-    free(worker->lends);
+    free(worker->rows_last);
     pfd_scratch_free(worker->at_scratch);
     pfd_scratch_free(worker->scratch);
     pfd_work_close(&worker->work);
@@ -72,11 +72,11 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     worker->tensors = calloc(tensors, sizeof *worker->tensors);
     worker->ports = calloc(plan->most_inputs + tensors, sizeof *worker->ports);
     worker->keys = calloc((size_t)plan->num_ops, sizeof *worker->keys);
-    worker->lends = calloc((size_t)plan->num_ops + 1, 1);
+    worker->rows_last = calloc((size_t)plan->num_ops + 1, 1);
     worker->at_scratch = pfd_scratch_create();
     worker->scratch = pfd_scratch_create();
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
-        !worker->ports || !worker->keys || !worker->lends || !worker->at_scratch ||
+        !worker->ports || !worker->keys || !worker->rows_last || !worker->at_scratch ||
         !worker->scratch)
         return 0;
     for (int32_t i = 0; i < plan->num_ops; i++) worker->keys[i].epoch = -1;
@@ -316,7 +316,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     op_rows rows = rows_of(at, op);
     pfd_join_args join;
     int32_t item = (int32_t)(op - at->plan->ops);
-    worker->lends[item] = 0;
+    worker->rows_last[item] = 0;
     if (rows.n == 0 || !node->op->op->compute) return PFD_OK;
     for (int32_t i = 0; i < op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
@@ -329,14 +329,14 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
+        .memory = {.lasting = at->arena},
         .random_key = random_key_of(at, op),
         .producer = op->producer,
         .fused = op->fused,
     };
     pfd_work_start(&worker->work, item);
-    pfd_scratch_set_lasting(worker->scratch, at->arena);
     pfd_status status = pfd_kernel_call_run(&call, err);
-    worker->lends[item] = (uint8_t)pfd_scratch_was_lent(worker->scratch);
+    worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);
     if (status == PFD_OK) return PFD_OK;
     const char *name = pfd_kernel_call_failed_op(&call);
@@ -358,14 +358,14 @@ static void count_bytes(const range *at)
 static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_record *records = range_records(at, op->reader);
-    int32_t lends = at->worker->lends[op - at->plan->ops];
+    int32_t rows_last = at->worker->rows_last[op - at->plan->ops];
     for (int32_t i = 0; i < op->num_outputs; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
         pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
         if (!tensor->is_ragged || !tensor->in_slot) continue;
         pfd_status status = pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records,
-                                                 lends ? at->worker->scratch : NULL, at->arena,
-                                                 err);
+                                                 rows_last ? at->worker->scratch : NULL,
+                                                 at->arena, err);
         if (status != PFD_OK) return pfd_scratch_explain(at->arena, status, err);
     }
     return PFD_OK;

@@ -29,7 +29,8 @@ typedef struct pfd_worker {
     pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
     pfd_op_key *keys;     /* one per op of the plan */
-    uint8_t *lends;       /* one per op: its rows outside the scratch last */
+    uint8_t *rows_last;   /* one per op.  1: its last call stated that its rows last.  They then
+                             need a copy only if they are in `scratch` */
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* whose record failed */
     pfd_work work;

@@ -1,7 +1,7 @@
 /* loader/rows/ragged_rows.h -- checks, keeps and joins the rows of a ragged tensor.
  *
  * An op makes a pfd_ragged_row for each row, which points to its elements anywhere in memory.
- * They are copied to the arena of the row range unless they are bytes of the record itself. When
+ * They are copied to the arena of the row range unless they live as long as the batch is made. When
  * the batch is complete, all rows are copied to one place, in order.
  *
  * THREADS  Any number, on rows that do not overlap.
@@ -15,8 +15,9 @@
 pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged_row *rows,
                                  int64_t n, pfd_error *err);
 
-/* Makes the rows live as long as the arena. `records` are the records of the rows, and live as
- * long.  So do rows outside `passing`; NULL: no others do. */
+/* Copies rows to the arena, so that all live until it is reset.  Two kinds stay where they are,
+ * as they live that long: rows in the bytes of their records, and all rows outside `passing`, the
+ * scratch of a call whose rows last; NULL: they do not last. */
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
                                 const pfd_record *records, const pfd_scratch *passing,
                                 pfd_scratch *arena, pfd_error *err);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import decimal
 import json
 import os
 import random
@@ -350,6 +351,39 @@ def test_statistics_leave_out_row_groups(tmp_path, decoded):
             flow.open(path, row_groups_where=said)[0]
 
 
+def replace_in_footer(path, old, new):
+    """Writes the file with other bytes in its footer, whose size may differ."""
+    whole = path.read_bytes()
+    begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    footer = whole[begin:-8]
+    assert old in footer
+    footer = footer.replace(old, new)
+    path.write_bytes(whole[:begin] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+
+def test_a_scale_that_no_decimal_has_is_damage(tmp_path):
+    """2^32 + 2 was read as 2, and 10^6 was a failure in a callback; in both fields with scales."""
+    path = tmp_path / "a.parquet"
+    values = [decimal.Decimal(i) / 100 for i in range(40)]
+    table = pa.table({"i": np.arange(40), "price": pa.array(values, pa.decimal128(9, 2))})
+    write(path, table[:20], table[20:])
+    whole = path.read_bytes()
+    assert len(flow.open(path, fields=["i"], row_groups_where="price >= 0.2")) == 20
+    older, logical = b"\x25\x0a\x15\x04\x15\x12", b"\x5c\x15\x04\x15\x12"
+    for old in older, logical:
+        for scale in 77, 10**6, 2**31, 2**32 + 2:
+            replace_in_footer(path, old, old.replace(b"\x15\x04", b"\x15" + varint(2 * scale)))
+            with pytest.raises(flow.CorruptDataError, match="more than 76 digits") as caught:
+                flow.open(path, fields=["i"], row_groups_where="price >= 0.2")[0]
+            assert caught.value.file == str(path) and caught.value.byte is not None
+            path.write_bytes(whole)
+
+
+def varint(number):
+    """As Thrift's compact protocol writes it."""
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
 # ---- Commands ------------------------------------------------------------------------------------
 
 
@@ -513,6 +547,20 @@ def test_rows_stay_when_their_groups_are_dropped(tmp_path, budget, access):
             assert text.to_bytes_list() == [b"%d" % one * 400 for one in i.tolist()]
             held.extend(i.tolist())
     assert sorted(held) == list(range(1000)) != held
+    # Ops after the reader get its rows; their own rows, and rows that repeat, are copied.
+    data = flow.open(path, fields=["i:int64", "text:bytes"])
+    data = data.map(lambda text: np.frombuffer(text, np.uint8)[::-1], "text",
+                    outputs={"turned": "uint8[?]"})  # fmt: skip
+    data = flow.mix({"a": data.repeat(2), "b": data.shuffle(seed=1)}, seed=2, stop="all_exhausted")
+    batches = data.shuffle(seed=3).batch(64)
+    blobs, held = [batches[name] for name in ("i", "text", "turned")], []
+    with flow.DataLoader(*blobs, memory_budget=budget, num_threads=3) as loader:
+        for i, text, turned in loader:
+            expected = [b"%d" % one * 400 for one in i.tolist()]
+            assert text.to_bytes_list() == expected
+            assert turned.to_bytes_list() == [one[::-1] for one in expected]
+            held.extend(i.tolist())
+    assert set(held) == set(range(1000))
 
 
 def test_a_global_shuffle_that_does_not_fit_is_warned_of(tmp_path):
