@@ -31,6 +31,7 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
@@ -473,6 +474,8 @@ def _cached(
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     files = state_of_files(blobs)
+    if not files:  # a cache of arrays has only its own, which is there now
+        files = tuple(map(_state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
     folder = _array_folder(named)

@@ -287,7 +287,7 @@ def test_a_changed_file_is_noticed(path, cache, passes):
     changed[1234, 0] = 100  # between the samples of the fingerprint, in a file of the same size
     found = os.stat(path)
     write(path, changed)
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
     assert length() == length() == 1 and len(passes) == 2
     write(path, np.concatenate([changed, changed]))
     assert length() == length() == 2 and len(passes) == 3
@@ -392,6 +392,10 @@ def test_where_nothing_is_kept(path, cache, passes, monkeypatch):
     for _ in range(2):
         assert len(opened(path).where("pair[0] > 0")) > 0
     assert len(passes) == 7 and len(list(cache.iterdir())) == 1
+    for _ in range(2):
+        kept = flow.from_arrays({"x": VALUES[:, 0]}).cache(path.parent / "records")
+        assert len(kept.where("x > 0")) > 0
+    assert len(passes) == 8 and len(list(cache.iterdir())) == 2
     monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(path / "no" / "folder"))
     assert len(opened(path).where("pair[0] > 0")) > 0
 
