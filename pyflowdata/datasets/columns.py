@@ -546,6 +546,8 @@ class _Pass:
             values = np.array(found, np.bytes_)
             is_whole = np.char.str_len(values).sum() == sum(map(len, found))
             return values if is_whole else _objects(found)
+        if kinds == {str} and any(one.endswith("\0") for one in found):
+            self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
         are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
         if len(are_texts) > 1:
             self._refuse("texts beside numbers", len(found))
@@ -663,7 +665,7 @@ def _check_sorted(values: Array | Ragged, said: str) -> None:
     if isinstance(values, Ragged):
         is_right = values.dtype == np.uint8 and len(values.row_shape) == 1
     else:
-        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufSO"
+        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufSUO"
     if not is_right:
         raise InvalidArgumentError(
             f"{said}: there is an array of shape {values.shape[1:]} for each record; give a number "
