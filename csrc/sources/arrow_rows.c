@@ -413,17 +413,19 @@ static pfd_status no_memory(const writer *w)
     return w->row->args->host->fail(w->err, PFD_OUT_OF_MEMORY, "no memory for a row");
 }
 
-static pfd_status fail_null(const writer *w, const pfd_arrow_space *space)
+/* Says that there is a null, in place of a row or, as is_item, of a number. */
+static pfd_status fail_null(const writer *w, const pfd_arrow_space *space, int32_t is_item)
 {
     const pfd_arrow_output *output = w->output;
     const char *instead = pfd_arrow_is_bytes(w->column)                 ? ":bytes="
-                          : output->is_ragged                 ? "="
+                          : output->is_ragged && !is_item     ? "="
                           : output->type.dtype >= PFD_FLOAT16 ? "=nan"
                           : output->type.dtype == PFD_BOOL    ? "=false"
                                                               : "=0";
+    size_t size = strlen(output->element) - (output->has_default ? 1 : 0); /* "=" is the default */
     const char *end = pfd_arrow_is_bytes(w->column) && output->spec.has_type ? "=" : instead;
-    return fail_row(w, space, -1, "has a null here; a default, as in '%.200s%s', would replace it",
-                    output->element, end);
+    return fail_row(w, space, -1, "has a null here; a default, as in '%.*s%s', would replace it",
+                    (int)(size < 200 ? size : 200), output->element, end);
 }
 
 /* Writes the row in place of a null. */
@@ -432,7 +434,7 @@ static pfd_status write_default(const writer *w, const pfd_arrow_space *space)
     const pfd_arrow_output *output = w->output;
     const pfd_field_spec *spec = &output->spec;
     int64_t row = w->row->row;
-    if (!output->has_default) return fail_null(w, space);
+    if (!output->has_default) return fail_null(w, space, 0);
     if (output->is_ragged) {
         w->out->rows[row] = (pfd_ragged_row){0};
         if (!output->has_item && spec->default_size > 0)
@@ -606,7 +608,7 @@ static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint
         int32_t null = 0;
         int64_t key = key_at(keys, i, column->index);
         PFD_TRY(find_value(w, from, key, word + (begin + i) * column->keys.bytes, &null));
-        if (null && !w->output->has_item) return fail_null(w, &w->row->space);
+        if (null && !w->output->has_item) return fail_null(w, &w->row->space, 1);
         if (!null) PFD_TRY(read_numbers(w, &from->space, &column->values, key, key + 1, &value));
         memcpy(out, null ? w->output->item : value, (size_t)item);
     }
@@ -670,7 +672,7 @@ static pfd_status write_run(const writer *w, run *items)
         return write_items(w, space, (const uint8_t *)"", 0, items->shape);
     }
     PFD_TRY(has_null(w, space, words[0], items->begin, items->end, &nulls));
-    if (nulls && !w->output->has_item) return fail_null(w, space);
+    if (nulls && !w->output->has_item) return fail_null(w, space, 1);
     PFD_TRY(read_numbers(w, space, last, items->begin, items->end, &data));
     if (column->has_dictionary) PFD_TRY(decode_keys(w, items, nulls, &data));
     if (nulls) PFD_TRY(replace_nulls(w, words[0], items, column->values.bytes, &data));

@@ -19,9 +19,8 @@ from ..nodes.node import in_order
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
 from ..words import remedies
-from ..words.plain_text import no_field
 from ..words.remedies import did_you_mean, similar
-from .base import DatasetBase, SetT, batch_node, check_attrs, names_of
+from .base import DatasetBase, SetT, batch_node, check_attrs, names_of, no_field_of
 from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 
@@ -123,7 +122,7 @@ class Batches(tuple[Blob, ...]):
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, str):
             if key not in self.blobs:
-                raise InvalidArgumentError(no_field(key, self.blobs))
+                raise InvalidArgumentError(no_field_of(key, self.blobs))
             return self.blobs[key]
         if isinstance(key, list):
             return tuple(self[name] for name in key)

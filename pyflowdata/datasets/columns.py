@@ -50,7 +50,7 @@ from ..pyops.records import (
     uses_of,
 )
 from ..ragged import Ragged
-from .base import DatasetBase, node_alone
+from .base import DatasetBase, explain_key, node_alone, reason_of
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
 from .expressions import Expression, empty_column, parsed
 from .fingerprints import of_blobs, of_function
@@ -716,7 +716,7 @@ def _of_text(data: DatasetBase, text: str) -> Computation:
         blobs = {text.strip(): fields[text.strip()]}
         (sample,) = map(_empty, blobs.values())
         return Computation(blobs, _only, "field", shown(text), sample)
-    expression = Expression(text, list(fields))
+    expression = Expression(text, list(fields), lambda name: reason_of(name, fields))
     blobs = {name: fields[name] for name in expression.names}
     sample = expression.evaluate({name: _empty(blob) for name, blob in blobs.items()})
     key = f"text {expression.text}"
@@ -753,7 +753,7 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
         if parameter.name not in fields or parameter.kind is parameter.POSITIONAL_ONLY:
             raise InvalidArgumentError(
                 f"{said}: there is no field {shown(parameter.name)} for its parameter; the fields "
-                f"are {', '.join(fields)}"
+                f"are {', '.join(fields)}{reason_of(parameter.name, fields)}"
             )
     if not names:
         raise InvalidArgumentError(
@@ -765,7 +765,7 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     def called(batch: Columns) -> Any:
         return function(**batch)
 
-    return Computation(blobs, _of_user(called, said), of_function(function), said)
+    return Computation(blobs, _of_user(called, said, fields), of_function(function), said)
 
 
 def _of_records(
@@ -778,14 +778,17 @@ def _of_records(
         raise InvalidArgumentError(
             f"{said}: there is no field {shown(own)} for its parameter; the fields are "
             f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"
+            f"{reason_of(own, fields)}"
         )
     blobs = {name: fields[name] for name in fields_read(function, fields)}
     key = of_function(function)
-    called = _of_user(each_record(function), said)
+    called = _of_user(each_record(function), said, fields)
     return Computation(blobs, called, None if key is None else f"record {key}", said)
 
 
-def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns], Any]:
+def _of_user(
+    called: Callable[[Columns], Any], said: str, fields: Mapping[str, Blob]
+) -> Callable[[Columns], Any]:
     """A call of the user's function, whose exceptions name it."""
 
     def of_batch(batch: Columns) -> Any:
@@ -794,7 +797,9 @@ def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns],
         except Error:
             raise
         except Exception as failure:
-            raise user_failure(failure, f"{said}()") from failure
+            told = user_failure(failure, f"{said}()")
+            explain_key(told, failure, fields)
+            raise told from failure
 
     return of_batch
 

@@ -28,8 +28,7 @@ from ..nodes import widened
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
 from ..ragged import Ragged
-from ..words.plain_text import no_field
-from .base import DatasetBase, node_alone
+from .base import DatasetBase, no_field_of, node_alone
 from .columns import pass_over, refuse_changing, refuse_changing_order
 
 _ROWS = 8192  # of a batch
@@ -44,7 +43,7 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
             records in each epoch, or has no end.
     """
     if field not in data._fields:
-        raise InvalidArgumentError(no_field(field, data._fields))
+        raise InvalidArgumentError(no_field_of(field, data._fields))
     blob = data._fields[field]
     refuse_changing_order(data, f"use records before it for the {said}")
     refuse_changing({field: blob}, said)

@@ -336,8 +336,10 @@ def open(  # noqa: A001  (flow.open, as it is called)
     chosen = names_of(fields) if fields is not None else None
     source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
-    if any(field.is_guessed for field in source.fields):
-        for node in {blob.node for blob in blobs.values()}:  # the error of a misfit names `fields`
+    is_guessed = any(field.is_guessed for field in source.fields)
+    for node in {blob.node for blob in blobs.values()}:
+        node.left_out = source.left_out
+        if is_guessed:  # the error of a misfit names `fields`
             node.sampled = {node.op.outputs_attr: "fields"}
     names = [field.name for field in source.fields] or list(blobs)
     return Dataset({name: blobs[name] for name in names})

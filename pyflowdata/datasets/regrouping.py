@@ -161,7 +161,8 @@ class Regrouping(Maps):
                 raise InvalidArgumentError(
                     f"explode: the field {shown(one)} is {what} in each record, which has no "
                     "elements; a function makes parts of a record, as in "
-                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()])'
+                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()]); where '
+                    f"the text is JSON, json.loads(r[{one!r}]) takes the place of the split()"
                 )
             sizes.add(declared.shape[0])
         fixed = sizes - {None}
