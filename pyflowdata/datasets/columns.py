@@ -31,6 +31,7 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
@@ -212,6 +213,7 @@ Array = npt.NDArray[Any]
 
 _FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
 _MAGIC = b"pfdcolmn"
+_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
 _LONGEST_WAIT = 600.0  # seconds for another process that computes the same
 
 
@@ -254,7 +256,7 @@ class _CachedArray:
         file.seek(-_FOOTER.size, os.SEEK_END)
         end = file.tell()
         magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic != _MAGIC or state != self._state:
+        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
             return None
         file.seek(0)
         major, minor = np.lib.format.read_magic(file)
@@ -272,16 +274,22 @@ class _CachedArray:
         if dtype.hasobject or begin + count * dtype.itemsize != end:
             return None
         array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        return array if _checksum(array) == checksum else None
+        if _checksum(array) != checksum:
+            return None
+        return array if magic == _MAGIC else _objects([one[:-1] for one in array.tolist()])
 
     def store(self, array: Array) -> Array:
         """The array, mapped from its new file where that can be written; else as it is."""
         temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+        written, magic = array, _MAGIC
+        if array.dtype.hasobject:
+            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
+            magic = _MAGIC_OF_TEXTS
         try:
             make_folder(self.path.parent)
             with new_file(self.path, temporary) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-                file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
+                np.lib.format.write_array(file, written, allow_pickle=False)
+                file.write(_FOOTER.pack(magic, self._state, _checksum(written)))
         except OSError:
             return array
         stored = self.load()
@@ -329,6 +337,12 @@ class _CachedArray:
         for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
             with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def _objects(texts: Sequence[bytes]) -> Array:
+    found = np.empty(len(texts), np.object_)
+    found[:] = texts
+    return found
 
 
 def _checksum(array: Array) -> int:
@@ -460,6 +474,8 @@ def _cached(
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     files = state_of_files(blobs)
+    if not files:  # a cache of arrays has only its own, which is there now
+        files = tuple(map(_state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
     folder = _array_folder(named)
@@ -510,16 +526,32 @@ class _Pass:
         if isinstance(found, Ragged):
             if found.dtype != np.uint8 or len(found.row_shape) != 1 or self._is_bitmap:
                 self._refuse(f"rows of shape {found.row_shape}; len() gives their lengths", rows)
-            return np.array(found.to_bytes_list(), np.bytes_)
-        values = np.asarray(found)
+            found = found.to_bytes_list()
+        values = self._of_list(found) if isinstance(found, list) else np.asarray(found)
         if self._is_bitmap and values.shape != (rows,) and values.size == rows:
             values = values.reshape(-1)
-        is_right = values.shape[:1] == (rows,) and not values.dtype.hasobject
+        is_right = values.shape[:1] == (rows,) and (
+            not values.dtype.hasobject or all(type(one) is bytes for one in values.flat)
+        )
         if self._is_bitmap:
             is_right = values.shape == (rows,) and values.dtype == np.bool_
         if not is_right:
             self._refuse(f"{values.dtype} of shape {values.shape}", rows)
         return values
+
+    def _of_list(self, found: list[Any]) -> Array:
+        """Values of records; bytes as objects where NumPy would cut off a NUL at their end."""
+        kinds = {*map(type, found)}
+        if kinds == {bytes}:
+            values = np.array(found, np.bytes_)
+            is_whole = np.char.str_len(values).sum() == sum(map(len, found))
+            return values if is_whole else _objects(found)
+        if kinds == {str} and any(one.endswith("\0") for one in found):
+            self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
+        are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
+        if len(are_texts) > 1:
+            self._refuse("texts beside numbers", len(found))
+        return np.asarray(found)
 
     def _refuse(self, found: str, rows: int) -> NoReturn:
         wanted = "one truth (bool)" if self._is_bitmap else "one value"
@@ -538,6 +570,9 @@ class _Pass:
         if values.shape[1:] != self._array.shape[1:]:
             self._refuse(f"rows of shape {values.shape[1:]} after {self._array.shape[1:]}",
                          len(values))  # fmt: skip
+        are_texts = [one.dtype.kind in "SUO" for one in (self._array, values)]
+        if are_texts[0] != are_texts[1]:
+            self._refuse(f"{values.dtype} after {self._array.dtype}", len(values))
         dtype = np.promote_types(self._array.dtype, values.dtype)
         if dtype != self._array.dtype:
             self._array = self._array.astype(dtype)
@@ -559,7 +594,8 @@ def column(data: DatasetBase, what: What) -> Array:
     """The value of an expression for each record, such as "label" or "len(tokens)".
 
     It is computed once, by all threads, and kept in the cache of indexes; the array is mapped from
-    there.  Texts come as an array of bytes of one length.
+    there.  Texts come as an array of bytes of one length; as an array of objects of bytes where
+    one ends with NUL, which NumPy would cut off.
 
     Args:
         data: The records.
@@ -629,7 +665,7 @@ def _check_sorted(values: Array | Ragged, said: str) -> None:
     if isinstance(values, Ragged):
         is_right = values.dtype == np.uint8 and len(values.row_shape) == 1
     else:
-        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufS"
+        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufSUO"
     if not is_right:
         raise InvalidArgumentError(
             f"{said}: there is an array of shape {values.shape[1:]} for each record; give a number "

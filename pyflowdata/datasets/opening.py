@@ -133,6 +133,11 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
         values, splits = _rows_of_lengths(given, failure)
     if values.ndim == 0:
         raise InvalidArgumentError(f"from_arrays(): {name} is {shown(given)}, which has no rows")
+    if values.dtype.kind in "SU" and (splits is not None or values.ndim > 1):
+        raise InvalidArgumentError(
+            f"from_arrays(): {name} has several texts in a record, and no field has: give a record "
+            "for each text, or one text for all, as json.dumps() makes it"
+        )
     if values.dtype.kind in "SU":
         return _joined(name, values.tolist())
     if is_bfloat16(values.dtype):
