@@ -422,7 +422,8 @@ static pfd_status fail_null(const writer *w, const pfd_arrow_space *space, int32
                           : output->type.dtype >= PFD_FLOAT16 ? "=nan"
                           : output->type.dtype == PFD_BOOL    ? "=false"
                                                               : "=0";
-    size_t size = strlen(output->element) - (output->has_default ? 1 : 0); /* "=" is the default */
+    size_t size = strlen(output->element); /* without the default that replaces rows alone */
+    if (output->has_default) size -= (size_t)output->spec.default_size + 1;
     const char *end = pfd_arrow_is_bytes(w->column) && output->spec.has_type ? "=" : instead;
     return fail_row(w, space, -1, "has a null here; a default, as in '%.*s%s', would replace it",
                     (int)(size < 200 ? size : 200), output->element, end);

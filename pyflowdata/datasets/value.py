@@ -377,4 +377,5 @@ class Value(Reading):
         style = "background:transparent;color:inherit"
         views = element("pre", "\n".join(said.views), style=style)
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
-        return element("div", title(said.what), fields, note(more), *map(note, said.left_out), views if said.views else "")
+        notes = [note(more), *map(note, said.left_out)]
+        return element("div", title(said.what), fields, *notes, views if said.views else "")

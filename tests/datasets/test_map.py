@@ -377,3 +377,34 @@ def test_damaged_records_are_no_sample(tmp_path):
         assert x.tolist() == [i / 2 for i in range(6, 40)] and len(loader.skipped) == 6
     with pytest.raises(flow.CorruptDataError, match=r"rows\.csv:1"):
         rows.take(3).map(halved, "x")
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "message"),
+    [
+        (1, 1.5, "'n' has dtype float64, and int64 is declared: declare .*{'n': 'float64'}"),
+        (1, "one", "'n' is a text or bytes, and int64 is declared: declare .*{'n': 'bytes'}"),
+        ("one", 1, "'n' is 1, and bytes or a text are declared"),
+    ],
+)
+def test_a_later_result_of_another_type_is_named_with_the_type_to_declare(first, later, message):
+    def value(r):
+        return {"n": later if r["id"] > 2000 else first}
+
+    with pytest.raises(flow.UserFunctionError, match=message):
+        list(flow.range(3000).map(value))
+
+
+def test_explode_of_texts_of_json_advises_to_parse_them(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"tags": ["a", "b"]}\n{"tags": ["c"]}\n')
+    with pytest.raises(flow.InvalidArgumentError, match=r"JSON, json.loads\(r\['tags'\]\)"):
+        flow.open(path).explode("tags")
+
+
+def test_the_default_that_is_advised_for_a_late_gap_is_one_of_fields(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("name,seats\n" + "a,1\n" * 30_000 + "b,\n")
+    with pytest.raises(flow.CorruptDataError, match="as in 'seats:int64=0'"):
+        flow.open(path).column("seats")
+    assert flow.open(path, fields=["seats:int64=0"]).column("seats")[-1] == 0

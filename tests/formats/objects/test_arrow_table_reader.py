@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
+import pyarrow.parquet
 import pytest
 from support.paths import ROOT
 
@@ -225,3 +226,51 @@ def test_tables_are_pickled_and_streams_are_not():
     assert data.rows([6, 0])["x"].tolist() == [8, 2] and data[1]["t"] == b"text"
     with pytest.raises(TypeError, match="cannot be pickled, as the object cannot"):
         pickle.dumps(flow.from_arrow(table.to_reader()))
+
+
+def test_columns_that_are_left_out_are_named_with_what_reads_them(tmp_path):
+    """In the repr of a data set and its views, and where one of them is asked for."""
+    values = {"text": ["a", "b"], "label": [1, None], "flag": [None, True]}
+    table, path = pa.table(values), tmp_path / "x.parquet"
+    pa.parquet.write_table(table, path)
+    of_lines = tmp_path / "x.jsonl"
+    of_lines.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": "c"}\n')
+    reason = "left out: label, which has nulls and needs a default, as in {}="
+    for data, said in (
+        (flow.from_arrow(table), reason.format("columns") + '["label:int64=0"]'),
+        (flow.open(path), reason.format("fields") + '["label:int64=0"]'),
+        (flow.open(of_lines), "left out: label, which is an integer and a string"),
+    ):
+        view = data.take(1).map(lambda r: {"m": r["text"]})
+        assert said in repr(data) and said in repr(view) and "label" in data._repr_html_()
+        for use in (
+            lambda data: data["label"],
+            lambda data: data.project("label"),
+            lambda data: data.batch(2)["label"],
+            lambda data: data.where("label > 0"),
+            lambda data: data.where(lambda label, text: label > 0),
+            lambda data: data.map(lambda r: {"n": r["label"]}),
+            lambda data: list(data.where(lambda r: r["label"] > 0)),
+        ):
+            with pytest.raises(flow.Error) as caught:
+                use(view.drop("m").take(1))
+            assert said in str(caught.value)
+    assert "left out" not in repr(flow.open(path, fields=["label:int64=0", "text"]))
+
+
+@pytest.mark.parametrize(
+    ("values", "spec", "advice", "expected"),
+    [
+        ([[1, None], [2]], "n:int64[?]=", "n:int64[?]=0", [[1, 0], [2]]),
+        ([[1, None], [2]], "n:int64[?]", "n:int64[?]=0", [[1, 0], [2]]),
+        ([1, None], "n:float64=nan", "n:int64=-1", [1, -1]),
+        ([True, None], "n:int64=0", "n:bool=false", [True, False]),
+    ],
+)
+def test_the_advised_default_replaces_nulls(values, spec, advice, expected):
+    table = pa.table({"n": values})
+    with pytest.raises(flow.Error) as caught:
+        list(flow.from_arrow(table, columns=[spec]))
+    assert f"'{advice}'" in str(caught.value)
+    found = flow.from_arrow(table, columns=[advice])
+    assert [plain(one["n"]) for one in found] == expected
