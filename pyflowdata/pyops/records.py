@@ -742,17 +742,18 @@ class Parted:
 
     def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> list[Any]:
         """The parts of a record, each without the fields that stay as they are."""
+        given = dict(record)  # the function may set fields of the record
         found = self.__wrapped__(record, **keywords)
         if isinstance(found, (Mapping, str, bytes)) or not isinstance(found, Iterable):
             what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
             self._refuse(f"returned {what} must return a list of dicts, or yield dicts")
-        return [self._part(one, record) for one in found]
+        return [self._part(one, given) for one in found]
 
-    def _part(self, part: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    def _part(self, part: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(part, Mapping):
             self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
         return {name: _kept(one) for name, one in part.items()
-                if one is not record.get(name) or self._is_made(name)}  # fmt: skip
+                if name not in given or one is not given[name] or self._is_made(name)}  # fmt: skip
 
     def _is_made(self, _name: str) -> bool:
         return False

@@ -109,6 +109,27 @@ def test_what_a_function_may_return():
     assert len(none) == 0 == len(data.take(0).explode("tags")) and list(none) == []
 
 
+def sets_fields(r):
+    for r["n"] in (100, 101):
+        r["new"] = r["n"] - 100
+        yield r
+
+
+def sets_in_place(r):
+    for r["new"] in (0, 1):
+        yield {**r, "n": 100 + r["new"]}
+
+
+@pytest.mark.parametrize("function", [sets_fields, sets_in_place])
+@pytest.mark.parametrize("call", ["explode", "flat_map"])
+def test_fields_that_the_function_sets_in_the_record_itself(call, function):
+    data = made().project("n", "pair")
+    parts = getattr(data, call)(function)
+    assert plain(parts) == [
+        {"n": 100 + k, "pair": [2 * i, 2 * i + 1], "new": k} for i in range(SIZE) for k in (0, 1)
+    ]
+
+
 def test_one_call_for_parts_that_are_read_one_after_another():
     calls = []
 
