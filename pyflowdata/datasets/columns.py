@@ -755,9 +755,9 @@ def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns],
     def of_batch(batch: Columns) -> Any:
         try:
             return called(batch)
-        except Error:
+        except (Error, KeyboardInterrupt):
             raise
-        except Exception as failure:
+        except BaseException as failure:
             raise user_failure(failure, f"{said}()") from failure
 
     return of_batch

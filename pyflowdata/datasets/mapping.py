@@ -149,9 +149,9 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         keywords["ids"] = np.zeros((2,), np.int64)
     try:
         return function.call(*inputs, **keywords)
-    except Error:
+    except (Error, KeyboardInterrupt):
         raise
-    except Exception as failure:
+    except BaseException as failure:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 

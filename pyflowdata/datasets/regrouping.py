@@ -416,9 +416,9 @@ class _Exploded:
         for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
             try:
                 parts = function.parts(record, self._attrs)
-            except Error:
+            except (Error, KeyboardInterrupt):
                 raise
-            except Exception as failure:
+            except BaseException as failure:
                 raise user_failure(failure, f"{self._said}()") from failure
             num_found += bool(parts)
             yield from parts[:_MOST_PARTS]
