@@ -27,7 +27,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..errors import (
+    CorruptDataError,
+    Error,
+    InvalidArgumentError,
+    UnsupportedError,
+    UserFunctionError,
+    shown,
+)
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
@@ -495,7 +502,7 @@ class _Pass:
                 self._wanted.prepare(loader)
             for batch in pass_over(loader, self._wanted.said):
                 rows = rows_of(batch)
-                found = self._checked(self._wanted.of_batch(batch), rows)
+                found = self._checked(self._computed(batch, rows), rows)
                 if self._is_bitmap:
                     self._add_bits(found)
                 else:
@@ -505,6 +512,19 @@ class _Pass:
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
+
+    def _computed(self, batch: Columns, rows: int) -> Any:
+        """The values for a batch; an error names the record, or the batch's records."""
+        try:
+            return self._wanted.of_batch(batch)
+        except UserFunctionError as failure:
+            row = getattr(failure.__cause__, "pyflowdata_row", None)
+            if row is not None:
+                failure.ordinal = self._done + row
+            else:
+                last = self._done + rows - 1
+                failure.message += f", for the records {self._done} to {last}"
+            raise
 
     def _checked(self, found: Any, rows: int) -> Array:
         if isinstance(found, Ragged):
@@ -737,6 +757,12 @@ def _of_records(
 ) -> Computation:
     """The value of a function of the record, for each record."""
     uses = uses_of(function)
+    if uses is not None and not uses.read and uses.made is None:
+        first = next(iter(fields))
+        raise InvalidArgumentError(
+            f"{said} reads no field of the record, so that it gives the same for each; it must "
+            f"give a value of the record, and for filter() a truth, as lambda r: r[{first!r}] > 0"
+        )
     if uses is not None and not uses.read:
         own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
         raise InvalidArgumentError(
@@ -745,7 +771,7 @@ def _of_records(
         )
     blobs = {name: fields[name] for name in fields_read(function, fields)}
     key = of_function(function)
-    called = _of_user(each_record(function), said)
+    called = _of_user(each_record(function, tuple(fields)), said)
     return Computation(blobs, called, None if key is None else f"record {key}", said)
 
 

@@ -90,7 +90,9 @@ def is_ctrl_c(failure: BaseException) -> bool:
 def text_of(failure: BaseException) -> str:
     """The str() of an exception, even if that fails."""
     try:
-        return failure.message if isinstance(failure, Error) else str(failure)
+        if isinstance(failure, Error):
+            return failure.message
+        return str(failure) + getattr(failure, "pyflowdata_hint", "")
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(failure).__name__} without a str()>"
 
