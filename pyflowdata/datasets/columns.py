@@ -760,8 +760,8 @@ def _of_records(
     if uses is not None and not uses.read and uses.made is None:
         first = next(iter(fields))
         raise InvalidArgumentError(
-            f"{said} reads no field of the record, so that it gives the same for each; it must "
-            f"give a value of the record, and for filter() a truth, as lambda r: r[{first!r}] > 0"
+            f"{said} reads no field of the record; it must give a value of each record, and for "
+            f"filter() a truth, True or False, as lambda r: r[{first!r}] > 0"
         )
     if uses is not None and not uses.read:
         own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))

@@ -207,7 +207,8 @@ def mapped_op(
         try:
             typed = [(key, type(value), value) for key, value in function.keywords.items()]
             key: Any = (type(function.function), function.function, frozenset(typed),
-                        function.form, function.known, tuple(outputs.items()), per, processes)  # fmt: skip
+                        function.form, function.known, tuple(outputs.items()), per,
+                        processes)  # fmt: skip
             name = _made.get(key)
         except TypeError:  # an argument that has no hash
             key, name = None, None

@@ -193,6 +193,15 @@ def test_which_form_a_function_has():
             data.map(function)
 
 
+def test_an_error_at_the_first_records_says_which_the_call_had():
+    for size, said in ((0, "number 3"), (3, "the numbers 3 to 3"), (9, "the numbers 0 to 3")):
+        with pytest.raises(flow.UserFunctionError, match=f"{said} of the first records"):
+            made().map(
+                lambda r: {"z": [1 // abs(int(y) - 3) for y in np.atleast_1d(r["y"])]},
+                batched=size,
+            )
+
+
 def fails_late(r):
     if r["y"] > 5:
         raise ValueError("boom")
@@ -408,7 +417,7 @@ def test_records_for_which_a_function_is_true():
         (lambda texts: texts != b"", "no field 'texts' for its parameter; did you mean 'text'"),
         (lambda r: r, "no field 'r' for its parameter; the fields are x, y, text, tokens, and a"),
         (lambda r: int(r["y"]), "one truth"),
-        (lambda r: None, r"reads no field of the record, .* a truth, as lambda r: r\['x'\] > 0"),
+        (lambda r: None, r"reads no field of the record; .* a truth, .* lambda r: r\['x'\] > 0"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=text):
             len(data.filter(predicate))
