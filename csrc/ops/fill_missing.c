@@ -5,6 +5,7 @@
 #include "parse/row_type.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,16 @@ typedef struct fill_missing_attrs {
     pfd_list_float64 value;
     int32_t with_missing;
 } fill_missing_attrs;
+
+/* Whether a finite number stays finite in a dtype of floats. */
+static uint8_t fits(double value, int32_t dtype)
+{
+    uint64_t element = 0;
+    double back = 0;
+    (void)pfd_convert(PFD_FLOAT64, &value, dtype, &element, 1, PFD_OVERFLOW_WRAP);
+    (void)pfd_convert(dtype, &element, PFD_FLOAT64, &back, 1, PFD_OVERFLOW_WRAP);
+    return !isfinite(value) || isfinite(back);
+}
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -32,6 +43,12 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                                      "last dimension");
     if (n > 1 && (in->ndim < 1 || in->shape[in->ndim - 1] != n))
         return pfd_refuse_rows(args, 0, "in", expected, err);
+    for (int64_t i = 0; i < n; i++)
+        if (!fits(attrs->value.data[i], in->dtype))
+            return args->host->fail_attr(err, "value", NULL, PFD_INVALID_ARGUMENT,
+                                         "[%" PRId64 "] = %g is infinite as %s, the dtype of in; "
+                                         "give a smaller number, or read the column as float64", i,
+                                         attrs->value.data[i], pfd_dtype_name(in->dtype));
     return PFD_OK;
 }
 

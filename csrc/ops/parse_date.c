@@ -311,7 +311,8 @@ static pfd_status convert(const pfd_compute_args *args, int64_t i, pfd_error *er
         err, i, pfd_place_in_record(args, i, place), PFD_CORRUPT_DATA,
         "byte %" PRId64 " of the text '%.*s'%s: expected %s; on_bad='fill' of ParseDate keeps such "
         "records, with the value of fill",
-        row.size > 0 ? (int64_t)(place - row.data) : 0, shown, shown ? (const char *)row.data : "", shown < row.size ? "..." : "", in.expected);
+        row.size > 0 ? (int64_t)(place - row.data) : 0, shown,
+        shown ? (const char *)row.data : "", shown < row.size ? "..." : "", in.expected);
 }
 
 PFD_COMPUTE_EACH_ROW(convert)
@@ -326,9 +327,9 @@ static const pfd_attr attr_table[] = {
                     "nanoseconds since 1970-01-01 in UTC, rounded down; or a part of the date and "
                     "time in UTC: month and day from 1, weekday from 0 (Monday), yearday from 1."),
     PFD_CHOICE_ATTR(parse_date_attrs, on_bad, "raise", "raise|fill",
-                    "What becomes of an empty text, and of one that is no date of this form; raise: "
-                    "its record is damaged, and on_error of the reader or batches decides whether "
-                    "that is an error; fill: the record is kept, and its row is fill."),
+                    "What becomes of an empty text, and of one that is no date of this form; "
+                    "raise: its record is damaged, and on_error of the reader or batches decides "
+                    "whether that is an error; fill: the record is kept, and its row is fill."),
     PFD_INT_ATTR(parse_date_attrs, fill, "-9223372036854775808", 0, 0,
                  "The integer of such rows; the default is NaT of NumPy's datetime64."),
 };

@@ -425,6 +425,20 @@ static const char *written_type(const pfd_arrow_column *column, char *out, size_
     return pfd_format_field_type(&column->type, out, capacity);
 }
 
+/* A default that a column can have, as a user writes it. */
+static const char *default_of(const pfd_arrow_column *column)
+{
+    if (pfd_arrow_is_bytes(column) || pfd_is_ragged(&column->type)) return "=";
+    switch (column->type.dtype) {
+        case PFD_BOOL: return "=false";
+        case PFD_INT8:
+        case PFD_INT16:
+        case PFD_INT32:
+        case PFD_INT64: return "=-1";
+        default: return column->type.dtype >= PFD_FLOAT16 ? "=nan" : "=0";
+    }
+}
+
 pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
                                  const pfd_arrow_schema *schema, const pfd_arrow_output *output,
                                  int32_t *words, pfd_arrow_column *out, pfd_error *err)
@@ -452,10 +466,12 @@ pfd_status pfd_arrow_column_find(const pfd_host *host, const pfd_file *file,
     if (fits(out, &output->type)) return PFD_OK;
     return host->fail_attr(
         err, "columns", file, PFD_INVALID_ARGUMENT,
-        ": the column of '%.200s' is %s here and cannot be read as %s; write '%.*s:%s'",
+        ": the column of '%.200s' is %s here and cannot be read %s%s; write '%.*s:%s%s'",
         output->element, pfd_arrow_type_name(&schema->fields[at]),
-        spec->has_type ? pfd_format_row_type(&output->type, asked, sizeof asked) : "without a type",
-        (int)spec->key_size, spec->key, written_type(out, stored, sizeof stored));
+        spec->has_type ? "as " : "without a type",
+        spec->has_type ? pfd_format_field_type(&output->type, asked, sizeof asked) : "",
+        (int)spec->key_size, spec->key, written_type(out, stored, sizeof stored),
+        output->has_default ? default_of(out) : "");
 }
 
 /* ---- Columns, where the user left them out --------------------------------------------------- */
@@ -589,14 +605,26 @@ static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *ou
     return 1;
 }
 
+/* Leaves out a column of integers or truths with nulls, and says how a user reads it. */
+static pfd_status leave_out_nulls(pfd_arrow_proposal *p, const pfd_file *file,
+                                  const pfd_arrow_column *column, const pfd_inferred_field *field,
+                                  pfd_error *err)
+{
+    char how[600];
+    const char *zero = column->type.dtype == PFD_BOOL ? "false" : "0";
+    (void)snprintf(how, sizeof how, ", as in %s=[\"%.400s:%s=%s\"]",
+                   file->path[0] ? "fields" : "columns", field->key, field->type, zero);
+    return leave_out(p, field->key, "has nulls and needs a default", how, err);
+}
+
 /* Writes the types of the columns, and leaves out those that need a default from the user. */
-static pfd_status write_types(pfd_arrow_proposal *p, pfd_error *err)
+static pfd_status write_types(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err)
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < p->size; i++) {
         if (write_type(&p->columns[i], &p->fields[i])) p->fields[kept++] = p->fields[i];
         else
-            PFD_TRY(leave_out(p, p->fields[i].key, "has nulls and needs a default", "", err));
+            PFD_TRY(leave_out_nulls(p, file, &p->columns[i], &p->fields[i], err));
     }
     p->size = kept;
     return PFD_OK;
@@ -604,7 +632,7 @@ static pfd_status write_types(pfd_arrow_proposal *p, pfd_error *err)
 
 pfd_status pfd_arrow_proposal_end(pfd_arrow_proposal *p, const pfd_file *file, pfd_error *err)
 {
-    PFD_TRY(write_types(p, err));
+    PFD_TRY(write_types(p, file, err));
     if (p->size > 0)
         return pfd_inferred_fields_set(p->args, "columns", file, p->fields, p->size, err);
     return p->args->host->fail_file(err, file, -1, PFD_UNSUPPORTED,

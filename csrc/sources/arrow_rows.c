@@ -379,21 +379,28 @@ static pfd_status has_null(const writer *w, const pfd_arrow_space *space, int64_
     return PFD_OK;
 }
 
-/* Reads offsets i and j of a buffer, which must not fall, nor go past `most`. */
+static inline int64_t offset_at(const uint8_t *offsets, int32_t is_large, int64_t i)
+{
+    return is_large ? (int64_t)pfd_load_le64(offsets + 8 * i)
+                    : (int32_t)pfd_load_le32(offsets + 4 * i);
+}
+
+/* Reads offsets i and i + 1 of a buffer, which must not fall, nor go past `most`. Nor must offset i
+ * be below the one before it: the items on both sides of a damaged offset are in doubt. */
 static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space, int64_t offsets,
                                     int32_t is_large, int64_t i, int64_t most, int64_t out[2])
 {
-    const uint8_t *pair;
-    int64_t bytes = is_large ? 8 : 4, at = offsets + i * bytes;
-    PFD_TRY(bytes_at(w, space, at, 2 * bytes, &pair));
-    if (is_large) {
-        out[0] = (int64_t)pfd_load_le64(pair);
-        out[1] = (int64_t)pfd_load_le64(pair + 8);
-    } else {
-        out[0] = (int32_t)pfd_load_le32(pair);
-        out[1] = (int32_t)pfd_load_le32(pair + 4);
-    }
-    if (out[0] >= 0 && out[0] <= out[1] && out[1] <= most) return PFD_OK;
+    const uint8_t *found;
+    int64_t bytes = is_large ? 8 : 4, at = offsets + i * bytes, has_before = i > 0;
+    PFD_TRY(bytes_at(w, space, at - has_before * bytes, (2 + has_before) * bytes, &found));
+    int64_t before = offset_at(found, is_large, 0);
+    out[0] = offset_at(found, is_large, has_before);
+    out[1] = offset_at(found, is_large, has_before + 1);
+    if (out[0] >= 0 && before <= out[0] && out[0] <= out[1] && out[1] <= most) return PFD_OK;
+    if (before > out[0])
+        return fail_row(w, space, at,
+                        "has the offset %" PRId64 " after %" PRId64 ": one of them is damaged",
+                        out[0], before);
     return fail_row(w, space, at,
                     "has the offsets %" PRId64 " and %" PRId64 ", and its values have %" PRId64
                     " items", out[0], out[1], most);
@@ -406,17 +413,19 @@ static pfd_status no_memory(const writer *w)
     return w->row->args->host->fail(w->err, PFD_OUT_OF_MEMORY, "no memory for a row");
 }
 
-static pfd_status fail_null(const writer *w, const pfd_arrow_space *space)
+/* Says that there is a null, in place of a row or, as is_item, of a number. */
+static pfd_status fail_null(const writer *w, const pfd_arrow_space *space, int32_t is_item)
 {
     const pfd_arrow_output *output = w->output;
     const char *instead = pfd_arrow_is_bytes(w->column)                 ? ":bytes="
-                          : output->is_ragged                 ? "="
+                          : output->is_ragged && !is_item     ? "="
                           : output->type.dtype >= PFD_FLOAT16 ? "=nan"
                           : output->type.dtype == PFD_BOOL    ? "=false"
                                                               : "=0";
+    size_t size = strlen(output->element) - (output->has_default ? 1 : 0); /* "=" is the default */
     const char *end = pfd_arrow_is_bytes(w->column) && output->spec.has_type ? "=" : instead;
-    return fail_row(w, space, -1, "has a null here; a default, as in '%.200s%s', would replace it",
-                    output->element, end);
+    return fail_row(w, space, -1, "has a null here; a default, as in '%.*s%s', would replace it",
+                    (int)(size < 200 ? size : 200), output->element, end);
 }
 
 /* Writes the row in place of a null. */
@@ -425,7 +434,7 @@ static pfd_status write_default(const writer *w, const pfd_arrow_space *space)
     const pfd_arrow_output *output = w->output;
     const pfd_field_spec *spec = &output->spec;
     int64_t row = w->row->row;
-    if (!output->has_default) return fail_null(w, space);
+    if (!output->has_default) return fail_null(w, space, 0);
     if (output->is_ragged) {
         w->out->rows[row] = (pfd_ragged_row){0};
         if (!output->has_item && spec->default_size > 0)
@@ -599,7 +608,7 @@ static pfd_status gather(const writer *w, int64_t begin, int64_t end, const uint
         int32_t null = 0;
         int64_t key = key_at(keys, i, column->index);
         PFD_TRY(find_value(w, from, key, word + (begin + i) * column->keys.bytes, &null));
-        if (null && !w->output->has_item) return fail_null(w, &w->row->space);
+        if (null && !w->output->has_item) return fail_null(w, &w->row->space, 1);
         if (!null) PFD_TRY(read_numbers(w, &from->space, &column->values, key, key + 1, &value));
         memcpy(out, null ? w->output->item : value, (size_t)item);
     }
@@ -663,7 +672,7 @@ static pfd_status write_run(const writer *w, run *items)
         return write_items(w, space, (const uint8_t *)"", 0, items->shape);
     }
     PFD_TRY(has_null(w, space, words[0], items->begin, items->end, &nulls));
-    if (nulls && !w->output->has_item) return fail_null(w, space);
+    if (nulls && !w->output->has_item) return fail_null(w, space, 1);
     PFD_TRY(read_numbers(w, space, last, items->begin, items->end, &data));
     if (column->has_dictionary) PFD_TRY(decode_keys(w, items, nulls, &data));
     if (nulls) PFD_TRY(replace_nulls(w, words[0], items, column->values.bytes, &data));
@@ -921,10 +930,10 @@ static pfd_status write_row(const writer *w)
  * written with one copy, or with one look at each offset.  Where a row is something else, or is
  * wrong, write_row() looks at all of them. */
 
-static inline int64_t offset_at(const uint8_t *offsets, int32_t is_large, int64_t i)
+/* Whether offset i is below the one before it. */
+static inline int32_t falls_before(const uint8_t *offsets, int32_t is_large, int64_t i)
 {
-    return is_large ? (int64_t)pfd_load_le64(offsets + 8 * i)
-                    : (int32_t)pfd_load_le32(offsets + 4 * i);
+    return i > 0 && offset_at(offsets, is_large, i) < offset_at(offsets, is_large, i - 1);
 }
 
 /* Goes into the lists [begin, end), of which each has to have `size` items; 0: one has not. */
@@ -936,6 +945,7 @@ static int32_t enter_equal(const pfd_arrow_space *space, const pfd_arrow_level *
     int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
     int64_t n = items->end - items->begin, wrong = 0;
     int64_t first = offset_at(offsets, is_large, items->begin);
+    if (falls_before(offsets, is_large, items->begin)) return 0;
     if (first < 0 || first > words[2] || n * size > words[2] - first) return 0;
     for (int64_t i = 1; i <= n; i++)
         wrong |= offset_at(offsets, is_large, items->begin + i) - first - i * size;
@@ -994,7 +1004,8 @@ static int32_t point_at_items(const writer *w)
     int64_t most = words[is_text ? values->word + 3 : lists->word + 2], item = values->bytes;
     int64_t begin = offset_at(offsets, is_large, row->index);
     int64_t end = offset_at(offsets, is_large, row->index + row->n);
-    if (begin < 0 || end < begin || end > most) return 0;
+    if (begin < 0 || end < begin || end > most || falls_before(offsets, is_large, row->index))
+        return 0;
     const uint8_t *data = space->base + words[values->word + (is_text ? 2 : 1)] + begin * item;
     if (end > begin && (space->is_passing || (uintptr_t)data % (uintptr_t)item)) {
         uint8_t *copy = row->args->host->alloc(row->args->scratch, (end - begin) * item);

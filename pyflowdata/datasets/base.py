@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
 from ..formats import FORMATS, Field, field_of, head_of, output_names
 from ..nodes import Blob, Node, find_op
-from ..nodes.node import Records
+from ..nodes.node import Records, nodes_of
 from ..nodes.tables import Table
 from ..words.plain_text import no_field
 
@@ -70,6 +70,36 @@ def _compression_of(reader: Node) -> str | None:
         return None  # the loader says it
 
 
+# ---- Names that are no fields ------------------------------------------------------------------
+
+
+def left_out_of(blobs: Mapping[str, Blob]) -> dict[str, str]:
+    """Texts about the columns of files and tables that are no field of a data set, by name."""
+    said = {
+        one.partition(", which ")[0]: one
+        for node in nodes_of(blobs.values())
+        for one in node.left_out
+    }
+    return {name: one for name, one in said.items() if name not in blobs}
+
+
+def no_field_of(name: object, blobs: Mapping[str, Blob]) -> str:
+    """The message that a data set has no such field, and why its column was left out, if it was."""
+    return no_field(name, blobs) + reason_of(name, blobs)
+
+
+def reason_of(name: object, blobs: Mapping[str, Blob]) -> str:
+    """The end of a message that there is no such field: why its column was left out; "" if not."""
+    said = left_out_of(blobs).get(name) if isinstance(name, str) else None
+    return f"; left out: {said}" if said else ""
+
+
+def explain_key(failure: Error, cause: BaseException | None, blobs: Mapping[str, Blob]) -> None:
+    """Says why a record has no field that a function read, if its column was left out."""
+    if isinstance(cause, KeyError) and cause.args:
+        failure.message += reason_of(cause.args[0], blobs)
+
+
 # ---- Fields, and new data sets ------------------------------------------------------------------
 
 SetT = TypeVar("SetT", bound="DatasetBase")
@@ -121,7 +151,7 @@ class DatasetBase(Records):
             InvalidArgumentError: There is no such field.
         """
         if name not in self._fields:
-            raise InvalidArgumentError(no_field(name, self._fields))
+            raise InvalidArgumentError(no_field_of(name, self._fields))
         return self.blobs[name]
 
     @property

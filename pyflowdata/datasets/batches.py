@@ -13,13 +13,14 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..formats import output_names
+from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node, find_op
+from ..nodes.node import in_order
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
 from ..words import remedies
-from ..words.plain_text import no_field
 from ..words.remedies import did_you_mean, similar
-from .base import DatasetBase, SetT, batch_node, check_attrs, names_of
+from .base import DatasetBase, SetT, batch_node, check_attrs, names_of, no_field_of
 from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 
@@ -121,7 +122,7 @@ class Batches(tuple[Blob, ...]):
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, str):
             if key not in self.blobs:
-                raise InvalidArgumentError(no_field(key, self.blobs))
+                raise InvalidArgumentError(no_field_of(key, self.blobs))
             return self.blobs[key]
         if isinstance(key, list):
             return tuple(self[name] for name in key)
@@ -226,6 +227,12 @@ _DESCRIPTIONS = ("segment_ids", "position_ids", "loss_mask", "cu_seqlens", "max_
 _MOST_ROWS = 4096
 
 
+def _is_of_packs(blob: Blob) -> bool:
+    """Whether rows are packs, which views may have put in another order."""
+    below = in_order([blob], lambda one: one.node.inputs if one.node.op.is_view else ())
+    return any(one.node.op.name == "PackDataset" for one in below)
+
+
 class Packing(DatasetBase):
     """The methods of `Dataset` for records of different lengths, such as tokens of documents."""
 
@@ -247,7 +254,7 @@ class Packing(DatasetBase):
         Which record goes where is decided once, from the lengths, so the packs have a `len()`, and
         `shuffle()` after `pack()` shuffles packs.  Of views that draw, such as a mix, each epoch
         has the records of the first one; `mix.repeat(3).pack(...)` has those of three.  A view
-        without a seed has the seed 0 there.
+        without a seed has the seed 0 there.  Packs are not packed again: padding would be tokens.
 
         Args:
             length: Tokens of a pack.
@@ -277,6 +284,15 @@ class Packing(DatasetBase):
                 f"window = {shown(window)}; it must be 1 or more", attr="window"
             )
         names, added = names_of(field), names_of(add)
+        if any(_is_of_packs(self.blob(name)) for name in names):
+            warn_program_once(
+                ("packs of packs", tuple(names), length),
+                UserWarning(
+                    f"pack({length}) of packs: their padding becomes tokens with loss_mask True, "
+                    "and the documents of a pack one segment; pack the documents once, "
+                    f"documents.pack({length}, field={field!r})"
+                ),
+            )
         blobs = with_known_order({name: self.blob(name) for name in names})
         inputs = [blobs[name] for name in names]
         values = {

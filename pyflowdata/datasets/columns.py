@@ -38,6 +38,7 @@ from ..errors import (
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
 from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
@@ -56,7 +57,7 @@ from ..pyops.records import (
     uses_of,
 )
 from ..ragged import Ragged
-from .base import DatasetBase, node_alone
+from .base import DatasetBase, explain_key, node_alone, reason_of
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
 from .expressions import Expression, empty_column, parsed
 from .fingerprints import of_blobs, of_function
@@ -219,6 +220,7 @@ Array = npt.NDArray[Any]
 
 _FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
 _MAGIC = b"pfdcolmn"
+_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
 _LONGEST_WAIT = 600.0  # seconds for another process that computes the same
 
 
@@ -261,7 +263,7 @@ class _CachedArray:
         file.seek(-_FOOTER.size, os.SEEK_END)
         end = file.tell()
         magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic != _MAGIC or state != self._state:
+        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
             return None
         file.seek(0)
         major, minor = np.lib.format.read_magic(file)
@@ -279,16 +281,22 @@ class _CachedArray:
         if dtype.hasobject or begin + count * dtype.itemsize != end:
             return None
         array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        return array if _checksum(array) == checksum else None
+        if _checksum(array) != checksum:
+            return None
+        return array if magic == _MAGIC else _objects([one[:-1] for one in array.tolist()])
 
     def store(self, array: Array) -> Array:
         """The array, mapped from its new file where that can be written; else as it is."""
         temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+        written, magic = array, _MAGIC
+        if array.dtype.hasobject:
+            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
+            magic = _MAGIC_OF_TEXTS
         try:
             make_folder(self.path.parent)
             with new_file(self.path, temporary) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-                file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
+                np.lib.format.write_array(file, written, allow_pickle=False)
+                file.write(_FOOTER.pack(magic, self._state, _checksum(written)))
         except OSError:
             return array
         stored = self.load()
@@ -336,6 +344,12 @@ class _CachedArray:
         for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
             with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def _objects(texts: Sequence[bytes]) -> Array:
+    found = np.empty(len(texts), np.object_)
+    found[:] = texts
+    return found
 
 
 def _checksum(array: Array) -> int:
@@ -467,6 +481,8 @@ def _cached(
     named = next((folder for folder in given if folder), "")
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     files = state_of_files(blobs)
+    if not files:  # a cache of arrays has only its own, which is there now
+        files = tuple(map(_state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
     folder = _array_folder(named)
@@ -530,16 +546,32 @@ class _Pass:
         if isinstance(found, Ragged):
             if found.dtype != np.uint8 or len(found.row_shape) != 1 or self._is_bitmap:
                 self._refuse(f"rows of shape {found.row_shape}; len() gives their lengths", rows)
-            return np.array(found.to_bytes_list(), np.bytes_)
-        values = np.asarray(found)
+            found = found.to_bytes_list()
+        values = self._of_list(found) if isinstance(found, list) else np.asarray(found)
         if self._is_bitmap and values.shape != (rows,) and values.size == rows:
             values = values.reshape(-1)
-        is_right = values.shape[:1] == (rows,) and not values.dtype.hasobject
+        is_right = values.shape[:1] == (rows,) and (
+            not values.dtype.hasobject or all(type(one) is bytes for one in values.flat)
+        )
         if self._is_bitmap:
             is_right = values.shape == (rows,) and values.dtype == np.bool_
         if not is_right:
             self._refuse(f"{values.dtype} of shape {values.shape}", rows)
         return values
+
+    def _of_list(self, found: list[Any]) -> Array:
+        """Values of records; bytes as objects where NumPy would cut off a NUL at their end."""
+        kinds = {*map(type, found)}
+        if kinds == {bytes}:
+            values = np.array(found, np.bytes_)
+            is_whole = np.char.str_len(values).sum() == sum(map(len, found))
+            return values if is_whole else _objects(found)
+        if kinds == {str} and any(one.endswith("\0") for one in found):
+            self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
+        are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
+        if len(are_texts) > 1:
+            self._refuse("texts beside numbers", len(found))
+        return np.asarray(found)
 
     def _refuse(self, found: str, rows: int) -> NoReturn:
         wanted = "one truth (bool)" if self._is_bitmap else "one value"
@@ -558,6 +590,9 @@ class _Pass:
         if values.shape[1:] != self._array.shape[1:]:
             self._refuse(f"rows of shape {values.shape[1:]} after {self._array.shape[1:]}",
                          len(values))  # fmt: skip
+        are_texts = [one.dtype.kind in "SUO" for one in (self._array, values)]
+        if are_texts[0] != are_texts[1]:
+            self._refuse(f"{values.dtype} after {self._array.dtype}", len(values))
         dtype = np.promote_types(self._array.dtype, values.dtype)
         if dtype != self._array.dtype:
             self._array = self._array.astype(dtype)
@@ -579,7 +614,8 @@ def column(data: DatasetBase, what: What) -> Array:
     """The value of an expression for each record, such as "label" or "len(tokens)".
 
     It is computed once, by all threads, and kept in the cache of indexes; the array is mapped from
-    there.  Texts come as an array of bytes of one length.
+    there.  Texts come as an array of bytes of one length; as an array of objects of bytes where
+    one ends with NUL, which NumPy would cut off.
 
     Args:
         data: The records.
@@ -649,7 +685,7 @@ def _check_sorted(values: Array | Ragged, said: str) -> None:
     if isinstance(values, Ragged):
         is_right = values.dtype == np.uint8 and len(values.row_shape) == 1
     else:
-        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufS"
+        is_right = values.ndim == 1 and widened(values[:0]).dtype.kind in "biufSUO"
     if not is_right:
         raise InvalidArgumentError(
             f"{said}: there is an array of shape {values.shape[1:]} for each record; give a number "
@@ -700,7 +736,7 @@ def _of_text(data: DatasetBase, text: str) -> Computation:
         blobs = {text.strip(): fields[text.strip()]}
         (sample,) = map(_empty, blobs.values())
         return Computation(blobs, _only, "field", shown(text), sample)
-    expression = Expression(text, list(fields))
+    expression = Expression(text, list(fields), lambda name: reason_of(name, fields))
     blobs = {name: fields[name] for name in expression.names}
     sample = expression.evaluate({name: _empty(blob) for name, blob in blobs.items()})
     key = f"text {expression.text}"
@@ -737,7 +773,7 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
         if parameter.name not in fields or parameter.kind is parameter.POSITIONAL_ONLY:
             raise InvalidArgumentError(
                 f"{said}: there is no field {shown(parameter.name)} for its parameter; the fields "
-                f"are {', '.join(fields)}"
+                f"are {', '.join(fields)}{reason_of(parameter.name, fields)}"
             )
     if not names:
         raise InvalidArgumentError(
@@ -749,7 +785,7 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     def called(batch: Columns) -> Any:
         return function(**batch)
 
-    return Computation(blobs, _of_user(called, said), of_function(function), said)
+    return Computation(blobs, _of_user(called, said, fields), of_function(function), said)
 
 
 def _of_records(
@@ -768,14 +804,17 @@ def _of_records(
         raise InvalidArgumentError(
             f"{said}: there is no field {shown(own)} for its parameter; the fields are "
             f"{', '.join(fields)}, and a function of the record reads {own}[{shown(first)}]"
+            f"{reason_of(own, fields)}"
         )
     blobs = {name: fields[name] for name in fields_read(function, fields)}
     key = of_function(function)
-    called = _of_user(each_record(function, tuple(fields)), said)
+    called = _of_user(each_record(function, tuple(fields)), said, fields)
     return Computation(blobs, called, None if key is None else f"record {key}", said)
 
 
-def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns], Any]:
+def _of_user(
+    called: Callable[[Columns], Any], said: str, fields: Mapping[str, Blob]
+) -> Callable[[Columns], Any]:
     """A call of the user's function, whose exceptions name it."""
 
     def of_batch(batch: Columns) -> Any:
@@ -784,7 +823,9 @@ def _of_user(called: Callable[[Columns], Any], said: str) -> Callable[[Columns],
         except (Error, KeyboardInterrupt):
             raise
         except BaseException as failure:
-            raise user_failure(failure, f"{said}()") from failure
+            told = user_failure(failure, f"{said}()")
+            explain_key(told, failure, fields)
+            raise told from failure
 
     return of_batch
 

@@ -159,15 +159,17 @@ class Expression:
         names: The fields that it has, in the order of their first use.
     """
 
-    def __init__(self, text: str, fields: Sequence[str]) -> None:
-        """Parses the text.
+    def __init__(
+        self, text: str, fields: Sequence[str], why: Callable[[str], str] = lambda _: ""
+    ) -> None:
+        """Parses the text; `why` says more of a name that is no field.
 
         Raises:
             InvalidArgumentError: The text is not an expression of Python, or has a name that is
                 not one of `fields`.
         """
         self.text = text.strip()
-        self._fields = tuple(fields)
+        self._fields, self._why = tuple(fields), why
         self._body = self._parse()
         names: dict[str, None] = {}
         for node, depth in _in_order(self._body):
@@ -214,7 +216,7 @@ class Expression:
 
     def _check_name(self, node: ast.expr, name: str) -> str:
         if name not in self._fields:
-            self._refuse(node, no_field(name, self._fields))
+            self._refuse(node, no_field(name, self._fields) + self._why(name))
         return name
 
     # ---- Evaluation ---------------------------------------------------------------------------

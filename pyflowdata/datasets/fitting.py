@@ -6,12 +6,14 @@ same order at any number of threads, and are counted one after another: so the r
 
 from __future__ import annotations
 
+import codecs
 import collections
 import hashlib
 import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,8 +28,7 @@ from ..nodes import widened
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
 from ..ragged import Ragged
-from ..words.plain_text import no_field
-from .base import DatasetBase, node_alone
+from .base import DatasetBase, no_field_of, node_alone
 from .columns import pass_over, refuse_changing, refuse_changing_order
 
 _ROWS = 8192  # of a batch
@@ -42,7 +43,7 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
             records in each epoch, or has no end.
     """
     if field not in data._fields:
-        raise InvalidArgumentError(no_field(field, data._fields))
+        raise InvalidArgumentError(no_field_of(field, data._fields))
     blob = data._fields[field]
     refuse_changing_order(data, f"use records before it for the {said}")
     refuse_changing({field: blob}, said)
@@ -59,6 +60,10 @@ def _encoded(word: str | bytes) -> bytes:
     if isinstance(word, (bytes, bytearray)):
         return bytes(word)
     raise InvalidArgumentError(f"{shown(word)} is no word of a vocabulary; it must be a str")
+
+
+def _is_json(path: str | os.PathLike[str]) -> bool:
+    return os.fspath(path).lower().endswith(".json")
 
 
 def _decoded(word: bytes) -> str:
@@ -89,8 +94,12 @@ class Vocabulary(Table):
         unknown: The word for all other texts; it is put first where it is not among the words.
 
         Raises:
-            InvalidArgumentError: A word is there twice, or is no text.
+            InvalidArgumentError: A word is there twice, or is no text; `words` is one text.
         """
+        if isinstance(words, (str, bytes)):
+            raise InvalidArgumentError(
+                f"Vocabulary({shown(words)}): give a list of words; Vocabulary.load() reads a file"
+            )
         own = [_encoded(word) for word in words]
         numbers = {word: number for number, word in enumerate(own)}
         if len(numbers) < len(own):
@@ -169,8 +178,19 @@ class Vocabulary(Table):
         return json.dumps({"kind": _KIND, "unknown": self.unknown, "words": self.words}, indent=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a JSON file, which `load()` reads."""
-        Path(path).write_text(self._text() + "\n", encoding="utf-8")
+        """Writes a JSON file with a checksum, which `load()` reads.
+
+        Raises:
+            OSError: The file cannot be written.
+            InvalidArgumentError: The path does not end in ".json".
+        """
+        if not _is_json(path):
+            raise InvalidArgumentError(
+                f"Vocabulary.save({shown(os.fspath(path))}): give a path that ends in .json; other "
+                "files have a word in each line for load()"
+            )
+        own = {"sha256": self.digest, **json.loads(self._text())}
+        Path(path).write_text(json.dumps(own, indent=0) + "\n", encoding="utf-8")
 
     @classmethod
     def load(
@@ -184,21 +204,28 @@ class Vocabulary(Table):
 
         Raises:
             OSError: The file cannot be read.
-            CorruptDataError: The JSON file is no vocabulary.
+            CorruptDataError: The JSON file is no vocabulary, or has changed since it was saved.
         """
-        if not os.fspath(path).lower().endswith(".json"):
-            lines = Path(path).read_bytes().splitlines()
+        if not _is_json(path):
+            lines = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
             return cls(lines, unknown=unknown)
         try:
             found = json.loads(Path(path).read_text(encoding="utf-8"))
             if found["kind"] != _KIND:
                 raise ValueError
-            return cls(found["words"], unknown=found["unknown"])
+            made = cls(found["words"], unknown=found["unknown"])
+            is_whole = found.get("sha256", made.digest) == made.digest
         except (ValueError, LookupError, TypeError, InvalidArgumentError):
             raise CorruptDataError(
                 "the file is no vocabulary that Vocabulary.save() wrote; a file with a word in "
                 "each line has another suffix than .json", file=os.fspath(path),
             ) from None  # fmt: skip
+        if not is_whole:
+            raise CorruptDataError(
+                "the words are not those that Vocabulary.save() wrote: their checksum is another; "
+                "save them again", file=os.fspath(path),
+            )  # fmt: skip
+        return made
 
     def __len__(self) -> int:
         return len(self.words)
@@ -259,8 +286,9 @@ class Numbers:
             low, high = values.min().item(), values.max().item()
         self.smallest = low if self.smallest is None else min(self.smallest, low)
         self.largest = high if self.largest is None else max(self.largest, high)
-        total, count = float(values.sum(dtype=np.float64)), values.size
+        count = values.size
         with np.errstate(all="ignore"):  # infinite numbers have NaN
+            total = float(values.sum(dtype=np.float64))
             self.squares += float(values.var(dtype=np.float64)) * count
             if self.count:
                 apart = np.float64(total) / count - self.total / self.count
@@ -322,12 +350,18 @@ class Statistics:
         Args:
             data: The records.
             field: A field of numbers.
-            quantiles: Fractions from 0 to 1, such as 0.5 for the median.  They are exact, and need
-                all numbers of the field in memory.
+            quantiles: A list of fractions from 0 to 1, such as 0.5 for the median.  They are exact,
+                and need all numbers of the field in memory.
 
         Raises:
-            InvalidArgumentError: There is no such field, or it has texts or no numbers.
+            InvalidArgumentError: There is no such field, or it has texts, no numbers, an infinite
+                one, or such large ones that their squares overflow float64.
         """
+        fractions: list[Any] = list(quantiles) if isinstance(quantiles, Iterable) else [None]
+        if not all(isinstance(one, Real) and 0 <= float(one) <= 1 for one in fractions):
+            raise InvalidArgumentError(
+                f"quantiles = {shown(quantiles)}; give a list of fractions from 0 to 1, as [0.5]"
+            )
         parts: list[Numbers] = []
         kept: list[list[Any]] = []
         for batch in _batches(data, field, f"statistics of {shown(field)}"):
@@ -342,14 +376,24 @@ class Statistics:
             kept = kept or [[] for _ in columns]
             for part, own, column in zip(parts, kept, columns, strict=True):
                 part.add(column)
-                if quantiles:
+                if fractions:
                     own.append(column[~np.isnan(column)].copy())
         if not parts or any(not part.count for part in parts):
             raise InvalidArgumentError(
                 f"the field {shown(field)} has no number in any record, so that it has no mean"
             )
-        sorted_ones = [np.concatenate(own) for own in kept] if quantiles else []
-        found = {at: np.array([np.quantile(one, at) for one in sorted_ones]) for at in quantiles}
+        if not all(math.isfinite(part.smallest) and math.isfinite(part.largest) for part in parts):
+            raise InvalidArgumentError(
+                f"the field {shown(field)} has infinite numbers, of which there is no mean: make "
+                "them NaN before, which is a missing number, or leave them out with where()"
+            )
+        if not all(math.isfinite(part.mean) and math.isfinite(part.squares) for part in parts):
+            raise InvalidArgumentError(
+                f"the field {shown(field)} has numbers of which the sum or the squares overflow "
+                "float64; divide them by a constant before"
+            )
+        sorted_ones = [np.concatenate(own) for own in kept] if fractions else []
+        found = {at: np.array([np.quantile(one, at) for one in sorted_ones]) for at in fractions}
         return cls(parts, found)
 
     @property
@@ -374,7 +418,13 @@ class Statistics:
 
     @staticmethod
     def _scaled(center: Any, width: Any) -> dict[str, Any]:
-        scale, shift = 1 / width, -center / width
+        with np.errstate(all="ignore"):
+            scale, shift = 1 / width, -center / width
+        if not (np.isfinite(scale).all() and np.isfinite(shift).all()):
+            raise InvalidArgumentError(
+                "the numbers differ by so little that 1 / width overflows float64; multiply them "
+                "by a constant before Statistics.fit()"
+            )
         return {"scale": scale.tolist(), "shift": shift.tolist(), "dtype": "float32"}
 
     def __repr__(self) -> str:

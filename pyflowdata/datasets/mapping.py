@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import CorruptDataError, Error, InvalidArgumentError, shown
+from ..errors import (
+    CorruptDataError,
+    Error,
+    InvalidArgumentError,
+    UserFunctionError,
+    shown,
+)
 from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
 from ..nodes.python_ops import nothing_in_use
@@ -18,8 +24,7 @@ from ..pyops.op import name_of
 from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
-from ..words.plain_text import no_field
-from .base import names_of, numbered
+from .base import explain_key, names_of, no_field_of, numbered
 from .reading import Reading
 
 
@@ -307,7 +312,11 @@ class Maps(Reading):
         samples = (
             _SampleColumns(data, inputs, batched) if batched else _SampleRows(data, inputs)
         )
-        types = _types_of(wrapped, inputs, outputs, samples)
+        try:
+            types = _types_of(wrapped, inputs, outputs, samples)
+        except UserFunctionError as failure:
+            explain_key(failure, failure.__cause__, self._fields)
+            raise
         op = mapped_op(wrapped, types, per="row", processes=processes)
         made = Node(op, name, [blobs[one] for one in inputs], {}).outputs
         kept = {one: blobs[one] for one in self._fields}
@@ -373,7 +382,7 @@ def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
     """
     for i, name in enumerate(names):
         if not isinstance(name, str) or name not in blobs:
-            raise InvalidArgumentError(no_field(name, blobs))
+            raise InvalidArgumentError(no_field_of(name, blobs))
         if name in names[:i]:
             raise InvalidArgumentError(f"the field '{name}' is named twice")
     return list(names)

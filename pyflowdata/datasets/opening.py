@@ -133,6 +133,11 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
         values, splits = _rows_of_lengths(given, failure)
     if values.ndim == 0:
         raise InvalidArgumentError(f"from_arrays(): {name} is {shown(given)}, which has no rows")
+    if values.dtype.kind in "SU" and (splits is not None or values.ndim > 1):
+        raise InvalidArgumentError(
+            f"from_arrays(): {name} has several texts in a record, and no field has: give a record "
+            "for each text, or one text for all, as json.dumps() makes it"
+        )
     if values.dtype.kind in "SU":
         return _joined(name, values.tolist())
     if is_bfloat16(values.dtype):
@@ -331,8 +336,10 @@ def open(  # noqa: A001  (flow.open, as it is called)
     chosen = names_of(fields) if fields is not None else None
     source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
-    if any(field.is_guessed for field in source.fields):
-        for node in {blob.node for blob in blobs.values()}:  # the error of a misfit names `fields`
+    is_guessed = any(field.is_guessed for field in source.fields)
+    for node in {blob.node for blob in blobs.values()}:
+        node.left_out = source.left_out
+        if is_guessed:  # the error of a misfit names `fields`
             node.sampled = {node.op.outputs_attr: "fields"}
     names = [field.name for field in source.fields] or list(blobs)
     return Dataset({name: blobs[name] for name in names})

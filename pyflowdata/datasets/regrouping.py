@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..errors import Error, InvalidArgumentError, UserFunctionError, shown
 from ..formats import field_of
+from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node
 from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
@@ -162,7 +163,8 @@ class Regrouping(Maps):
                 raise InvalidArgumentError(
                     f"explode: the field {shown(one)} is {what} in each record, which has no "
                     "elements; a function makes parts of a record, as in "
-                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()])'
+                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()]); where '
+                    f"the text is JSON, json.loads(r[{one!r}]) takes the place of the split()"
                 )
             sizes.add(declared.shape[0])
         fixed = sizes - {None}
@@ -207,9 +209,10 @@ class Regrouping(Maps):
                 begins at every step.
             padding: With "pad", the value in place of missing records, of all fields or by field.
             mask: The name of one more field, bool of `length` values: True for records.
-            key: A field, or several: no window has records in which they differ.  They are compared
-                once, over all records, and kept like an index.  They are the same in all records of
-                a window, and stay one value.
+            key: A field, or several: no window has records in which they differ, so that records
+                with the same key must stand together: `sort(key)` before puts them so.  They are
+                compared once, over all records, and kept like an index.  They are the same in all
+                records of a window, and stay one value.
 
         Raises:
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
@@ -227,7 +230,7 @@ class Regrouping(Maps):
         else:
             self._refuse_shuffle("windows", "windows")
             kept, blobs = _checked_key(self, key), self._fields
-            runs = _runs_table(self, kept, said)
+            runs = _runs_table(self, kept, said, length if last == "drop" else 0)
         attrs = {"length": length, "step": step or 0, "last": last}
         return self._windows("windows", blobs, kept, runs, padding, mask, attrs)
 
@@ -489,10 +492,30 @@ def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(differs).astype(np.int64)
 
 
-def _runs_table(data: DatasetBase, names: Sequence[str], said: str) -> Table:
+def _runs_table(data: DatasetBase, names: Sequence[str], said: str, length: int) -> Table:
+    """Where each run of records with the same key begins.
+
+    Args:
+        length: Shorter runs give no window, which is warned of where all are shorter.
+    """
     wanted, key = _hashes(data, names)
+
+    def starts() -> Array:
+        keys = _keys(data, wanted)
+        found = _starts(keys)
+        longest = int(np.diff(found, append=len(keys)).max(initial=0))
+        if 0 < longest < length:
+            by = "".join(f".sort({name!r})" for name in reversed(names))
+            text = (
+                f"{said} has no window: at most {longest} records with the same "
+                f"{', '.join(names)} stand together, and a window has {length}; write "
+                f"data{by}.{said} if those of a key lie apart"
+            )
+            warn_program_once(("windows", said, longest), UserWarning(text))
+        return found
+
     return Table(
-        lambda: _starts(_keys(data, wanted)),
+        starts,
         said=said, key=key and (*key, "runs"), state=lambda: files_state(data),
     )  # fmt: skip
 

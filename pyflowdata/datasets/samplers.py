@@ -20,7 +20,7 @@ Values = npt.ArrayLike | str | Callable[..., Any] | Blob
 ClassWeights = Mapping[Any, float]
 OwnT = TypeVar("OwnT", bound="Samplers")
 
-_NUMBERS, _LABELS = "biuf", "biuSU"  # kinds of dtypes
+_NUMBERS, _LABELS = "biuf", "biuSUO"  # kinds of dtypes
 
 
 class Samplers(Reading):
@@ -170,7 +170,7 @@ def _shared(weights: ClassWeights | None, labels: Array) -> Array:
     classes, of, counts = np.unique(labels, return_inverse=True, return_counts=True)
     shares = np.ones(len(classes))
     if weights is not None:
-        is_bytes = classes.dtype.kind == "S"
+        is_bytes = classes.dtype.kind in "SO"
         given = {key.encode() if is_bytes and isinstance(key, str) else key: float(weight)
                  for key, weight in weights.items()}  # fmt: skip
         shares = np.array([given.pop(label, 0.0) for label in classes.tolist()])
@@ -184,7 +184,7 @@ def _shared(weights: ClassWeights | None, labels: Array) -> Array:
 
 def _as_numbers(labels: Array) -> Array:
     """Texts become numbers in their order."""
-    if labels.dtype.kind in "SU":
+    if labels.dtype.kind in "SUO":
         labels = np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
     return labels.astype(np.int64, copy=False)
 

@@ -412,6 +412,11 @@ class _Split:
         for name in names:
             _check_hashed(data, name, "by")
         if stratify is not None:
+            if not isinstance(stratify, str):
+                raise InvalidArgumentError(
+                    f"stratify = {shown(stratify)}; give the name of one field: map() makes one of "
+                    "several"
+                )
             _check_hashed(data, stratify, "stratify")
         if names and sizes.counts:
             raise InvalidArgumentError(

@@ -22,7 +22,7 @@ from ..nodes.attr_words import (
 from ..nodes.node import in_order, nodes_of
 from ..nodes.objects import Object
 from ..words.plain_text import counted
-from .base import SetT, Shuffle
+from .base import SetT, Shuffle, left_out_of
 from .reading import Reading
 
 
@@ -102,12 +102,14 @@ class _Described(NamedTuple):
         what: The first line: the number of records and their source.
         fields: Names and types of the first fields.
         more_fields: How many further fields there are.
+        left_out: Lines about columns that are no fields.
         views: Lines of the data sets of a view, and of the steps after it.
     """
 
     what: str
     fields: Sequence[tuple[str, str]]
     more_fields: int
+    left_out: Sequence[str]
     views: Sequence[str]
 
     def __str__(self) -> str:
@@ -115,7 +117,11 @@ class _Described(NamedTuple):
         if self.more_fields:
             lines.append(f"  and {self.more_fields} more fields")
         return "\n".join(
-            [printable(self.what), *lines, *(f"  {printable(line)}" for line in self.views)]
+            [
+                printable(self.what),
+                *lines,
+                *(f"  {printable(line)}" for line in (*self.left_out, *self.views)),
+            ]
         )
 
 
@@ -133,8 +139,16 @@ def _described_graph(
         what if chain.inner else f"{what}: {chain.source}",
         fields[:_MOST_FIELDS],
         max(0, len(fields) - _MOST_FIELDS),
+        _left_out_lines(blobs),
         [*_lines_of(chain), *([f"-> {' -> '.join(steps)}"] if steps else [])],
     )
+
+
+def _left_out_lines(blobs: Mapping[str, Blob]) -> list[str]:
+    said = list(left_out_of(blobs).values())
+    more = len(said) - _MOST_FIELDS
+    lines = [f"left out: {one}" for one in said[:_MOST_FIELDS]]
+    return [*lines, f"left out: {more} more"] if more > 0 else lines
 
 
 def _type_of(name: str, blob: Blob) -> str:
@@ -363,4 +377,4 @@ class Value(Reading):
         style = "background:transparent;color:inherit"
         views = element("pre", "\n".join(said.views), style=style)
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
-        return element("div", title(said.what), fields, note(more), views if said.views else "")
+        return element("div", title(said.what), fields, note(more), *map(note, said.left_out), views if said.views else "")

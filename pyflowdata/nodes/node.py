@@ -62,6 +62,7 @@ class Node:
         found: Names of the inferred attrs.
         sampled: Name of an attr that was inferred from the first records, and not from a header ->
             the argument that states it.
+        left_out: Texts about parts of the records that no output has, as the files showed.
         notes: Name of an output -> why its type is perhaps not the wanted one.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
@@ -69,11 +70,12 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "anchors", "depth", "found", "handle", "inputs", "name", "notes", "op",
-        "outputs", "sampled", "values", "worlds",
+        "__weakref__", "anchors", "depth", "found", "handle", "inputs", "left_out", "name", "notes",
+        "op", "outputs", "sampled", "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
+    left_out: tuple[str, ...]
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -166,18 +168,12 @@ class Node:
                 failure.message += f"; from number 0 on: {', '.join(map(_short, inputs))}"
             raise
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
+        self.left_out = _left_out(self.handle)
         found = found_values(self.handle)
         self.values, self.found = {**self.values, **found}, tuple(found)
         self.op = with_ports_of(op, lib.pfd_node_op(self.handle))
         self.name = name or ""
         self.inputs = tuple(inputs)
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Texts about parts of the records that no output has, as the files showed."""
-        count = ffi.new("int64_t *")
-        found = lib.pfd_node_left_out(self.handle, count)
-        return tuple(text(found[i]) for i in range(count[0]))
 
     @property
     def identity(self) -> Identity | None:
@@ -338,6 +334,12 @@ def _make_blob(node: Node, index: int) -> Blob:
 
 def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
+
+
+def _left_out(handle: CData) -> tuple[str, ...]:
+    count = ffi.new("int64_t *")
+    found = lib.pfd_node_left_out(handle, count)
+    return tuple(text(found[i]) for i in range(count[0]))
 
 
 def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -> list[OneT]:

@@ -134,6 +134,19 @@ def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
 
 
+def _other_dtype(name: str, found: Any, array: Array, dtype: np.dtype[Any]) -> str:
+    if isinstance(array.base, (bytes, bytearray, memoryview)):  # as as_bytes() makes them
+        what, other = "is a text or bytes", "bytes"
+    else:
+        what, other = f"has dtype {array.dtype}", str(array.dtype)
+    is_cast = other != "bytes" and hasattr(found, "astype")
+    own = f"return {as_dtype(name, dtype)}, or " if is_cast else ""
+    return (
+        f"the output '{name}' {what}, and {dtype_name(dtype)} is declared: {own}declare the "
+        f"other, as in outputs={{{name!r}: {other!r}}}"
+    )
+
+
 def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
     """The value of a function for an output, as an array of its dtype and a fitting shape.
 
@@ -159,10 +172,9 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
             raise Mismatch(f"the output '{name}' is not an array: {failure}") from None
         is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
-        raise Mismatch(
-            f"the output '{name}' has dtype {array.dtype}, and {dtype_name(dtype)} is declared: "
-            f"return {as_dtype(name, dtype)}, or declare the other"
-        )
+        raise Mismatch(_other_dtype(name, found, array, dtype))
+    if dtype == np.uint8 and row_type.shape == (None,) and not array.shape and not leading:
+        raise Mismatch(f"the output '{name}' is {shown(found)}, and bytes or a text are declared")
     shape = (*leading, *row_type.shape)
     if array.shape != shape and not (
         array.ndim == len(shape)

@@ -1,4 +1,4 @@
-"""Batches of similar lengths: every record once, little padding, ranks in balance, exact resume."""
+"""BucketDataset: batches of similar lengths, every record once, little padding, exact resume."""
 
 from __future__ import annotations
 

@@ -154,7 +154,8 @@ def test_other_views_and_ops(corpus):
     both = packs.concat(packs.take(3))
     np.testing.assert_array_equal(rows_of(both)["ids"], [*wanted, *wanted[:3]])
     np.testing.assert_array_equal(packs[4]["ids"], wanted[4])
-    again = packs.pack(96, field="ids", add=())  # packs are records, too
+    with pytest.warns(UserWarning, match="pack.96. of packs"):
+        again = packs.pack(96, field="ids", add=())  # packs are records, too
     tokens = np.concatenate([row[row > 0] for row in rows_of(again)["ids"]])
     assert sorted(tokens) == sorted(wanted[wanted > 0])
 
@@ -400,3 +401,12 @@ def test_wrong_use(corpus):
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
+
+
+def test_packs_are_not_packed_again():
+    data = flow.from_arrays({"ids": [[1, 2, 3], [4, 5]]})
+    packs = data.pack(4, field="ids", padding=-1)
+    for one, length in ((packs, 8), (packs.shuffle(), 12)):
+        line = rf"documents\.pack\({length}, field='ids'\)"
+        with pytest.warns(UserWarning, match=line):
+            one.pack(length, field="ids")

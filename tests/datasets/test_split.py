@@ -279,6 +279,7 @@ def test_each_class_has_its_share():
     assert xs(parts[0]) != xs(data.split(given, stratify="label", seed=4)[0])
     for attrs, says in [
         ({"stratify": "y"}, "stratify = 'y': there is no such field"),
+        ({"stratify": ["x", "label"]}, "give the name of one field"),
         ({"stratify": "x", "by": "label"}, "leave one out"),
         ({"stratify": "x", "in_order": True}, "leave in_order or stratify out"),
     ]:

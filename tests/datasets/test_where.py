@@ -202,6 +202,31 @@ def test_columns(path):
     assert mixed.shape == (N,)
 
 
+def test_texts_keep_the_nuls_at_their_ends(tmp_path, cache, passes):
+    texts = [b"a", b"a\0", b"a", b"", b"\0\0", b"b"]
+    data = flow.from_arrays({"t": texts, "i": np.arange(6)})
+    assert column(data, "t").tolist() == column(data, lambda r: r["t"]).tolist() == texts
+    order = sorted(range(6), key=texts.__getitem__)
+    assert [r["i"] for r in data.sort("t")] == order
+    backwards = sorted(range(6), key=texts.__getitem__, reverse=True)
+    assert [r["i"] for r in data.sort("t", reverse=True)] == backwards
+    halves = flow.from_arrays({"t": [b"a", b"a\0"] * 50}).split([0.5, 0.5], stratify="t")
+    assert [sorted(r["t"] for r in half).count(b"a") for half in halves] == [25, 25]
+    lines = tmp_path / "t.jsonl"
+    lines.write_text('{"t": "a"}\n{"t": "a\\u0000"}\n')
+    kept = flow.open(lines, index_dir=str(tmp_path / "own"))
+    passes.clear()
+    found = [column(kept, "t") for _ in range(3)]
+    assert [one.tolist() for one in found] == [[b"a", b"a\0"]] * 3 and len(passes) == 1
+    for mixed in (lambda r: r["t"] if r["i"] else 7, lambda i: [b"a", 1] * 3):
+        with pytest.raises(InvalidArgumentError, match="texts beside numbers"):
+            len(data.sort(mixed).head(1))
+    with pytest.raises(InvalidArgumentError, match="encode"):
+        column(data, lambda r: r["t"].decode())
+    words = flow.from_arrays({"t": ["b", "é", "a"]})
+    assert [r["t"] for r in words.sort(lambda r: r["t"].decode())] == [b"a", b"b", "é".encode()]
+
+
 def test_a_pass_is_made_when_it_is_needed_and_once(path, passes):
     selected = opened(path).where("pair[0] > 0").where(lambda pair: pair[:, 1] > 0)
     assert passes == []
@@ -266,7 +291,7 @@ def test_a_changed_file_is_noticed(path, cache, passes):
     changed[1234, 0] = 100  # between the samples of the fingerprint, in a file of the same size
     found = os.stat(path)
     write(path, changed)
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
     assert length() == length() == 1 and len(passes) == 2
     write(path, np.concatenate([changed, changed]))
     assert length() == length() == 2 and len(passes) == 3
@@ -371,6 +396,10 @@ def test_where_nothing_is_kept(path, cache, passes, monkeypatch):
     for _ in range(2):
         assert len(opened(path).where("pair[0] > 0")) > 0
     assert len(passes) == 7 and len(list(cache.iterdir())) == 1
+    for _ in range(2):
+        kept = flow.from_arrays({"x": VALUES[:, 0]}).cache(path.parent / "records")
+        assert len(kept.where("x > 0")) > 0
+    assert len(passes) == 8 and len(list(cache.iterdir())) == 2
     monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(path / "no" / "folder"))
     assert len(opened(path).where("pair[0] > 0")) > 0
 

@@ -41,6 +41,12 @@ def test_what_is_refused():
         flow.FillMissing(np.zeros(3), value=[1, 2])
     with pytest.raises(flow.InvalidArgumentError, match="has no number"):
         flow.FillMissing(np.zeros(3), value=[])
+    gap = np.full(2, np.nan)
+    for dtype, least in (("float32", 3.5e38), ("float16", 65520.0)):
+        with pytest.raises(flow.InvalidArgumentError, match=rf"\[1\] = .* infinite as {dtype}"):
+            flow.FillMissing(gap.astype(dtype), value=[0, least])
+    assert flow.FillMissing(gap, value=1e300).tolist() == [1e300] * 2
+    assert flow.FillMissing(gap.astype("float32"), value=3.4e38).max() == np.float32(3.4e38)
 
 
 # ---- A table ------------------------------------------------------------------------------------
@@ -108,3 +114,17 @@ def test_statistics_of_arrays_and_of_none():
     noisy = data.map(lambda x, *, rng: x + rng.normal(), "x")
     with pytest.raises(flow.InvalidArgumentError, match="change from epoch to epoch"):
         flow.Statistics.fit(noisy, "x")
+    for values, said in (
+        ([1, np.inf], "infinite numbers"), ([-np.inf, np.inf, np.nan], "infinite numbers"),
+        ([1e200, -1e200], "overflow float64"), ([1.7e308] * 3, "overflow float64"),
+    ):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            flow.Statistics.fit(flow.from_arrays({"x": np.array(values)}), "x")
+    tiny = flow.Statistics.fit(flow.from_arrays({"x": np.array([0, 1e-310])}), "x")
+    with pytest.raises(flow.InvalidArgumentError, match="differ by so little"):
+        tiny.min_max()
+    for quantiles in (0.5, [1.1], [np.nan], ["a"], "0"):
+        with pytest.raises(flow.InvalidArgumentError, match="a list of fractions"):
+            flow.Statistics.fit(data, "x", quantiles=quantiles)
+    by_array = flow.Statistics.fit(data, "x", quantiles=np.array([0, 0.5]))
+    assert by_array.median.tolist() == [24.5, 7]

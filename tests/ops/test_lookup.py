@@ -60,6 +60,13 @@ def test_it_is_a_value(tmp_path):
     for one in (pickle.loads(pickle.dumps(cities)), flow.Vocabulary.load(tmp_path / "v.json")):
         assert one == cities and hash(one) == hash(cities) and one.digest == cities.digest
         assert [int(n) for n in flow.Lookup([b"\xff\0", b"", b"-"], vocabulary=one)] == [2, 3, 0]
+    with pytest.raises(flow.InvalidArgumentError, match="ends in .json"):
+        cities.save(tmp_path / "v.txt")
+    (tmp_path / "v.json").write_text((tmp_path / "v.json").read_text().replace("Rome", "Roma"))
+    with pytest.raises(flow.CorruptDataError, match="checksum"):
+        flow.Vocabulary.load(tmp_path / "v.json")
+    (tmp_path / "bom.txt").write_bytes("Köln\r\nRome".encode("utf-8-sig"))
+    assert flow.Vocabulary.load(tmp_path / "bom.txt").words == ("Köln", "Rome")
     lines = flow.Vocabulary.load(tmp_path / "v.txt", unknown="Rome")
     assert lines.words == ("Köln", "Rome") and lines != cities
     assert flow.Lookup(b"x", vocabulary=flow.Vocabulary([], unknown="?")) == 0
@@ -118,6 +125,8 @@ def test_what_is_no_vocabulary():
         flow.Vocabulary(["a", "b", "a"])
     with pytest.raises(flow.InvalidArgumentError, match="no word of a vocabulary"):
         flow.Vocabulary([1])
+    with pytest.raises(flow.InvalidArgumentError, match="a list of words"):
+        flow.Vocabulary("abc")
     with pytest.raises(flow.InvalidArgumentError, match="at least 1"):
         flow.Vocabulary.fit(data, "city", max_size=0)
     with pytest.raises(flow.InvalidArgumentError, match="uint8"):

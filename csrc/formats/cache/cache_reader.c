@@ -142,7 +142,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 PFD_SOURCE_NUMBER(size_of, reader, header.num_records)
 
-/* PFD_IO, which is never skipped: the records themselves are not damaged. */
 static pfd_status check_block(const reader *r, int64_t block, pfd_scratch *scratch, pfd_error *err)
 {
     int64_t begin = r->header.first_record + block * BLOCK_BYTES;
@@ -150,7 +149,7 @@ static pfd_status check_block(const reader *r, int64_t block, pfd_scratch *scrat
     const uint8_t *data;
     PFD_TRY(r->host->read(r->file, begin, size, scratch, &data, err));
     if (pfd_xxh64(data, size) != r->sums[block])
-        return r->host->fail_file(err, r->file, begin, PFD_IO,
+        return r->host->fail_file(err, r->file, begin, PFD_CORRUPT_DATA,
                                   "the %" PRId64 " bytes from here on do not have their checksum: "
                                   "the cache was damaged after it was made; delete the file, and "
                                   "the next loader makes it again", size);
@@ -207,6 +206,8 @@ static pfd_status read_record(const reader *r, int64_t ordinal, pfd_scratch *scr
     return PFD_OK;
 }
 
+/* A failure has no row: it is one of the file, which on_error does not skip. The records themselves
+ * are whole, and another cache has them. */
 static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
@@ -215,7 +216,7 @@ static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch
     for (int64_t i = 0; i < n && mapped && r->header.record_bytes == 0; i++)
         __builtin_prefetch(mapped + r->header.table + 8 * ordinals[i]);
     for (int64_t i = 0; i < n; i++)
-        PFD_TRY(pfd_in_row(read_record(r, ordinals[i], scratch, &out[i], err), i, err));
+        PFD_TRY(read_record(r, ordinals[i], scratch, &out[i], err));
     return PFD_OK;
 }
 

@@ -993,16 +993,34 @@ static const char *name_of(const row *r, int64_t field, char *out, size_t capaci
     return csv_layout_name(r->layout, &r->table->format, field, out, capacity);
 }
 
+/* Whether the header has the name of a column, so that the name alone is its key. */
+static int32_t is_in_header(const row *r, const pfd_csv_column *column, int64_t field)
+{
+    uint8_t name[256];
+    int64_t at = 0;
+    pfd_csv_field found = {0};
+    if (!r->layout->has_header || field < 0 || field >= r->layout->num_fields) return 0;
+    for (int64_t i = 0; i <= field; i++)
+        (void)pfd_csv_next_field(&r->table->format, r->layout->first_row,
+                                 r->layout->first_row_size, &at, &found);
+    int64_t size = field_name(r->layout, &r->table->format, &found, name, sizeof name);
+    return size > 0 && size == column->name_size && !memcmp(name, column->name, (size_t)size);
+}
+
 static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64_t field,
                                int64_t byte, const char *found, pfd_error *err)
 {
     char name[512];
+    int32_t is_named = is_in_header(r, column, field);
+    const char *key = is_named ? column->name : column->spec; /* a spec begins with NAME=KEY */
+    int64_t size = is_named ? column->name_size : column->key + column->key_size - column->spec;
     return r->args->host->fail_row(
         err, r->number, byte, PFD_CORRUPT_DATA,
-        "%s: expected %s for '%s', found %s; a default in the attr 'columns' replaces a missing "
-        "value, as in '%.*s:%s=%s'",
+        "%s: expected %s for '%s', found %s; a default of the column replaces a missing value, as "
+        "in '%.*s:%s=%s'",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        found, (int)column->key_size, column->key,
+        found,
+        (int)size, key,
         column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
         column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
 }

@@ -435,7 +435,9 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
         status = self->host->fail(err, PFD_CORRUPT_DATA,
                                   "a row group has %" PRId64 " rows; the footer states %" PRId64,
                                   made->array.length, rows);
-    return status == PFD_OK ? find_columns(self, file, made, out, err) : status;
+    if (status == PFD_OK) return find_columns(self, file, made, out, err);
+    pfd_error_set_file(err, file->path); /* its byte is one of the file, not of a record */
+    return status;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */

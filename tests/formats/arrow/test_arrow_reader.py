@@ -538,7 +538,8 @@ def test_offsets_that_point_anywhere(name, tmp_path):
 
 
 def test_wrong_rows_among_neighbours_are_found_one_by_one(tmp_path):
-    """The text of row 6 ends before it begins; rows 2 and 3 have lists of 3 and 1 items."""
+    """The text of row 6 ends before it begins, so that row 7 is in doubt; rows 2 and 3 have lists
+    of 3 and 1 items."""
     pa = pytest.importorskip("pyarrow")
     ends, lists = np.arange(0, 42, 2, np.int32), np.arange(0, 42, 2, np.int32)
     ends[7], lists[3] = 11, 7
@@ -555,12 +556,47 @@ def test_wrong_rows_among_neighbours_are_found_one_by_one(tmp_path):
                              on_error="skip")  # fmt: skip
     with flow.DataLoader(*blobs) as loader:
         ((found, pair),) = loader
-        assert [one.ordinal for one in loader.skipped] == [2, 3, 6]
-    good = [i for i in range(20) if i not in (2, 3, 6)]
+        assert [one.ordinal for one in loader.skipped] == [2, 3, 6, 7]
+    good = [i for i in range(20) if i not in (2, 3, 6, 7)]
     assert pair.tolist() == [[2 * i, 2 * i + 1] for i in good]
-    assert [bytes(one) for one in found] == [
-        bytes(range(60, 100))[11 if i == 7 else 2 * i : 2 * i + 2] for i in good
-    ]
+    assert [bytes(one) for one in found] == [bytes(range(60, 100))[2 * i : 2 * i + 2] for i in good]
+
+
+@pytest.mark.parametrize("damaged", [7, 10])
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("access", ["map", "read"])
+def test_an_offset_that_is_too_low_makes_both_of_its_rows_doubtful(
+    damaged, is_large, access, tmp_path
+):
+    """The row after it would have the values of the rows before, in batches of one row and in runs
+    that begin with that row."""
+    pa = pytest.importorskip("pyarrow")
+    offsets = np.arange(0, 42, 2, np.int64 if is_large else np.int32)
+    offsets[damaged] = 0
+    text = (pa.LargeBinaryArray if is_large else pa.BinaryArray).from_buffers(
+        pa.large_binary() if is_large else pa.binary(), 20,
+        [None, pa.py_buffer(offsets), pa.py_buffer(bytes(range(40)))],
+    )  # fmt: skip
+    items = pa.array(np.arange(40, dtype=np.int32))
+    kind = pa.LargeListArray if is_large else pa.ListArray
+    table = pa.table({"text": text, "list": kind.from_arrays(pa.array(offsets), items)})
+    path = tmp_path / "a.arrow"
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    good = [i for i in range(20) if i not in (damaged - 1, damaged)]
+    whole = [list(range(2 * i, 2 * i + 2)) for i in good]
+    for column in ("text", "list:int32[?]", "list:json"):
+        for size in (1, 5, 20):
+            blob = flow.ArrowReader(files=str(path), columns=[column], batch_size=size,
+                                    file_access=access, on_error="skip")  # fmt: skip
+            with flow.DataLoader(blob) as loader:
+                found = [row for batch in loader for row in batch]
+                skipped = [one.ordinal for one in loader.skipped]
+            if column == "list:json":
+                assert [json.loads(bytes(row)) for row in found] == whole
+            else:
+                assert [list(row) for row in found] == whole
+            assert skipped == [damaged - 1, damaged]
 
 
 def test_a_compressed_dictionary_that_states_too_many_buffers(tmp_path):

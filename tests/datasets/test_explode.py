@@ -211,7 +211,7 @@ def test_another_number_of_parts_names_the_function_and_the_record(tmp_path):
     parts = data.explode(unsteady)
     assert len(parts) == 18
     has_counted = True
-    wanted = r"unsteady\(\) gives 3 parts of this record, and gave 2 .*test_explode_dataset.py:\d+"
+    wanted = r"unsteady\(\) gives 3 parts of this record, and gave 2 .*test_explode.py:\d+"
     with pytest.raises(UserFunctionError, match=wanted) as raised:
         list(parts)
     assert raised.value.file == str(tmp_path / "rows.csv") and raised.value.line == 5

@@ -43,6 +43,7 @@ def padded(values, length, value):
 @pytest.mark.parametrize("key, keys", [(None, None), ("user", USERS), ("name", NAMES),
                                        (["name", "user"], USERS)])  # fmt: skip
 @pytest.mark.parametrize("length, step", [(3, None), (4, 1), (2, 5), (1, 1), (90, 7)])
+@pytest.mark.filterwarnings("ignore:.* has no window")
 def test_windows(key, keys, length, step):
     data = made() if key is not None else made().drop("name")
     data = data.drop("name") if key == "user" else data
@@ -181,3 +182,12 @@ def test_attrs_of_the_view():
         with pytest.raises(InvalidArgumentError, match=text):
             given = {"length": 2, **attrs, "runs": Table(np.array(attrs["runs"]))}
             len(flow.Dataset(flow.WindowDataset(data["n"], data["x"], **given)))
+
+
+def test_a_key_that_lies_apart_is_warned_of():
+    data = flow.from_arrays({"user": [1, 2] * 3, "n": np.arange(6)})
+    with pytest.warns(UserWarning, match=r"at most 1 .*data\.sort\('user'\)\.windows\(3, key="):
+        assert len(data.windows(3, key="user")) == 0
+    found = [window["n"].tolist() for window in data.sort("user").windows(3, key="user")]
+    assert found == [[0, 2, 4], [1, 3, 5]]
+    assert len(data.windows(3, key="user", last="short")) == 6
