@@ -3,6 +3,7 @@
 import json
 import pickle
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -265,18 +266,26 @@ def test_an_exit_in_a_function_is_an_error_of_the_record(processes):
             list(loader)
 
 
-BUFFER = np.zeros((3, 2))
+OWN = threading.local()  # each thread of a loader has a buffer
 KEPT = {}
 
 
+def buffer():
+    if not hasattr(OWN, "rows"):
+        OWN.rows = np.zeros((3, 2))
+    return OWN.rows
+
+
 def used_again(r):
-    BUFFER[0] = r["y"]
-    return {"b": BUFFER[0], "raw": memoryview(BUFFER[0]).cast("B")}
+    rows = buffer()
+    rows[0] = r["y"]
+    return {"b": rows[0], "raw": memoryview(rows[0]).cast("B")}
 
 
 def used_again_in_columns(r):
-    BUFFER[: len(r["y"])] = r["y"][:, None]
-    return {"b": BUFFER[: len(r["y"])]}
+    rows = buffer()[: len(r["y"])]
+    rows[:] = r["y"][:, None]
+    return {"b": rows}
 
 
 def same_dict(r):
