@@ -27,7 +27,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..errors import (
+    CorruptDataError,
+    Error,
+    InvalidArgumentError,
+    UnsupportedError,
+    UserFunctionError,
+    shown,
+)
 from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..loader import DataLoader
@@ -511,7 +518,7 @@ class _Pass:
                 self._wanted.prepare(loader)
             for batch in pass_over(loader, self._wanted.said):
                 rows = rows_of(batch)
-                found = self._checked(self._wanted.of_batch(batch), rows)
+                found = self._checked(self._computed(batch, rows), rows)
                 if self._is_bitmap:
                     self._add_bits(found)
                 else:
@@ -521,6 +528,19 @@ class _Pass:
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
+
+    def _computed(self, batch: Columns, rows: int) -> Any:
+        """The values for a batch; an error names the record, or the batch's records."""
+        try:
+            return self._wanted.of_batch(batch)
+        except UserFunctionError as failure:
+            row = getattr(failure.__cause__, "pyflowdata_row", None)
+            if row is not None:
+                failure.ordinal = self._done + row
+            else:
+                last = self._done + rows - 1
+                failure.message += f", for the records {self._done} to {last}"
+            raise
 
     def _checked(self, found: Any, rows: int) -> Array:
         if isinstance(found, Ragged):
@@ -773,6 +793,12 @@ def _of_records(
 ) -> Computation:
     """The value of a function of the record, for each record."""
     uses = uses_of(function)
+    if uses is not None and not uses.read and uses.made is None:
+        first = next(iter(fields))
+        raise InvalidArgumentError(
+            f"{said} reads no field of the record; it must give a value of each record, and for "
+            f"filter() a truth, True or False, as lambda r: r[{first!r}] > 0"
+        )
     if uses is not None and not uses.read:
         own, first = next(iter(inspect.signature(function).parameters)), next(iter(fields))
         raise InvalidArgumentError(
@@ -782,7 +808,7 @@ def _of_records(
         )
     blobs = {name: fields[name] for name in fields_read(function, fields)}
     key = of_function(function)
-    called = _of_user(each_record(function), said, fields)
+    called = _of_user(each_record(function, tuple(fields)), said, fields)
     return Computation(blobs, called, None if key is None else f"record {key}", said)
 
 
@@ -794,9 +820,9 @@ def _of_user(
     def of_batch(batch: Columns) -> Any:
         try:
             return called(batch)
-        except Error:
+        except (Error, KeyboardInterrupt):
             raise
-        except Exception as failure:
+        except BaseException as failure:
             told = user_failure(failure, f"{said}()")
             explain_key(told, failure, fields)
             raise told from failure

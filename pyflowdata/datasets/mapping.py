@@ -52,6 +52,10 @@ class _SampleRows:
         records = data._whole_records(_RECORDS)
         return [[record[name] for name in self._names] for record in records]
 
+    def said(self, number: int) -> str:
+        """What a call gets, for messages."""
+        return f"number {number} of the first records"
+
 
 class _SampleColumns(_SampleRows):
     """The same records, for calls of a function that takes columns of several."""
@@ -60,16 +64,22 @@ class _SampleColumns(_SampleRows):
 
     def __init__(self, data: Reading, names: Sequence[str], at_once: int) -> None:
         super().__init__(data, names)
-        self._at_once = at_once
+        self._at_once, self._count = at_once, 0
 
     def read(self) -> list[list[Any]]:
         """The arguments of each call."""
         rows, n = super().read(), self._at_once
+        self._count = len(rows)
         types = [row_type_of(self._data._fields[name]) for name in self._names]
         return [
             [column_of(one, kind) for one, kind in zip(zip(*part, strict=True), types, strict=True)]
             for part in (rows[begin : begin + n] for begin in range(0, len(rows), n))
         ]
+
+    def said(self, number: int) -> str:
+        begin = number * self._at_once
+        last = min(begin + self._at_once, self._count) - 1
+        return f"the numbers {begin} to {last} of the first records"
 
 
 class SampleBatch:
@@ -86,6 +96,10 @@ class SampleBatch:
             loader = DataLoader(tuple(self._blobs), num_threads=1, prefetch=1, ledger="")
         with loader:
             return [list(batch) for batch in itertools.islice(loader, 1)]
+
+    def said(self, _number: int) -> str:
+        """What a call gets, for messages."""
+        return "the first batch"
 
 
 def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:
@@ -113,10 +127,10 @@ def _types_of(
         return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
     found: dict[str, RowType] = {}
     damage: CorruptDataError | None = None
-    for inputs in samples.read():
+    for number, inputs in enumerate(samples.read()):
         own: Mapping[str, RowType] = {}
         try:
-            said = _called(function, inputs)
+            said = _called(function, inputs, samples.said(number))
         except CorruptDataError as failure:  # on_error of the batches decides
             damage = failure
             continue
@@ -145,7 +159,7 @@ def _types_of(
     }
 
 
-def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
+def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
     taken = function.__signature__.parameters
     keywords: dict[str, Any] = {}
     if "rng" in taken:
@@ -154,10 +168,12 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         keywords["ids"] = np.zeros((2,), np.int64)
     try:
         return function.call(*inputs, **keywords)
-    except Error:
+    except (Error, KeyboardInterrupt):
         raise
-    except Exception as failure:
-        raise user_failure(failure, f"{name_of(function.function)}()") from failure
+    except BaseException as failure:
+        made = user_failure(failure, f"{name_of(function.function)}()")
+        made.message += f", for {sample}, from which map finds the types"
+        raise made from failure
 
 
 def type_of(key: str, value: Any, leading: int = 0) -> RowType:

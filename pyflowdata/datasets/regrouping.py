@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Error, InvalidArgumentError, shown
+from ..errors import Error, InvalidArgumentError, UserFunctionError, shown
 from ..formats import field_of
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node
@@ -26,8 +26,10 @@ from ..pyops.records import (
     fields_named_by,
     fields_read,
     function_place,
+    note_failure,
 )
-from ..pyops.row_function import is_bytes, mapped_op
+from ..pyops.row_function import check_keywords, is_bytes, mapped_op
+from ..pyops.tensors import Mismatch
 from .base import DatasetBase, named_view, names_of
 from .batches import padding_of
 from .columns import (
@@ -334,12 +336,19 @@ class _Exploded:
         self._data, self._function, self._attrs = data, function, attrs
         self._outputs, self._processes, self._name = outputs, processes, name
         self._said = name_of(function)
+        taken = inspect.signature(function).parameters
+        for one in ("batched", "with_index"):
+            if one in attrs and one not in taken:
+                raise InvalidArgumentError(
+                    f"explode has no {one}=, which map() has: its function gets one record, "
+                    "without a number; enumerate() before it makes a field of numbers"
+                )
+        check_keywords(function, list(taken.values()), attrs)
         if fields_named_by(function, data._fields, attrs) is not None:
             raise InvalidArgumentError(
                 f"explode: {self._said}() must take the record, a dict, as its one parameter, "
                 "under a name that no field has"
             )
-        taken = inspect.signature(function).parameters
         for one in GIVEN_BY_HOST:
             if one in taken and one not in attrs:
                 raise InvalidArgumentError(
@@ -369,6 +378,7 @@ class _Exploded:
         return RecordFunction(
             function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
             self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
+            known=tuple(self._data._fields),
         )  # fmt: skip
 
     def _counts(self) -> Table:
@@ -419,9 +429,12 @@ class _Exploded:
         for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
             try:
                 parts = function.parts(record, self._attrs)
-            except Error:
+            except Mismatch as failure:
+                raise UserFunctionError(failure.message) from None
+            except (Error, KeyboardInterrupt):
                 raise
-            except Exception as failure:
+            except BaseException as failure:
+                note_failure(failure, self._data._fields)
                 raise user_failure(failure, f"{self._said}()") from failure
             num_found += bool(parts)
             yield from parts[:_MOST_PARTS]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob
 from ..nodes.argument_hints import takes_names_only
@@ -97,9 +97,20 @@ class Selecting(Reading):
         return type(self)(named_view("SelectDataset", self._fields, {"table": table}))
 
     def filter(
-        self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
+        self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray, **unknown: Any
     ) -> OwnT:
-        """`where(predicate)`, by the name that other libraries have for it."""
+        """`where(predicate)`, by the name that other libraries have for it.
+
+        Raises:
+            WrongUseError: An argument of another library, such as `batched`, was given.
+            InvalidArgumentError: As `where()`.
+        """
+        for one in unknown:
+            raise WrongUseError(
+                f"filter() has no argument {shown(one)}: a function whose parameters are fields "
+                "gets columns of many records, as lambda label: label > 3, and enumerate() before "
+                'it makes a field of numbers, as data.enumerate().filter("index > 3")'
+            )
         return self.where(predicate)
 
     def column(self, what: What) -> Array:

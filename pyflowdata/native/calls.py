@@ -83,10 +83,9 @@ def is_interrupt(failure: BaseException | None) -> bool:
 
 
 def raised(failure: BaseException) -> BaseException:
-    """The exception to raise for a failed call: its cause, if that is a BaseException such as
-    KeyboardInterrupt or SystemExit."""
+    """The exception to raise for a failed call: its cause, if that is a KeyboardInterrupt."""
     cause = failure.__cause__
-    return failure if cause is None or isinstance(cause, Exception) else cause
+    return cause if isinstance(cause, KeyboardInterrupt) else failure
 
 
 def _forget() -> None:

@@ -90,7 +90,9 @@ def is_ctrl_c(failure: BaseException) -> bool:
 def text_of(failure: BaseException) -> str:
     """The str() of an exception, even if that fails."""
     try:
-        return failure.message if isinstance(failure, Error) else str(failure)
+        if isinstance(failure, Error):
+            return failure.message
+        return str(failure) + getattr(failure, "pyflowdata_hint", "")
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(failure).__name__} without a str()>"
 
@@ -111,7 +113,7 @@ def place_of(trace: TracebackType | None) -> str:
     return f"{file if near.startswith(os.pardir) else near}:{line}"
 
 
-def user_failure(failure: Exception, said: str) -> Error:
+def user_failure(failure: BaseException, said: str) -> Error:
     """The error for an exception of a user's function that this package called: an OutOfMemoryError
     for a MemoryError, else a UserFunctionError.
 

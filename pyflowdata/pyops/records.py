@@ -22,7 +22,7 @@ from ..errors import CorruptDataError, InvalidArgumentError, UserFunctionError, 
 from ..nodes.row_types import RowType
 from ..nodes import Blob
 from ..ragged import Ragged
-from ..words.remedies import similar
+from ..words.remedies import did_you_mean, similar
 from .function_digest import source_of
 from .op import GIVEN_BY_HOST, name_of
 from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
@@ -294,6 +294,33 @@ def function_place(function: Callable[..., Any]) -> str:
     return f"{file}:{code.co_firstlineno}"
 
 
+def note_failure(
+    failure: BaseException, fields: Iterable[str], row: int | None = None, count: int = 1
+) -> None:
+    """Notes for the message of an exception of the function the row, and what it may be about.
+
+    Args:
+        fields: The names of the fields that a record may have.
+        row: The first row of the call; None: it is not known.
+        count: The records of the call.
+    """
+    hint, key = "", failure.args[0] if failure.args else None
+    if type(failure) is KeyError and isinstance(key, str) and key not in fields:
+        hint = f"; the record has the fields {_listed(fields)}{did_you_mean(key, fields)}"
+    if row is not None:
+        BaseException.__setattr__(failure, "pyflowdata_row", row)
+        hint += f"; its call has {count} records from this one on" if count > 1 else ""
+    BaseException.__setattr__(failure, "pyflowdata_hint", hint)
+
+
+def _listed(fields: Iterable[str]) -> str:
+    names = list(fields)
+    return ", ".join(names[:_MOST_LISTED]) + ("..." if names[_MOST_LISTED:] else "")
+
+
+_MOST_LISTED = 12  # names of fields in a message
+
+
 class RecordFunction(RowFunction):
     """Calls a function with records, or with dicts of columns of several records.
 
@@ -315,7 +342,9 @@ class RecordFunction(RowFunction):
         has_index: bool,
         at_once: int,
         extra: tuple[str, ...] | None,
+        known: tuple[str, ...],
     ) -> None:
+        self.known = known
         self.fields, self.has_index = tuple(fields), has_index
         self.at_once, self.extra = at_once, extra
         self.types: list[RowType] = []
@@ -327,7 +356,7 @@ class RecordFunction(RowFunction):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (self.function, self.keywords, self.are_bytes, self.fields,
-                         self.has_index, self.at_once, self.extra)  # fmt: skip
+                         self.has_index, self.at_once, self.extra, self.known)  # fmt: skip
 
     def signature(self) -> inspect.Signature:
         own = _parameters(self.function, self.keywords)
@@ -360,7 +389,11 @@ class RecordFunction(RowFunction):
             if isinstance(one, (np.ndarray, Ragged)):
                 _frozen(one)
         record = dict(zip(self.fields, inputs, strict=False))
-        return self.function(record, *inputs[len(self.fields) :], **self.keywords, **given)
+        try:
+            return self.function(record, *inputs[len(self.fields) :], **self.keywords, **given)
+        except BaseException as failure:
+            note_failure(failure, self.known)
+            raise
 
     def made_of(
         self, said: Any, inputs: Sequence[Any], outputs: Any
@@ -450,7 +483,7 @@ class RecordFunction(RowFunction):
                     result.update({one: _kept(result[one]) for one in lasting if one in result})
                 found.append(result)
         except BaseException as failure:
-            BaseException.__setattr__(failure, "pyflowdata_row", row)
+            note_failure(failure, self.known, row)
             raise
         if len(set(map(id, found))) != len(found):
             raise Mismatch(
@@ -547,16 +580,19 @@ class RecordFunction(RowFunction):
             given = dict(record)
             try:
                 found = self._dict(self.function(record, *own[len(self.fields) :], **keywords))
+                self._check_names(tuple(found), [found], [given], outputs)
+                self._check_same(found, given)
+                for place, name in enumerate(outputs):
+                    declared = call.types[place]
+                    part = self._part(name, found[name], declared, end - begin)
+                    parts[place].append(joined([part], is_copy=end - begin < call.num_rows))
             except CorruptDataError as failure:
                 if failure.row is not None:
                     BaseException.__setattr__(failure, "pyflowdata_row", begin + failure.row)
                 raise
-            self._check_names(tuple(found), [found], [given], outputs)
-            self._check_same(found, given)
-            for place, name in enumerate(outputs):
-                declared = call.types[place]
-                part = self._part(name, found[name], declared, end - begin)
-                parts[place].append(joined([part], is_copy=end - begin < call.num_rows))
+            except BaseException as failure:
+                note_failure(failure, self.known, begin, end - begin)
+                raise
         return [joined(one) for one in parts]
 
     def _column_of(self, column: Array | Ragged) -> Any:
@@ -594,10 +630,12 @@ class RecordFunction(RowFunction):
 def _remade(
     function: Callable[..., Any], keywords: Mapping[str, Any], are_bytes: Sequence[bool],
     fields: Sequence[str], has_index: bool, at_once: int, extra: tuple[str, ...] | None,
+    known: tuple[str, ...],
 ) -> RecordFunction:  # fmt: skip
     return RecordFunction(
-        function, keywords, are_bytes, fields, has_index=has_index, at_once=at_once, extra=extra
-    )
+        function, keywords, are_bytes, fields, has_index=has_index, at_once=at_once, extra=extra,
+        known=known,
+    )  # fmt: skip
 
 
 def _kept(value: Any) -> Any:
@@ -685,7 +723,8 @@ def record_function(
     inputs = [*fields, *names[len(own) :]]
     types = [RowType(blobs[name].dtype, blobs[name].shape[1:]) for name in inputs]
     made = RecordFunction(function, keywords, [is_bytes(one) for one in types], fields,
-                          has_index=has_index, at_once=at_once, extra=extra)  # fmt: skip
+                          has_index=has_index, at_once=at_once, extra=extra,
+                          known=tuple(own))  # fmt: skip
     made.types = types
     return made, inputs
 
@@ -703,13 +742,25 @@ class _First(dict[str, Any]):
     __hash__ = None
 
 
-def each_record(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], list[Any]]:
-    """A function of batches that calls `function` with each record, for columns and predicates."""
+def each_record(
+    function: Callable[..., Any], known: Iterable[str]
+) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """A function of batches that calls `function` with each record, for columns and predicates.
+
+    Args:
+        known: The names of the data set's fields, for messages.
+    """
 
     def of_batch(batch: Mapping[str, Any]) -> list[Any]:
         records = records_of({name: _frozen(column) for name, column in batch.items()})
         records[:1] = map(_First, records[:1])
-        return [_kept(function(record)) for record in records]
+        found: list[Any] = []
+        try:
+            found.extend(_kept(function(record)) for record in records)
+        except BaseException as failure:
+            note_failure(failure, known, len(found))
+            raise
+        return found
 
     return of_batch
 
@@ -742,17 +793,18 @@ class Parted:
 
     def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> list[Any]:
         """The parts of a record, each without the fields that stay as they are."""
+        given = dict(record)  # the function may set fields of the record
         found = self.__wrapped__(record, **keywords)
         if isinstance(found, (Mapping, str, bytes)) or not isinstance(found, Iterable):
             what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
             self._refuse(f"returned {what} must return a list of dicts, or yield dicts")
-        return [self._part(one, record) for one in found]
+        return [self._part(one, given) for one in found]
 
-    def _part(self, part: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    def _part(self, part: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(part, Mapping):
             self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
         return {name: _kept(one) for name, one in part.items()
-                if one is not record.get(name) or self._is_made(name)}  # fmt: skip
+                if name not in given or one is not given[name] or self._is_made(name)}  # fmt: skip
 
     def _is_made(self, _name: str) -> bool:
         return False

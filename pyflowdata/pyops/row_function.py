@@ -28,7 +28,12 @@ class RowFunction:
     """Calls a function with rows as `Dataset` shows them: bytes where a field has bytes.
 
     It can be pickled if the function and its keyword arguments can.
+
+    Attributes:
+        known: The names of the data set's fields, for messages.
     """
+
+    known: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -202,7 +207,8 @@ def mapped_op(
         try:
             typed = [(key, type(value), value) for key, value in function.keywords.items()]
             key: Any = (type(function.function), function.function, frozenset(typed),
-                        function.form, tuple(outputs.items()), per, processes)  # fmt: skip
+                        function.form, function.known, tuple(outputs.items()), per,
+                        processes)  # fmt: skip
             name = _made.get(key)
         except TypeError:  # an argument that has no hash
             key, name = None, None

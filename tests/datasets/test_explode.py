@@ -109,6 +109,27 @@ def test_what_a_function_may_return():
     assert len(none) == 0 == len(data.take(0).explode("tags")) and list(none) == []
 
 
+def sets_fields(r):
+    for r["n"] in (100, 101):
+        r["new"] = r["n"] - 100
+        yield r
+
+
+def sets_in_place(r):
+    for r["new"] in (0, 1):
+        yield {**r, "n": 100 + r["new"]}
+
+
+@pytest.mark.parametrize("function", [sets_fields, sets_in_place])
+@pytest.mark.parametrize("call", ["explode", "flat_map"])
+def test_fields_that_the_function_sets_in_the_record_itself(call, function):
+    data = made().project("n", "pair")
+    parts = getattr(data, call)(function)
+    assert plain(parts) == [
+        {"n": 100 + k, "pair": [2 * i, 2 * i + 1], "new": k} for i in range(SIZE) for k in (0, 1)
+    ]
+
+
 def test_one_call_for_parts_that_are_read_one_after_another():
     calls = []
 
@@ -217,6 +238,8 @@ def test_wrong_use_says_what_to_write():
         (lambda: data.sample().explode("tags"), "use explode before it"),
         (lambda: data.explode(lambda text: [text]), "must take the record"),
         (lambda: data.explode(lambda r, *, rng: [r]), "takes rng"),
+        (lambda: data.explode(lambda r: [r], with_index=True), "explode has no with_index="),
+        (lambda: data.explode(lambda r: [r], size=3), "has no parameter 'size'; it has r"),
         (lambda: data.explode(lambda r: []), "gives no part of the first records"),
         (lambda: data.flat_map(words, "text"), "leave the fields out, or give fan_out"),
         (lambda: data.explode(words, outputs="other"), "lacks 'other'"),
@@ -228,10 +251,11 @@ def test_wrong_use_says_what_to_write():
         (lambda r: {"k": 1}, "must return a list of dicts"),
         (lambda r: None, r"is a return missing\?"),
         (lambda r: [1], "gave the part 1; each part is a dict"),
-        (lambda r: [{"k": r["x"]}], "KeyError: 'x'"),
+        (lambda r: [{"k": r["tag"]}], "KeyError: 'tag'; .* n, text, .*; did you mean 'tags'"),
     ):
-        with pytest.raises(UserFunctionError, match=text):
+        with pytest.raises(UserFunctionError, match=text) as caught:
             data.explode(function)
+        assert caught.type is UserFunctionError
     late = data.explode(lambda r: [{"k" if r["n"] < 5 else "j": 1}])
     with pytest.raises(UserFunctionError, match="returned j, which does not have 'k'"):
         list(late)

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -185,10 +187,20 @@ def test_which_form_a_function_has():
         (lambda r: r["x"].sort() or r, r"read-only .*test_records.py:\d+\)"),
         (lambda r: {**r}, "makes no field"),
         (lambda r: {1: 2}, "with the key 1; keys are names of fields"),
-        (lambda r: r["nowhere"], r"KeyError: 'nowhere' .*test_records.py:\d+\)"),
+        (lambda r: r["nowhere"], r"KeyError: 'nowhere'; .* x, y, text, tokens .*cords.py:\d+\)"),
+        (lambda r: {"z": r["tokns"]}, r"'tokns'; .*; did you mean 'tokens'\? .*cords.py:\d+\)"),
     ):
         with pytest.raises(flow.UserFunctionError, match=text):
             data.map(function)
+
+
+def test_an_error_at_the_first_records_says_which_the_call_had():
+    for size, said in ((0, "number 3"), (3, "the numbers 3 to 3"), (9, "the numbers 0 to 3")):
+        with pytest.raises(flow.UserFunctionError, match=f"{said} of the first records"):
+            made().map(
+                lambda r: {"z": [1 // abs(int(y) - 3) for y in np.atleast_1d(r["y"])]},
+                batched=size,
+            )
 
 
 def fails_late(r):
@@ -211,6 +223,10 @@ def none_late(r):
     return {"z": float(r["y"]) if r["y"] < 6 else None}
 
 
+def misnamed(r):
+    return {"z": r["tekst"]}
+
+
 def shorter(r):
     return {"z": r["y"][1:] * 1.0}
 
@@ -220,7 +236,8 @@ def shorter(r):
     ("function", "batched", "text", "below"),
     [
         (fails_late, 0, "boom", 2),
-        (fails_late_in_columns, 3, "boom", 2),
+        (fails_late_in_columns, 3, "record 4.*boom; its call has 3 records from this one", 2),
+        (misnamed, 0, "record 0.*'tekst'; the record has .*; did you mean 'text'", 1),
         (other_late, 0, "returned a, which does not have 'z'", 0),
         (none_late, 0, "the output 'z' is None", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
@@ -235,18 +252,40 @@ def test_an_error_names_the_line_in_every_mode(function, batched, text, below, p
             list(loader)
 
 
-BUFFER = np.zeros((3, 2))
+def exits_late(r):
+    if r["y"] == 5:
+        sys.exit(3)
+    return {"z": float(r["y"])}
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_an_exit_in_a_function_is_an_error_of_the_record(processes):
+    data = made().map(exits_late, processes=processes)
+    with flow.DataLoader(data.batch(4).blobs) as loader:
+        with pytest.raises(flow.UserFunctionError, match=r"record 5.*SystemExit: 3 \(.*\d+\)"):
+            list(loader)
+
+
+OWN = threading.local()  # each thread of a loader has a buffer
 KEPT = {}
 
 
+def buffer():
+    if not hasattr(OWN, "rows"):
+        OWN.rows = np.zeros((3, 2))
+    return OWN.rows
+
+
 def used_again(r):
-    BUFFER[0] = r["y"]
-    return {"b": BUFFER[0], "raw": memoryview(BUFFER[0]).cast("B")}
+    rows = buffer()
+    rows[0] = r["y"]
+    return {"b": rows[0], "raw": memoryview(rows[0]).cast("B")}
 
 
 def used_again_in_columns(r):
-    BUFFER[: len(r["y"])] = r["y"][:, None]
-    return {"b": BUFFER[: len(r["y"])]}
+    rows = buffer()[: len(r["y"])]
+    rows[:] = r["y"][:, None]
+    return {"b": rows}
 
 
 def same_dict(r):
@@ -387,15 +426,21 @@ def test_records_for_which_a_function_is_true():
         (lambda texts: texts != b"", "no field 'texts' for its parameter; did you mean 'text'"),
         (lambda r: r, "no field 'r' for its parameter; the fields are x, y, text, tokens, and a"),
         (lambda r: int(r["y"]), "one truth"),
+        (lambda r: None, r"reads no field of the record; .* a truth, .* lambda r: r\['x'\] > 0"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=text):
             len(data.filter(predicate))
     for predicate, text in (
         (lambda label: label != 3, r"a record, .* was compared; .*test_records.py:\d+\)"),
-        (lambda r: r["y"] > 30 and 1 / 0, r"ZeroDivisionError: .*test_records.py:\d+\)"),
+        (lambda r: r["y"] > 30 and 1 / 0, r"record 31.*ZeroDivisionError: .*test_records.py:\d+"),
+        (lambda y: y[50], r"IndexError: .*test_records.py:\d+\), for the records 0 to 40"),
+        (lambda r: r["tekst"] > 0, r"record 0.*'tekst'; .* x, y, text, tokens; did you .* 'text'"),
     ):
         with pytest.raises(flow.UserFunctionError, match=text):
             len(data.filter(predicate))
+    for argument in ("batched", "with_index"):
+        with pytest.raises(TypeError, match=f"filter.. has no argument '{argument}': a function"):
+            data.filter(lambda r: r["y"] > 3, **{argument: True})
 
 
 def test_fields_are_chosen_by_lists_as_well():
