@@ -820,9 +820,9 @@ def _of_user(
     def of_batch(batch: Columns) -> Any:
         try:
             return called(batch)
-        except (Error, KeyboardInterrupt):
+        except Error:
             raise
-        except BaseException as failure:
+        except Exception as failure:
             told = user_failure(failure, f"{said}()")
             explain_key(told, failure, fields)
             raise told from failure

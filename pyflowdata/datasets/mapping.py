@@ -168,9 +168,9 @@ def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
         keywords["ids"] = np.zeros((2,), np.int64)
     try:
         return function.call(*inputs, **keywords)
-    except (Error, KeyboardInterrupt):
+    except Error:
         raise
-    except BaseException as failure:
+    except Exception as failure:
         made = user_failure(failure, f"{name_of(function.function)}()")
         made.message += f", for {sample}, from which map finds the types"
         raise made from failure

@@ -431,9 +431,9 @@ class _Exploded:
                 parts = function.parts(record, self._attrs)
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
-            except (Error, KeyboardInterrupt):
+            except Error:
                 raise
-            except BaseException as failure:
+            except Exception as failure:
                 note_failure(failure, self._data._fields)
                 raise user_failure(failure, f"{self._said}()") from failure
             num_found += bool(parts)

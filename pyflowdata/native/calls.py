@@ -83,9 +83,10 @@ def is_interrupt(failure: BaseException | None) -> bool:
 
 
 def raised(failure: BaseException) -> BaseException:
-    """The exception to raise for a failed call: its cause, if that is a KeyboardInterrupt."""
+    """The exception to raise for a failed call: its cause, if that is a BaseException such as
+    KeyboardInterrupt or SystemExit."""
     cause = failure.__cause__
-    return cause if isinstance(cause, KeyboardInterrupt) else failure
+    return failure if cause is None or isinstance(cause, Exception) else cause
 
 
 def _forget() -> None:

@@ -113,7 +113,7 @@ def place_of(trace: TracebackType | None) -> str:
     return f"{file if near.startswith(os.pardir) else near}:{line}"
 
 
-def user_failure(failure: BaseException, said: str) -> Error:
+def user_failure(failure: Exception, said: str) -> Error:
     """The error for an exception of a user's function that this package called: an OutOfMemoryError
     for a MemoryError, else a UserFunctionError.
 

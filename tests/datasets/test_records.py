@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import sys
 import threading
 
 import numpy as np
@@ -249,20 +248,6 @@ def test_an_error_names_the_line_in_every_mode(function, batched, text, below, p
     said = rf"{text}.*\(.*test_records.py:{line}\)"
     with flow.DataLoader(data.batch(4)["z"]) as loader:
         with pytest.raises(flow.UserFunctionError, match=said):
-            list(loader)
-
-
-def exits_late(r):
-    if r["y"] == 5:
-        sys.exit(3)
-    return {"z": float(r["y"])}
-
-
-@pytest.mark.parametrize("processes", [0, 1])
-def test_an_exit_in_a_function_is_an_error_of_the_record(processes):
-    data = made().map(exits_late, processes=processes)
-    with flow.DataLoader(data.batch(4).blobs) as loader:
-        with pytest.raises(flow.UserFunctionError, match=r"record 5.*SystemExit: 3 \(.*\d+\)"):
             list(loader)
 
 
