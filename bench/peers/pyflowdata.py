@@ -271,7 +271,7 @@ for name, attrs in (("random-256", {"random_shuffle": True}), ("in-order", {}),
 
 
 def parquet(source: Source, **attrs: Any) -> Iterator[Any]:
-    """Opened anew in each epoch, as a loader keeps decoded row groups."""
+    """Opened again in each epoch, as a loader keeps decoded row groups."""
     yield from Rows(flow.ParquetReader, source, **attrs)
 
 

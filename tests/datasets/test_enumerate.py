@@ -62,7 +62,7 @@ def test_numbers_are_those_of_the_data_set_that_is_enumerated():
     assert [(int(one["index"]), int(one["last"])) for one in again] == [(0, 0), (1, 1)]
 
 
-def test_numbers_begin_anew_in_each_epoch_that_is_drawn_anew():
+def test_numbers_start_from_zero_in_each_epoch():
     drawn, numbered = made().shuffle(seed=1).enumerate(), made().enumerate().shuffle(seed=1)
     first, second = epochs_of(drawn, 2)
     for epoch in (first, second):
