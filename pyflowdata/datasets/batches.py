@@ -50,7 +50,7 @@ _METHODS = {
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
-    "set_epoch": "nothing: a DataLoader counts its epochs; data.shuffle() gives each a new order; "
+    "set_epoch": "nothing: a DataLoader counts its epochs; data.shuffle() orders each differently; "
     "loader.seek(0, epoch=n) goes to another",
     "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",

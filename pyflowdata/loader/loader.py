@@ -55,7 +55,7 @@ _METHODS = {
     "epochs": "use loader.epoch",
     "prefetch_factor": "use loader.prefetch",
     "reset": f"{_LOOP}, which starts the next epoch, or loader.seek(0)",
-    "set_epoch": "each iteration is the next epoch, to which data.shuffle() gives a new order; "
+    "set_epoch": "each iteration is the next epoch, which data.shuffle() orders differently; "
     "loader.seek(0, epoch=n) goes to another",
     "take": "use itertools.islice(loader, n)",
     "timeout": "a long wait gives a StallWarning",
