@@ -84,7 +84,7 @@ def test_examples_learn():
 def test_examples_are_short():
     for example in PRINTED:
         if example.startswith("examples/"):
-            most = {CHAT: 90, LM: 70}.get(example, 60)  # CHAT makes its chats, LM goes on when killed
+            most = {CHAT: 90, LM: 70}.get(example, 60)  # they make chats, and resume when killed
             assert len((ROOT / example).read_text().splitlines()) < most, example
 
 
