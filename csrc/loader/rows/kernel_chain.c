@@ -335,6 +335,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .fused = op->fused,
     };
     pfd_work_start(&worker->work, item);
+    if (node->op->op->flags & PFD_TAKES_LOCK) pfd_work_wants_lock(&worker->work, item);
     pfd_status status = pfd_kernel_call_run(&call, err);
     worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);

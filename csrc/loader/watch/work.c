@@ -227,6 +227,24 @@ void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
     if (work->noted & PFD_NOTED_TRACED) note_traced(work, item, num_rows);
 }
 
+/* What this thread waits for. */
+static _Thread_local struct {
+    pfd_work_count *count; /* NULL: for no lock */
+    int64_t since_ns;
+} lock_wait;
+
+void pfd_work_wants_lock(pfd_work *work, int32_t item)
+{
+    lock_wait.count = &work->counts[item];
+    lock_wait.since_ns = pfd_clock_ns();
+}
+
+void pfd_lock_taken(void)
+{
+    if (lock_wait.count) add(&lock_wait.count->lock_ns, pfd_clock_ns() - lock_wait.since_ns);
+    lock_wait.count = NULL;
+}
+
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
 {
     const pfd_work_count *count = &work->counts[item];
@@ -235,4 +253,5 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
     out->measured_ranges += pfd_work_get(&count->measured_ranges);
     out->wall_ns += pfd_work_get(&count->wall_ns);
     out->cpu_ns += pfd_work_get(&count->cpu_ns);
+    out->lock_ns += pfd_work_get(&count->lock_ns);
 }

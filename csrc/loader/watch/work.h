@@ -52,7 +52,7 @@ void pfd_traced_leave(pfd_traced *traced);
 
 /* As in pfd_work_stats. */
 typedef struct pfd_work_count {
-    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns;
+    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns, lock_ns;
 } pfd_work_count;
 
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
@@ -114,6 +114,10 @@ void pfd_work_close(pfd_work *work);                         /* accepts a zeroed
 
 /* Adds the counts of an item to those in *out. */
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
+
+/* The thread is about to take the interpreter's lock for an item: the wait for it is counted until
+ * it calls pfd_lock_taken(), of every call. */
+void pfd_work_wants_lock(pfd_work *work, int32_t item);
 
 /* An event of the current range, whose end is open. */
 pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns);
