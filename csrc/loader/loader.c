@@ -558,8 +558,9 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 {
     if (!lock_loader(l)) return check_usable(l, err);
     pfd_steps *steps = &l->counters.steps;
-    int32_t has_memory = !is_paused || pfd_steps_pause(steps, &l->caller);
-    if (!is_paused) pfd_steps_resume(steps);
+    int64_t now_ns = pfd_clock_ns();
+    int32_t has_memory = !is_paused || pfd_steps_pause(steps, &l->caller, now_ns);
+    if (!is_paused) pfd_steps_resume(steps, now_ns);
     unlock_loader(l);
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }

@@ -872,7 +872,8 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
         pfd_trace_delivery(l->traces.on, pfd_slot_traced(slot), l->counters.steps.asked_ns);
     pfd_slot_trace(l, slot, PFD_TRACE_SLOT_HELD);
     if (batch->step >= 0)
-        pfd_steps_deliver(&l->counters.steps, batch->step, batch->rows, l->num_ready);
+        pfd_steps_deliver(&l->counters.steps, pfd_clock_ns(), batch->step, batch->rows,
+                          l->num_ready);
     *out = (pfd_batch){.memory = batch->memory,
                        .epoch = batch->epoch,
                        .step = batch->step,
@@ -941,7 +942,7 @@ static pfd_status end_counted_epoch(pfd_loader *l, pfd_error *err)
     pfd_status status = end_epoch(l, err);
     pthread_mutex_lock(&l->lock);
     count_checks(l);
-    pfd_steps_forget(&l->counters.steps, status == PFD_END);
+    pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), status == PFD_END);
     pthread_mutex_unlock(&l->lock);
     return status;
 }
@@ -955,8 +956,8 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
         pfd_slot *slot = NULL;
         pthread_mutex_lock(&l->lock);
         pfd_status status = take_ready(l, deadline_ns, &slot, err);
-        if (status == PFD_PENDING) pfd_steps_return(&l->counters.steps);
-        else if (status != PFD_OK) pfd_steps_forget(&l->counters.steps, 0);
+        if (status == PFD_PENDING) pfd_steps_return(&l->counters.steps, pfd_clock_ns());
+        else if (status != PFD_OK) pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), 0);
         pthread_mutex_unlock(&l->lock);
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
@@ -970,7 +971,8 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
             deliver(l, slot, out);
             is_due = pfd_tuning_is_due(l->tuning, &l->counters);
         } else {
-            if (status != PFD_OK) pfd_steps_forget(&l->counters.steps, status == PFD_END);
+            if (status != PFD_OK)
+                pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), status == PFD_END);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);

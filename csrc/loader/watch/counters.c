@@ -72,14 +72,13 @@ void pfd_steps_ask(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns, i
     steps->was_ready = is_ready;
 }
 
-void pfd_steps_return(pfd_steps *steps)
+void pfd_steps_return(pfd_steps *steps, int64_t now_ns)
 {
-    count_library(steps, PFD_TIME_HAND_OUT, pfd_clock_ns());
+    count_library(steps, PFD_TIME_HAND_OUT, now_ns);
 }
 
-void pfd_steps_forget(pfd_steps *steps, int32_t is_end)
+void pfd_steps_forget(pfd_steps *steps, int64_t now_ns, int32_t is_end)
 {
-    int64_t now_ns = pfd_clock_ns();
     count_library(steps, is_end ? PFD_TIME_TURN : PFD_TIME_HAND_OUT, now_ns);
     if (is_end) steps->start_ns += now_ns - steps->asked_ns;
     steps->gave = is_end ? PFD_GAVE_END : PFD_GAVE_NOTHING;
@@ -92,10 +91,10 @@ void pfd_steps_restart(pfd_steps *steps)
     steps->is_restart = 1;
 }
 
-int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller)
+int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns)
 {
     if (!steps->kept) {
-        count_program(steps, caller, pfd_clock_ns());
+        count_program(steps, caller, now_ns);
         pfd_steps *kept = malloc(sizeof *kept);
         if (!kept) return 0;
         *kept = *steps;
@@ -105,13 +104,13 @@ int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller)
     return 1;
 }
 
-void pfd_steps_resume(pfd_steps *steps)
+void pfd_steps_resume(pfd_steps *steps, int64_t now_ns)
 {
     if (--steps->pauses > 0) return;
     pfd_steps *kept = steps->kept;
     *steps = *kept;
     free(kept);
-    if (steps->counted_ns) steps->counted_ns = pfd_clock_ns(); /* the caller's moments are old */
+    if (steps->counted_ns) steps->counted_ns = now_ns; /* the caller's moments are old */
     pfd_steps_restart(steps);
 }
 
@@ -170,7 +169,8 @@ static void note_call(pfd_steps *steps, int64_t now_ns)
     note_duration(steps->history.waits, ns);
 }
 
-void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready)
+void pfd_steps_deliver(pfd_steps *steps, int64_t now_ns, int64_t step, int64_t rows,
+                       int64_t num_ready)
 {
     pfd_history *history = &steps->history;
     int32_t is_start = step == 0 || steps->is_restart || !steps->delivered_ns;
@@ -184,7 +184,6 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num
         steps->train_ns += train_ns;
         note_duration(history->trains, train_ns);
     }
-    int64_t now_ns = pfd_clock_ns();
     steps->gave = is_start ? PFD_GAVE_START : PFD_GAVE_STEP;
     count_library(steps, PFD_TIME_HAND_OUT, now_ns);
     note_call(steps, now_ns);

@@ -44,17 +44,18 @@ typedef struct pfd_steps {
  * library returned. */
 void pfd_steps_ask(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns, int32_t is_ready);
 /* The program gets that batch, number `step` of an epoch; num_ready others are complete. */
-void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready);
+void pfd_steps_deliver(pfd_steps *steps, int64_t now_ns, int64_t step, int64_t rows,
+                       int64_t num_ready);
 /* The program gets no batch: the epoch has ended, or an exception is raised. */
-void pfd_steps_forget(pfd_steps *steps, int32_t is_end);
+void pfd_steps_forget(pfd_steps *steps, int64_t now_ns, int32_t is_end);
 /* The library returns before the batch is complete. */
-void pfd_steps_return(pfd_steps *steps);
+void pfd_steps_return(pfd_steps *steps, int64_t now_ns);
 /* After a seek: the first batch after it counts as a start. */
 void pfd_steps_restart(pfd_steps *steps);
 
 /* Counts between pause and resume are dropped.  Pauses may be nested.  0: out of memory. */
-int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller);
-void pfd_steps_resume(pfd_steps *steps);
+int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns);
+void pfd_steps_resume(pfd_steps *steps, int64_t now_ns);
 
 /* ---- All counters ---------------------------------------------------------------------------- */
 
