@@ -445,10 +445,11 @@ def _python(m: Measures) -> Finding | None:
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
     if cores > 1 + _NEARLY:
         return None  # NumPy and the like, which let go of the lock
+    is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
+    if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
+        return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
-    if cores < MOST and m.lock_share < BLOCKED:
-        return _waiting_python(m, one, share)
     elsewhere: tuple[str, ...] = (
         *((_RUN_ELSEWHERE, _VECTORISE) if one.is_by_row else (_RUN_ELSEWHERE,)), _KEEP_SAME,
     )  # fmt: skip

@@ -67,12 +67,12 @@ static void the_parts_are_the_whole(void)
     pfd_steps steps = {0};
     pfd_caller caller = {0};
     pfd_steps_ask(&steps, &caller, 1000, 0);
-    steps.times[PFD_TIME_WAIT] += 200;
+    pfd_steps_spend(&steps, PFD_TIME_WAIT, 200);
     pfd_steps_return(&steps, 1300); /* not complete: 100 of the library's own */
     caller.took_ns = 1310;
     pfd_steps_ask(&steps, &caller, 1320, 0);
-    steps.times[PFD_TIME_HELP] += 50;
-    steps.times[PFD_TIME_CHECK] += 20;
+    pfd_steps_spend(&steps, PFD_TIME_HELP, 50);
+    pfd_steps_spend(&steps, PFD_TIME_CHECK, 20);
     pfd_steps_deliver(&steps, 1400, 0, 8, 0);
     caller = (pfd_caller){.took_ns = 1405, .made_ns = 1500, .converted_ns = 1700};
     CHECK(steps.start_ns == 400 && steps.counted_ns == 1400);

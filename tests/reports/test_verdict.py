@@ -128,7 +128,7 @@ CASES = {
         "loader", "processors", "that other programs used",
     ),
     "Python that takes turns on a busy machine": (  # one holds the lock, and waits in line
-        recorded(work("Clean", 15.5, 0.6, language="Python"),
+        recorded(work("Clean", 15.5, 0.6, language="Python", lock_seconds=12.0),
                  **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 3.2,
                     "process_cpu_seconds": 0.8}, processors=2),
         "loader", "processors", "that other programs used",

@@ -499,7 +499,7 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     int64_t since = pfd_clock_ns();
     int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
     int64_t now = pfd_clock_ns();
-    l->counters.steps.times[PFD_TIME_WAIT] += now - since;
+    pfd_steps_spend(&l->counters.steps, PFD_TIME_WAIT, now - since);
     if (l->traces.on) pfd_trace_wait(l->traces.on, since, now);
     return failure != ETIMEDOUT;
 }
@@ -518,7 +518,7 @@ static int32_t help(pfd_loader *l)
         int64_t help_ns = pfd_clock_ns() - since;
         pthread_mutex_lock(&l->lock);
         if (helped) {
-            l->counters.steps.times[PFD_TIME_HELP] += help_ns;
+            pfd_steps_spend(&l->counters.steps, PFD_TIME_HELP, help_ns);
             return 1;
         }
     }
@@ -740,7 +740,7 @@ static pfd_status check_files(pfd_loader *l, pfd_slot *slot, pfd_status status, 
 {
     if (status == PFD_CORRUPT_DATA || status == PFD_IO || slot->batch.num_skipped_rows)
         PFD_TRY(check_disk(l, err));
-    else if (slot->batch.step == pfd_loader_own_step(l, 0) || l->called_ns >= l->next_check_ns)
+    else if (slot->batch.step == l->share || l->called_ns >= l->next_check_ns)
         start_check(l);
     PFD_TRY(explain_check(l, err));
     PFD_TRY(check_named_files(l, slot, err));
@@ -929,7 +929,8 @@ static void tune(pfd_loader *l)
 /* With `lock` held. */
 static void count_checks(pfd_loader *l)
 {
-    l->counters.steps.times[PFD_TIME_CHECK] += l->check_ns;
+    if (!l->check_ns) return;
+    pfd_steps_spend(&l->counters.steps, PFD_TIME_CHECK, l->check_ns);
     l->check_ns = 0;
 }
 

@@ -28,6 +28,7 @@ static void count_caller(pfd_steps *steps, const pfd_caller *caller, int64_t now
     int64_t moments[] = {caller->took_ns, caller->made_ns, caller->converted_ns};
     int32_t kinds[] = {PFD_TIME_LOCK, making, PFD_TIME_CONVERT};
     int64_t ns = 0;
+    if (!caller->took_ns) return; /* a program in C */
     for (int32_t i = 0; i < 3; i++)
         ns += count_until(steps, kinds[i], moments[i] < now_ns ? moments[i] : now_ns);
     if (steps->gave == PFD_GAVE_NOTHING || !ns) return;
@@ -37,19 +38,13 @@ static void count_caller(pfd_steps *steps, const pfd_caller *caller, int64_t now
     steps->delivered_ns = steps->counted_ns;
 }
 
-static int64_t named_ns(const pfd_steps *steps)
-{
-    return steps->times[PFD_TIME_WAIT] + steps->times[PFD_TIME_HELP] +
-           steps->times[PFD_TIME_CHECK];
-}
-
 /* Counts the time of the library since it was called: what has no name is of one kind. */
 static void count_library(pfd_steps *steps, int32_t kind, int64_t now_ns)
 {
-    int64_t named = named_ns(steps) - steps->named_ns, ns = now_ns - steps->counted_ns;
-    if (ns > named) steps->times[kind] += ns - named;
+    int64_t ns = now_ns - steps->counted_ns - steps->named_ns;
+    if (ns > 0) steps->times[kind] += ns;
     steps->counted_ns = now_ns;
-    steps->named_ns += named;
+    steps->named_ns = 0;
 }
 
 /* Counts the time until the caller, or its program, does something else. */

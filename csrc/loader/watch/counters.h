@@ -25,7 +25,7 @@ typedef struct pfd_steps {
     int64_t times[PFD_NUM_TIMES];   /* of the time up to counted_ns; waits, help and checks count at
                                        once */
     int64_t counted_ns;             /* 0: the program has not asked yet */
-    int64_t named_ns;               /* times[WAIT], [HELP] and [CHECK] as they were then */
+    int64_t named_ns;               /* waits, help and checks since then */
     int64_t next_ns;                /* step_next_ns of pfd_stats */
     int32_t gave;                   /* PFD_GAVE_* */
     int32_t asks;       /* next() was called for a batch that it has not given yet */
@@ -39,6 +39,13 @@ typedef struct pfd_steps {
     int32_t pauses;         /* pauses that are open */
     struct pfd_steps *kept; /* as it was when the first of them began; NULL: none is open */
 } pfd_steps;
+
+/* The library has waited, helped or checked files, in a call. */
+static inline void pfd_steps_spend(pfd_steps *steps, int32_t kind, int64_t ns)
+{
+    steps->times[kind] += ns;
+    steps->named_ns += ns;
+}
 
 /* The program asks for a batch, or goes on waiting for it; *caller tells what it did since the
  * library returned. */
