@@ -435,6 +435,17 @@ typedef struct pfd_caller {
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
 
+/* A row range that took long, and a record of it: that with the most bytes, as the parser sees it. */
+#define PFD_MOST_SLOWEST 5
+typedef struct pfd_slow_range {
+    int64_t ns;     /* of the range, through all ops of its stage */
+    int64_t rows;   /* of the range */
+    int64_t reader; /* the record's, and its file and number there */
+    int64_t file;
+    int64_t ordinal;
+    int64_t bytes;  /* of the record */
+} pfd_slow_range;
+
 /* What threads did for one op, or for one stage of the loader itself, since open, estimated from
  * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
  * has more wall_ns than cpu_ns; so has all work where threads wait for processors. */
@@ -453,6 +464,10 @@ typedef struct pfd_work_stats {
     int64_t cpu_ns;
     int64_t help_ns; /* the part of wall_ns in next() */
     int64_t lock_ns; /* the part in which calls waited to take the interpreter's lock */
+    int32_t num_slowest, reserved;
+    pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
+                                                 slowest first */
+    pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may

@@ -806,9 +806,8 @@ static int32_t gathers(pfd_loader *l, const pfd_slot *slot, int64_t deadline_ns)
 }
 
 /* With `lock` held. */
-static void ask(pfd_loader *l)
+static void ask(pfd_loader *l, int32_t is_ready)
 {
-    int32_t is_ready = pfd_ring_size(l) > 0 && pfd_ring_at(l, 0)->ready;
     pfd_steps_ask(&l->counters.steps, &l->caller, l->called_ns, is_ready);
 }
 
@@ -816,10 +815,13 @@ static void ask(pfd_loader *l)
  * filled when it is half empty: then there is enough work to wake a thread for it. */
 static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
 {
-    ask(l);
     if (pfd_ring_size(l) == 0) start_more(l);
-    if (pfd_ring_size(l) == 0) return no_slot(l, err);
+    if (pfd_ring_size(l) == 0) {
+        ask(l, 0);
+        return no_slot(l, err);
+    }
     pfd_slot *slot = pfd_ring_at(l, 0);
+    ask(l, slot->ready);
     while (!slot->ready || gathers(l, slot, deadline_ns)) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
         int64_t until_ns = deadline_ns;
@@ -938,7 +940,7 @@ static void count_checks(pfd_loader *l)
 static pfd_status end_counted_epoch(pfd_loader *l, pfd_error *err)
 {
     pthread_mutex_lock(&l->lock);
-    ask(l);
+    ask(l, 1);
     pthread_mutex_unlock(&l->lock);
     pfd_status status = end_epoch(l, err);
     pthread_mutex_lock(&l->lock);

@@ -350,7 +350,13 @@ static void count_bytes(const range *at)
     int64_t bytes = 0;
     for (int32_t r = 0; r < at->plan->num_readers; r++) {
         const pfd_record *records = range_records(at, r);
-        for (int64_t i = 0; i < at->end - at->begin; i++) bytes += records[i].size;
+        int64_t n = at->end - at->begin, most = 0;
+        for (int64_t i = 0; i < n; i++) {
+            bytes += records[i].size;
+            most = records[i].size > most ? records[i].size : most;
+        }
+        if (most > at->worker->work.most_bytes)
+            pfd_work_keep_largest(&at->worker->work, r, records, n);
     }
     atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }

@@ -28,7 +28,6 @@ static void count_caller(pfd_steps *steps, const pfd_caller *caller, int64_t now
     int64_t moments[] = {caller->took_ns, caller->made_ns, caller->converted_ns};
     int32_t kinds[] = {PFD_TIME_LOCK, making, PFD_TIME_CONVERT};
     int64_t ns = 0;
-    if (!caller->took_ns) return; /* a program in C */
     for (int32_t i = 0; i < 3; i++)
         ns += count_until(steps, kinds[i], moments[i] < now_ns ? moments[i] : now_ns);
     if (steps->gave == PFD_GAVE_NOTHING || !ns) return;
@@ -52,7 +51,7 @@ static void count_program(pfd_steps *steps, const pfd_caller *caller, int64_t no
 {
     int32_t kind = steps->gave == PFD_GAVE_END ? PFD_TIME_BETWEEN : PFD_TIME_OUTSIDE;
     if (!steps->counted_ns) return;
-    count_caller(steps, caller, now_ns);
+    if (caller->took_ns) count_caller(steps, caller, now_ns);
     count_until(steps, steps->asks ? PFD_TIME_HAND_OUT : kind, now_ns);
 }
 
@@ -320,6 +319,8 @@ pfd_work_stats pfd_counters_work(const pfd_plan *plan, const pfd_threads *thread
     pfd_work_stats all = describe(plan, item);
     for (int32_t i = 0; i <= threads->num_workers; i++)
         pfd_work_add(pfd_threads_work(threads, i), item, &all);
+    for (int32_t i = 0; i <= threads->num_workers; i++)
+        pfd_work_add_slow(pfd_threads_work(threads, i), plan->num_stages, item, &all);
     const pfd_work *callers = pfd_threads_work(threads, threads->num_workers);
     all.help_ns = pfd_work_get(&callers->counts[item].wall_ns);
     return all;
