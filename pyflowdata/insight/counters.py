@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..native import CData, check, lib, new_error, new_struct, text, version
 from ..nodes.python_ops import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import read_stats
+from .stats import TIMES, read_stats
 from .tuning import read_tuning
 
 
@@ -88,6 +88,8 @@ class Work:
         rows, ranges: The rows that it did, and the ranges of rows.
         measured_ranges: The ranges from which the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
+        help_seconds: The part of wall_seconds in next(), while it worked itself.
+        lock_seconds: The part in which calls waited to take the interpreter's lock.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
     """
@@ -107,6 +109,8 @@ class Work:
     cpu_seconds: float
     is_by_row: bool = False
     processes: int = 0
+    help_seconds: float = 0.0
+    lock_seconds: float = 0.0
 
     @property
     def title(self) -> str:
@@ -263,7 +267,10 @@ class Counters:
         )
 
 
-_COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
+_COUNTED = (
+    "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
+    "lock_seconds",
+)  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
 
@@ -331,6 +338,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
         measured_ranges=one.measured_ranges,
         wall_seconds=one.wall_ns / 1e9,
         cpu_seconds=one.cpu_ns / 1e9,
+        help_seconds=one.help_ns / 1e9,
+        lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
     )
@@ -482,7 +491,11 @@ class StepTimes:
             "steps": self._steps,
             "waited_steps": self._waited,
             "step_wait_seconds": self._wait_seconds,
+            "step_next_seconds": self._wait_seconds,
             "step_train_seconds": self._train_seconds,
+            **dict.fromkeys((f"{name}_seconds" for name in TIMES), 0.0),
+            "wait_seconds": self._start_seconds + self._wait_seconds,
+            "outside_seconds": self._train_seconds,
         }
 
     def put_into(self, counters: Counters) -> Counters:

@@ -335,6 +335,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .fused = op->fused,
     };
     pfd_work_start(&worker->work, item);
+    if (node->op->op->flags & PFD_TAKES_LOCK) pfd_work_wants_lock(&worker->work, item);
     pfd_status status = pfd_kernel_call_run(&call, err);
     worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);
@@ -349,7 +350,13 @@ static void count_bytes(const range *at)
     int64_t bytes = 0;
     for (int32_t r = 0; r < at->plan->num_readers; r++) {
         const pfd_record *records = range_records(at, r);
-        for (int64_t i = 0; i < at->end - at->begin; i++) bytes += records[i].size;
+        int64_t n = at->end - at->begin, most = 0;
+        for (int64_t i = 0; i < n; i++) {
+            bytes += records[i].size;
+            most = records[i].size > most ? records[i].size : most;
+        }
+        if (most > at->worker->work.most_bytes)
+            pfd_work_keep_largest(&at->worker->work, r, records, n);
     }
     atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }
