@@ -44,7 +44,7 @@ class Tqdm:
 
     def __init__(self, **options):
         self.options, self.n, self.notes, self.closed = options, options["initial"], [], 0
-        self.drawn = []
+        self.drawn, self.start_t = [], 0.0
         Tqdm.made.append(self)
 
     def update(self, steps):

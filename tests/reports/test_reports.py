@@ -148,6 +148,7 @@ if sys.argv[1] == "fork":
     child = os.fork()
     if child == 0:
         time.sleep(60)
+        os._exit(9)
     os.kill(child, signal.SIGTERM)
     print(os.waitpid(child, 0)[1])
 print("go", flush=True)
