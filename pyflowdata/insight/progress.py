@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, printable, shown
-from ..words.plain_text import percent
+from ..words.plain_text import number, percent
 from .stats import IN_NEXT
 
 
@@ -102,7 +102,7 @@ class Bar:
         done = self._done
         share = f" ({100 * done // self._total} %)" if self._total > 0 else ""
         of = f" of {self._total:,}" if self._total >= 0 else ""
-        speed = f"{(done - self._first) / max(now - self._since, 1e-9):,.0f} a second"
+        speed = f"{number((done - self._first) / max(now - self._since, 1e-9))} a second"
         note = f", {self._note}" if self._note else ""
         line = f"pyflowdata: {self._what}: {done:,}{of} {self._unit}{share}, {speed}{note}"
         sys.stderr.write(f"\r{line}\033[K" if self._is_drawn else f"{line}\n")
@@ -261,7 +261,7 @@ class _Meter:
 
 def _rates(seconds: float, records: float, waited: float) -> str:
     seconds = max(seconds, 1e-9)
-    return f"{records / seconds:,.0f} records/s, waits {percent(min(1.0, waited / seconds))}"
+    return f"{number(records / seconds)} records/s, waits {percent(min(1.0, waited / seconds))}"
 
 
 def _short(value: object) -> str:
