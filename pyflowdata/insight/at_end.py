@@ -21,8 +21,8 @@ _FORMS = (".html", ".json", ".txt")
 
 
 def check_report_variable() -> None:
-    """Raises InvalidArgumentError if PYFLOWDATA_REPORT is neither "0", "1" nor a path where a report
-    can be written."""
+    """Raises InvalidArgumentError if PYFLOWDATA_REPORT is neither "0", "1" nor a report's path, or
+    if no report can be written there."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted not in ("", "0", "1") and not wanted.lower().endswith(_FORMS):
         raise InvalidArgumentError(

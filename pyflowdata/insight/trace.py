@@ -534,8 +534,8 @@ class Trace:
     @property
     def _not_started(self) -> str:
         return (
-            f"the trace {self._path!r} was not started, and there is no file: it starts in a block, "
-            f"with loader.trace({self._path!r}):"
+            f"the trace {self._path!r} was not started, and there is no file: it starts in a "
+            f"block, with loader.trace({self._path!r}):"
         )
 
     def __del__(self) -> None:

@@ -360,9 +360,9 @@ class Sink(Generic[ResultT]):
         if not is_on_host or step > _SHORT_STEP or turns < max(step, loader):
             return
         warn_program_once("sink", UserWarning(
-            f"the steps of this sink take {seconds_text(step)}, and handing batches from its thread "
-            f"to them {seconds_text(turns)} more: a loop is faster, `for batch in loader:`; so are "
-            "larger batches.  A sink is for steps on a device"
+            f"the steps of this sink take {seconds_text(step)}, and handing batches from its "
+            f"thread to them {seconds_text(turns)} more: a loop is faster, `for batch in loader:`; so "
+            "are larger batches.  A sink is for steps on a device"
         ))  # fmt: skip
 
     # ---- The thread ---------------------------------------------------------------------------
@@ -485,8 +485,8 @@ def sink(
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
 
-    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.  With NumPy
-    arrays and steps of less than 100 us a loop is faster: a UserWarning says so, once.
+    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.  With
+    NumPy arrays and steps of less than 100 us a loop is faster: a UserWarning says so, once.
 
     Args:
         loader: Its position is where this goes on.

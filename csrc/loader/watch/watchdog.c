@@ -156,8 +156,8 @@ static void look(pfd_watched *w, int64_t now_ns, int64_t late_ns, text *t)
         w->is_told = 0;
     } else if (waits && !w->is_told) {
         w->is_told = 1;
-        add(t, "pyflowdata: %s for %.1f s, and the interpreter's lock has not been free for %.1f s: "
-               "a call holds it, and all other Python code waits\n",
+        add(t, "pyflowdata: %s for %.1f s, and the interpreter's lock has not been free for "
+               "%.1f s: a call holds it, and all other Python code waits\n",
             waits, (double)(now_ns - since_ns) / second_ns, (double)late_ns / second_ns);
         for (int32_t i = 0; i <= num_workers; i++) add_thread(t, w, i, now_ns);
     }
