@@ -962,7 +962,9 @@ const pfd_op pfd_op_arrow_reader = {
            "datasets. Give the folder of a data set, its state.json, or files. Numbers, bools, "
            "dates, times and durations (as integers), fixed-size binary, lists of these, and texts "
            "and binary are read, also as members of structs, and encoded by dictionaries. Bodies "
-           "may be compressed by LZ4 or zstd.",
+           "may be compressed by LZ4 or zstd. Where the offsets of texts or lists fall, the rows "
+           "that they bound are damaged; a damaged offset that still fits between its neighbours "
+           "gives the two rows beside it other values, which only a seal tells.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
     .companions = add_files,
