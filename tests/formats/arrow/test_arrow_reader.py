@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import json
 import random
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.files import overwrite
+from support.oracle import SANITIZED
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -199,7 +201,7 @@ def test_values_are_those_of_pyarrow(seed, tmp_path):
 
 
 def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
-    """Twelve batches of 1.5 MB each, in a cache of a quarter of 16 MB, of three threads."""
+    """Twelve batches of 1.5 MB each, in a cache of half of 16 MB, of three threads."""
     pa, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
     table = pa.table({"n": np.arange(12_000), "text": ["abc" * 500] * 12_000})
     options = ipc.IpcWriteOptions(compression="zstd")
@@ -210,6 +212,46 @@ def test_decoded_batches_are_dropped_within_a_budget(tmp_path):
     with flow.DataLoader(*blobs, num_threads=3, memory_budget=16 << 20) as loader:
         seen = [number for _, batch in zip(range(30), loader) for number in batch[0].tolist()]
     assert len(seen) == len(set(seen)) == 240
+
+
+class _Mallinfo(ctypes.Structure):
+    """struct mallinfo2 of glibc."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost")]  # fmt: skip
+
+
+@pytest.mark.parametrize("kinds", ["arrow arrow arrow", "arrow parquet parquet"])
+def test_the_readers_of_a_loader_share_what_they_keep_decoded(kinds, tmp_path):
+    """Three files of 12 batches of 1.5 MB each, and half of 32 MB for them; the program counts what
+    it has allocated.  Beside them a thread has the batch that it decodes, and its pages."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    options = pytest.importorskip("pyarrow.ipc").IpcWriteOptions(compression="lz4")
+    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if not mallinfo or SANITIZED:
+        pytest.skip("the C library does not count what is allocated")
+    mallinfo.restype = _Mallinfo
+
+    def allocated():
+        return mallinfo().uordblks + mallinfo().hblkhd + pa.total_allocated_bytes()
+
+    table, data = pa.table({"n": np.arange(12_000), "text": ["abc" * 500] * 12_000}), []
+    for i, kind in enumerate(kinds.split()):
+        path = str(tmp_path / f"{i}.{kind}")
+        if kind == "parquet":
+            parquet.write_table(table, path, row_group_size=1000, use_dictionary=False)
+        else:
+            with pa.ipc.new_file(path, table.schema, options=options) as writer:
+                writer.write_table(table, max_chunksize=1000)
+        data.append(flow.open(path).shuffle(seed=i))
+    before, most = allocated(), 0
+    blobs = flow.mix(data, weights=[1, 1, 1]).batch(8).blobs
+    with flow.DataLoader(blobs, num_threads=1, memory_budget=32 << 20) as loader:
+        for _, batch in zip(range(60), loader):
+            assert {bytes(text) for text in batch["text"]} == {b"abc" * 500}
+            most = max(most, allocated() - before)
+    assert 14 << 20 < most < 22 << 20
 
 
 def test_compressed_bodies_are_read_once(tmp_path):
