@@ -1,5 +1,5 @@
-/* sources/arrow_cache.h -- a cache of decoded Arrow record batches, one for each reader that decodes
- * some, and the account that the caches of a loader share.
+/* sources/arrow_cache.h -- a cache of decoded Arrow record batches, which each reader has that
+ * decodes some, and the account that the caches of a loader share.
  *
  * Together they keep half of memory_budget: beyond that the least recently used batches of all are
  * dropped.  Those that threads are reading from, or decode, stay in any case.
