@@ -103,7 +103,9 @@ class _Cache(Prepared):
         computed."""
         if all(node.op.is_reader or node.op.is_view for node in nodes_of(self.fields.values())):
             return {}
-        encoded = encoded_records(node_alone(self.fields.values(), COMPARED, seed=1).outputs)
+        attrs = {"on_error": "pad", "max_skipped": -1}  # the pass over all says what is damaged
+        node = node_alone(self.fields.values(), COMPARED, seed=1, **attrs)
+        encoded = encoded_records(node.outputs)
         return some_rows(encoded, epoch=1)
 
     def _check(self, records: Ragged, first: int, probe: Mapping[int, bytes]) -> None:

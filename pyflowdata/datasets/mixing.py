@@ -221,5 +221,5 @@ def _mean_lengths(
 
 
 def _mean_length(source: DatasetBase, field: str) -> float:
-    lengths = column(source, f"len({field})")
+    lengths = column(source, f"len(field({field!r}))")
     return int(lengths.sum()) / max(1, len(lengths))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +38,7 @@ from .columns import (
     Computation,
     evaluate,
     files_state,
+    naming,
     refuse_changing_order,
     row_lengths,
 )
@@ -425,8 +426,15 @@ class _Exploded:
         """The parts of the first records that have some."""
         function = OnePart(self._function, tuple(names or ()))
         fields = {name: self._data._fields[name] for name in self._read}
+        with naming():
+            records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
+            yield from self._parts_of(records, function)
+
+    def _parts_of(
+        self, records: Iterable[dict[str, Any]], function: OnePart
+    ) -> Iterator[dict[str, Any]]:
         num_found = 0
-        for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
+        for record in records:
             try:
                 parts = function.parts(record, self._attrs)
             except Mismatch as failure:

@@ -127,6 +127,7 @@ OwnT = TypeVar("OwnT", bound="Splitting")
 RULE = 2  # the version of what decides a part by fractions, which a state has
 _BITS = 53  # of a hash, which give a place by rule 1
 _MOST_PARTS = 65536
+_CLASS = "class"  # in a batch: the value of the field `stratify`, which may be called as ID is
 
 
 class Splitting(Reading):
@@ -463,18 +464,20 @@ class _Split:
         given = (f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by} {stratify} "
                  f"{sizes.rule}")  # fmt: skip
         records = _Records(self._seed, sizes)
-        names = self._by if stratify is None else [stratify]
-        fields = {name: self._data._fields[name] for name in names}
+        of = self._data._fields
+        fields = {name: of[name] for name in self._by}
+        if stratify is not None:
+            fields = {_CLASS: of[stratify]}
 
         def of_batch(batch: Columns) -> Array:
             hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             if stratify is not None:
-                return np.stack([hashes, hashes_of({ID: batch[stratify]}, self._seed)], axis=1)
+                return np.stack([hashes, hashes_of({_CLASS: batch[_CLASS]}, self._seed)], axis=1)
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         of_all = sizes.of_classes if stratify is not None else sizes.of_all_hashes
         return Computation(
-            fields, of_batch, given, "split", with_id=not self._by,
+            fields, of_batch, given, "split", attrs={} if self._by else {"with_id": True},
             prepare=None if self._by else records.prepare,
             of_all=None if self._is_by_rule else of_all,
         )  # fmt: skip

@@ -30,7 +30,15 @@ from .base import (
     numbered,
     several_view,
 )
-from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
+from .columns import (
+    What,
+    bitmap_of,
+    column,
+    order_of,
+    refuse_changing_order,
+    whole_of,
+    words_of,
+)
 from .mixing import Changes, Repeats, Weights, mix
 from .reading import Reading
 
@@ -112,6 +120,28 @@ class Selecting(Reading):
                 'it makes a field of numbers, as data.enumerate().filter("index > 3")'
             )
         return self.where(predicate)
+
+    def skip_damaged(self: OwnT, *, max_skipped: float = 0.01) -> OwnT:
+        """The records that are not damaged in any field, in their order.
+
+        What counts records, such as `where()`, `sort()`, `split()`, `group_by()` or
+        `Statistics.fit()`, fails at a damaged one, as a record without a value has no place; after
+        `skip_damaged()` there is none.  `on_error` of batches leaves out records later, when all
+        is counted.  All fields are read once, over all records, when the length or a record is
+        first needed; the result is kept as that of `where()` is.  A warning lists the records that
+        are left out, and why.
+
+        Args:
+            max_skipped: How many may be left out, as the attr of every reader: a float is a share,
+                but at least 10 records; an int is a number of records; -1: no limit.
+
+        Raises:
+            InvalidArgumentError: `max_skipped` is wrong; the records are drawn in each epoch, or
+                random ops compute them.
+            CorruptDataError: When they are counted: more records are damaged.
+        """
+        refuse_changing_order(self, "use skip_damaged() before it")
+        return self._selected(whole_of(self, max_skipped))
 
     def column(self, what: What) -> Array:
         """A value for each record: of a field, an expression, or a function, as in `where()`.
