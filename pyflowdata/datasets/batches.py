@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dis
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import FrameType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, WrongUseError, shown
+from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node, find_op
@@ -84,23 +81,12 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
             "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
-# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls,
-# as list(blobs) or zip(names, blobs), pass: libraries handle tuples by them, and compiled callers
-# have no instruction to look at.
-_LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
-_PACKAGE = __name__.partition(".")[0]
-
-
-def _is_in_loop(caller: FrameType | None) -> bool:
-    """Whether a program is at a `for` or `yield from`; None: a thread without Python code."""
-    if caller is None or caller.f_lasti < 0:
-        return False
-    is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
-    return not is_ours and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _LOOPS
-
-
 class Batches(tuple[Blob, ...]):
     """The blobs of a data set's batches, in the order of its fields: `x, y = data.batch(64)`.
+
+    They are columns, not batches, for whatever takes a tuple: unpacking, `list()`, a loop.  The
+    batches are in a loader, `for batch in flow.DataLoader(data.batch(64))`; a blob that is used as
+    a batch raises a WrongUseError, which is a TypeError, with these words.
 
     `batches["x"]` is the blob of a field, `batches[["x", "y"]]` those of several, and
     `batches.blobs` all of them by name, as a DataLoader takes them.
@@ -127,24 +113,6 @@ class Batches(tuple[Blob, ...]):
         if isinstance(key, list):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
-
-    def __iter__(self) -> Iterator[Blob]:
-        """The blobs, for `x, y = batches` and `f(*batches)`.
-
-        Raises:
-            WrongUseError: A program loops over the blobs, as if they were batches.
-        """
-        if _is_in_loop(sys._getframe().f_back):
-            raise WrongUseError(
-                "data.batch(n) gives the blobs of batches, a column each: the batches are in a "
-                "loader, with flow.DataLoader(batches) as loader: for batch in loader; the blobs "
-                "are batches.blobs, or x, y = batches"
-            )
-        return super().__iter__()
-
-    def __repr__(self) -> str:
-        """That of a tuple; pprint and notebooks loop over a tuple without a method of its own."""
-        return super().__repr__()
 
     if not TYPE_CHECKING:
 

@@ -464,16 +464,12 @@ def test_a_chain_of_a_thousand_ops():
 # ---- Wrong use ----------------------------------------------------------------------------------
 
 
-def test_a_loop_over_blobs_is_refused(data):
+def test_batches_are_a_tuple_of_blobs(data):
     batches = data.batch(4)
     x, y, text = batches
     first, *rest = batches
     assert [x, y, text] == [*batches] == [first, *rest] == list(batches.blobs.values())
-    with pytest.raises(flow.InvalidArgumentError, match=r"flow\.DataLoader\(batches\)"):
-        for _ in batches:
-            pass
-    with pytest.raises(TypeError, match="for batch in loader"):
-        [batch for batch in data.batch(4)]
+    assert [blob for blob in batches] == list(batches) == [x, y, text]
     with flow.DataLoader(batches) as one, flow.DataLoader(*batches) as other:
         assert len(next(iter(one))) == len(next(iter(other))) == 3
 
