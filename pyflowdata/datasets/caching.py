@@ -257,6 +257,12 @@ class Caching(DatasetBase):
             InvalidArgumentError: The order is random, or the data depend on what the library
                 cannot see and there is no version.
         """
+        for name, given in (("where", where), ("version", version)):
+            if not isinstance(given, (str, os.PathLike) if name == "where" else str):
+                raise InvalidArgumentError(
+                    f"cache({name}={shown(given)}): it must be a str; where is 'memory', 'disk' or "
+                    "a folder", attr=name,
+                )  # fmt: skip
         shuffle = self._shuffle
         if shuffle is not None and (shuffle.reshuffle or shuffle.seed is None):
             raise InvalidArgumentError(

@@ -793,7 +793,8 @@ def made_of(data: DatasetBase, what: What) -> Computation:
     if callable(what):
         return _of_function(data, what)
     raise InvalidArgumentError(
-        f"{shown(what)} was given; it must be an expression, a function of fields, or a blob"
+        f"{shown(what)} was given; it must be a field or an expression in a text, a function of "
+        "fields, or a blob"
     )
 
 

@@ -28,7 +28,7 @@ from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..pyops.records import records_of
 from ..ragged import Ragged
-from .base import DatasetBase, check_sources, named_view, names_of
+from .base import DatasetBase, check_sources, is_several, named_view, names_of
 from .columns import (
     ID,
     Columns,
@@ -193,7 +193,7 @@ class Splitting(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
         """
-        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+        if not is_several(parts):
             raise InvalidArgumentError(
                 f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
@@ -408,7 +408,7 @@ class _Split:
         """Checks that hashes can split the records, by some fields or (None) by the record."""
         refuse_changing_order(data)
         _check_seed(seed)
-        names = names_of(by) if by else []
+        names = names_of(by, "by") if by is not None else []
         fields = data._fields
         for name in names:
             _check_hashed(data, name, "by")
@@ -596,7 +596,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
         InvalidArgumentError: There is no such field, or an order changes from epoch to epoch.
     """
     check_sources("leaks", (first, second))
-    names = sorted(first._fields) if key is None else names_of(key)
+    names = sorted(first._fields) if key is None else names_of(key, "key")
     if key is None and first._fields.keys() != second._fields.keys():
         raise InvalidArgumentError(
             f"leaks(): the data sets have the fields {', '.join(first._fields)}, and "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob
-from ..nodes.argument_hints import takes_names_only
+from ..nodes.argument_hints import says_how
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
@@ -29,6 +29,7 @@ from .base import (
     named_view,
     numbered,
     several_view,
+    whole,
 )
 from .columns import (
     What,
@@ -240,7 +241,7 @@ class Views(DatasetBase):
         self: SetT, begin: int | None, end: int | None = None, step: int | None = None
     ) -> SetT:
         """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
-        step = 1 if step is None else step
+        step = 1 if step is None else whole(step, "step")
         first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
         return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
@@ -341,7 +342,7 @@ class Views(DatasetBase):
                 blobs[name] = blob
         return type(self)(named_view("ZipDataset", blobs, {}))
 
-    @takes_names_only(
+    @says_how(
         "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); a source that "
         "is read in sequence has a buffer, shuffle(buffer_size=1000)"
     )
