@@ -278,6 +278,12 @@ def test_attrs_of_the_view():
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
     with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
         list(wrong)
+    uneven = flow.from_arrays({"p": [7, 8], "a": [[1], [1, 2, 3]], "b": [[1], [1, 2]]})
+    for names, text in ((["a", "b"], "'b' has 2 parts in this record, and 'a' has 3: fields"),
+                        (["b", "a"], "'a' has 3 parts in this record, and 'b' has 2: fields")):
+        with pytest.raises(CorruptDataError, match=rf"record 1.*{text}") as failure:
+            list(uneven.explode(names))
+        assert failure.value.ordinal == 1
 
 
 def test_records_are_told_apart_by_each_field_to_the_bit():

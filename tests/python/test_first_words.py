@@ -142,7 +142,7 @@ NO_ATTRIBUTE = {
         "rename({old": "rename_column rename_columns",
         "for record in data": "to_iterable_dataset iter as_numpy_iterator create_dict_iterator",
         "map(function)": "set_transform with_transform batch_map map_batches",
-        "flow.DataLoader": "prefetch num_workers collate_fn",
+        "flow.DataLoader": "prefetch num_workers", "per=\"batch\"": "collate_fn",
         "PadBatch(": "padded_batch batch_and_pad", "Ragged": "ragged_batch dense_to_ragged_batch",
         "has no batches yet": "unbatch rebatch", "function(data)": "apply",
         "batch_by_length(": "bucket_by_sequence_length bucket_batch_by_length",
