@@ -1,8 +1,8 @@
 /* views/parts.h -- rows that are parts of a record: the fields that are divided have a part for
  * each row, along their first dimension; the others are the same in all rows of the record.
  *
- * A pfd_part (dataset/view.h) is here a run of parts: `length` rows of one record, from part `begin`
- * of `whole` on.
+ * A pfd_part (dataset/view.h) is a run of such parts: `length` rows of one record, from part
+ * `begin` of `whole` on.
  *
  * THREADS  Everything here may be called from any thread.
  */

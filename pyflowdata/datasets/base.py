@@ -204,7 +204,8 @@ def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
     """The fields, and the record's number in the data set as a field of this name."""
     if not isinstance(name, str) or not name or name in blobs:
         is_there = isinstance(name, str) and name in blobs
-        why = "there is a field of this name" if is_there else "it must be a str, the name of a new field"
+        why = "it must be a str, the name of a new field"
+        why = "there is a field of this name" if is_there else why
         raise InvalidArgumentError(f"enumerate({shown(name)}): {why}")
     return named_view("EnumerateDataset", blobs, {}, [name])
 
@@ -280,7 +281,7 @@ def whole(given: object, what: str, least: int | None = None) -> int:
     """
     limit = "" if least is None else f"{least} or more"
     try:
-        found = operator.index(given)  # type: ignore[call-overload]
+        found = operator.index(given)  # type: ignore[arg-type]
     except TypeError:
         said = f"{what} = {shown(given)}; it must be a whole number{limit and ', '}{limit}"
         raise WrongUseError(said, attr=what) from None

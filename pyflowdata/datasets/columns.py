@@ -682,7 +682,7 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
     """Which records are not damaged in any field, as `bitmap_of()`."""
     fields = data._fields
     blobs = {f"field{place}": blob for place, blob in enumerate(fields.values())}  # none is MASK
-    attrs = {"on_error": "pad", "max_skipped": max_skipped}
+    attrs: dict[str, Any] = {"on_error": "pad", "max_skipped": max_skipped}
     key, said = f"whole {max_skipped!r}", "skip_damaged()"
     wanted = Computation(
         blobs, lambda batch: batch[MASK], key, said, attrs={**attrs, "with_mask": True}
@@ -704,7 +704,7 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
 
 def _list_damaged(blobs: Mapping[str, Blob], words: Array) -> None:
     """Warns once of the records that a bitmap leaves out, and of why."""
-    attrs = {"on_error": "skip", "max_skipped": -1}
+    attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
     node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
     with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
         records = loader.readers[0].records

@@ -188,7 +188,8 @@ class Splitting(Reading):
                 fractions are rounded by largest remainders.  A shuffle before it orders each part,
                 and does not decide what is in it.
             seed: Another one makes other parts.
-            rule: 1: the parts that fractions had before this argument was there, for their states.
+            rule: The version of the rule by which a hash decides a part.  1: that before this
+                argument was there, for states of its parts.
 
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.

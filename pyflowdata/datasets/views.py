@@ -365,7 +365,8 @@ class Views(DatasetBase):
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
             block_size, window, lanes: For kind="window", as `shuffle_block_size`,
-                `shuffle_window` and `shuffle_lanes` of readers.
+                `shuffle_window` and `shuffle_lanes` of readers: records that are near each other
+                in the files are shuffled among each other.  `windows()` is no shuffle.
             buffer_size: In records, for data that is read in sequence and for kind="buffer"; any
                 other kind shuffles all records, or those of a window, and has no buffer.
             order_key: A text on which the order depends besides the seed.

@@ -712,7 +712,8 @@ def test_skip_damaged_lists_records_once_and_has_a_limit(tmp_path):
             assert sorted(x for (batch,) in loader for x in batch) == sorted(kept.column("mask"))
     (text,) = {str(one.message) for one in warned}
     assert text.count("mask.csv:") == 10 and "mask.csv:2 " in text and "and 2 more" in text
-    assert kept == data.shuffle(seed=3).skip_damaged(max_skipped=12) and "skip_damaged()" in repr(kept)
+    assert kept == data.shuffle(seed=3).skip_damaged(max_skipped=12)
+    assert "skip_damaged()" in repr(kept)
     for wrong in (None, "x", -3, [1], 1.5):
         with pytest.raises(flow.InvalidArgumentError, match="max_skipped"):
             data.skip_damaged(max_skipped=wrong)
