@@ -44,7 +44,7 @@ _CAST = 'map(flow.Cast, name, dtype="int32")'
 _LOOP = "for record in data; batches are in flow.DataLoader(data.batch(n))"
 _KEPT = 'cache(folder); pyflowdata.io has writers, and "pyflowdata convert" writes files'
 _STATE = "a DataLoader of its batches has state_dict() and load_state_dict()"
-_ARRAYS = "nothing: loaders give arrays; pyflowdata.integrations.torch.TorchLoader, tensors"
+_ARRAYS = f"nothing: loaders give arrays of NumPy; {remedies.DEVICE}"
 _RAGGED = "batch(n): rows that differ in size come as a Ragged"
 
 # Names of PyTorch, tf.data, MindData, Hugging Face, Grain and pandas -> the name in data sets.
