@@ -298,7 +298,7 @@ class Call(NamedTuple):
         keywords: The attrs.
         ids, generator: The arguments `ids`, for all rows, and `rng`, for a row.
         types, outputs: The types and arrays of the outputs; None in place of a ragged output.
-        before_row: Called before each row.
+        before_row: Called before a row; returns in how many rows it must be called again.
     """
 
     inputs: Sequence[Rows]
@@ -308,7 +308,7 @@ class Call(NamedTuple):
     generator: Callable[[int], np.random.Generator] | None
     types: Sequence[RowType]
     outputs: Sequence[Array | None]
-    before_row: Callable[[int], None]
+    before_row: Callable[[int], int]
 
 
 @dataclass(frozen=True)
