@@ -273,12 +273,15 @@ class Regrouping(Maps):
         mask: str | None,
         attrs: Mapping[str, Any],
     ) -> OwnT:
+        made = "a window" if what == "windows" else "a group"
         for name, blob in blobs.items():
             if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
                     f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and "
-                    "rows that differ in shape cannot be stacked; leave it out, "
-                    f"drop({name!r}), or make rows of one shape before, with map()"
+                    "rows that differ in shape cannot be stacked: make them equal before, "
+                    f"map(flow.Pad, {name!r}, shape=..., on_longer='truncate'), or number the "
+                    f"records, enumerate('row').drop({name!r}), and read the rows that {made} has "
+                    f"by data[number][{name!r}]"
                 )
         if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
             raise InvalidArgumentError(
@@ -367,7 +370,7 @@ class _Exploded:
         fields = {name: view[name] for name in blobs}
         if types:
             inputs = [*self._read, own]
-            part = self._record_function(PartsFunction, Parted(self._function), view, inputs)
+            part = self._record_function(PartsFunction, self._function, view, inputs)
             op = mapped_op(part, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))

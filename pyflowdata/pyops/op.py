@@ -452,18 +452,18 @@ class PythonOp:
             pool.run(args, keywords, given, types, ids, keys)
             return
 
-        asked, rows = 0.0, 1
+        asked, unasked = 0.0, 1
 
         def before_row(_row: int) -> int:
-            nonlocal asked, rows
+            nonlocal asked, unasked
             now = time.monotonic()
             if now - asked < _ASK_SECONDS:
-                rows = min(2 * rows, _MOST_UNASKED)
-                return rows
+                unasked = min(2 * unasked, _MOST_UNASKED)
+                return unasked
             if args.host.is_cancelled(args.scratch):
                 raise CancelledError("the batch was given up")
-            asked, rows = now, 1
-            return rows
+            asked, unasked = now, 1
+            return unasked
 
         def generator(row: int) -> np.random.Generator:
             return _generators().of(*_key(args, row))

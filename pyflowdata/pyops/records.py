@@ -909,12 +909,15 @@ class PartsFunction(RecordFunction):
     The last input tells the part: its number, and how many parts the record has.
     """
 
-    function: Parted
-
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], *args: Any, **options: Any) -> None:
         """As RecordFunction."""
-        super().__init__(*args, **options)
+        super().__init__(function, *args, **options)
+        self._parted = Parted(function)
         self._last = threading.local()  # the record of the last row, and what its parts have
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        return (*super().form, "parts")
 
     def signature(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_ONLY
@@ -942,7 +945,7 @@ class PartsFunction(RecordFunction):
         made: list[list[Any]] = [[] for _ in outputs]
         taken = self._taken(call, outputs, _PARTS, has_keywords=False)
         try:
-            own = taken(runs, made, outputs, self._other_part, self.function.parts,
+            own = taken(runs, made, outputs, self._other_part, self._parted.parts,
                         {**self.keywords, **call.keywords}, call.before_row,
                         getattr(self._last, "parts", made), self._refuse_count)  # fmt: skip
         except BaseException as failure:
@@ -953,7 +956,7 @@ class PartsFunction(RecordFunction):
         return self._columns(call, outputs, made)
 
     def _refuse_count(self, found: int, counted: int) -> NoReturn:
-        self.function.refuse(
+        self._parted.refuse(
             f"gives {found} parts of this record, and gave {counted} when parts were counted; it "
             "must give the same number each time"
         )
@@ -962,7 +965,7 @@ class PartsFunction(RecordFunction):
         self, outputs: Sequence[str], found: Any, values: Sequence[Any]
     ) -> Sequence[Any]:
         given = dict(zip(self.fields, values, strict=True))
-        own = self.function.made_by(found, given, outputs)
+        own = self._parted.made_by(found, given, outputs)
         self._other_names(outputs, own, ())
         if all(name in given or name in outputs for name in found):
             self._names = tuple(found)
@@ -976,8 +979,8 @@ def _memory(value: Any) -> Any:
 def _differ(column: Array | Ragged) -> Array:
     """For each row but the first, whether its memory differs from that of the row before."""
     if isinstance(column, Ragged):
-        rows = list(map(_memory, rows_of(column)))
-        return np.fromiter(map(operator.ne, rows[1:], rows), np.bool_)
+        memory = list(map(_memory, rows_of(column)))
+        return np.fromiter(map(operator.ne, memory[1:], memory), np.bool_)
     size = column.nbytes // max(len(column), 1)
     if size == 0:
         return np.zeros(max(len(column) - 1, 0), np.bool_)
