@@ -965,6 +965,7 @@ const pfd_op pfd_op_arrow_reader = {
            "may be compressed by LZ4 or zstd.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
+    .same_without = pfd_always_same,
     .companions = add_files,
     .propose = propose,
 };

@@ -99,5 +99,6 @@ const pfd_op pfd_op_json_lines_reader = {
            "UTF-8 byte order mark are skipped.",
     PFD_OP_ATTRS(json_lines_attrs, attrs_table),
     .outputs_attr = "fields",
+    .same_without = pfd_always_same,
     .propose = propose,
 };
