@@ -44,6 +44,7 @@ ORDER = "the data have the order"
 OWN_OP = "flow.register_decoder makes an op of a function of arrays"
 SEED = "seed= of the reader, or of .shuffle() of a data set"
 SHUFFLE = "shuffle=True of the reader, or .shuffle() of a data set, before .batch(n)"
+WHERE_TEXT = "choose records by data.where('x == \"a\"')"
 SPLIT = "split([0.9, 0.1])"
 
 ANY_ORDER = (
