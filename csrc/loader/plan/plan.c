@@ -321,7 +321,7 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
     return PFD_OK;
 }
 
-/* ---- Parts: ops without the outputs that nothing uses ------------------------------------------ */
+/* ---- Parts: ops without the outputs that nothing uses ---------------------------------------- */
 
 /* Replaces the node of an op by a part of it, where it has outputs of its own that are not used. */
 static pfd_status leave_out_unused(pfd_plan *plan, pfd_plan_op *op, int32_t *kept, int32_t *n,
