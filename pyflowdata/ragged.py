@@ -64,8 +64,7 @@ def _operator(cls: type, name: str, sign: str) -> Callable[[Any, object], Any]:
         if not isinstance(other, (int, float, list, cls)) or isinstance(other, np.generic):
             return NotImplemented
         try:
-            dense = self.dense
-            other = other.dense if isinstance(other, cls) else other
+            dense, other = self.dense, getattr(other, "dense", other)
         except ValueError:
             raise TypeError(f"a Ragged of rows that differ has no operator {sign}: {_AS_ARRAY}") \
                 from None

@@ -430,9 +430,7 @@ def computed(
         samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
     texts = {name for name, one in zip(names, are_bytes, strict=True) if one}
-    refuse_str(function, lambda own: (
-        "", set(), {arg: name for arg, name in zip(own, names, strict=False) if name in texts}
-    ))  # fmt: skip
+    refuse_str(function, texts, names)
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)
     op = mapped_op(wrapped, types, per=samples.per, processes=processes)

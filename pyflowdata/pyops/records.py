@@ -136,8 +136,7 @@ def uses_of(function: Callable[..., Any]) -> Uses | None:
 
 def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
     """The fields that a function of records must be given; at least one."""
-    texts = {name for name, blob in blobs.items() if _is_text(blob)}
-    refuse_str(function, lambda own: (own[0] if own else "", texts, {}))
+    refuse_str(function, {name for name, blob in blobs.items() if _is_text(blob)})
     uses = uses_of(function)
     if uses is None:
         return list(blobs)
@@ -239,7 +238,6 @@ _NOT_LOOKED_INTO = (
 # A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
 
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
-_Wanted = tuple[str, set[str], Mapping[str, str]]
 
 
 def _is_text(blob: Blob) -> bool:
@@ -247,21 +245,23 @@ def _is_text(blob: Blob) -> bool:
 
 
 def refuse_str(
-    function: Callable[..., Any], wanted: Callable[[Sequence[str]], _Wanted]
+    function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
 ) -> None:
     """Refuses a function in whose source a text of a record is compared with a str.
 
     Args:
-        wanted: Gives, for the names of the parameters: the one that is the record, the fields of
-            texts in it, and the parameters that are texts, with their fields.
+        texts: The fields that are texts.
+        by_place: The fields that are its arguments; None: the first argument is the record.
 
     Raises:
         InvalidArgumentError: It names the comparison, and what to write.
     """
-    source = source_of(function) if isinstance(function, types.FunctionType) else None
-    if source is None:
+    if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
         return
-    looked = _Comparisons(function, source, *wanted([one.arg for one in source.args.args]))
+    own = [one.arg for one in source.args.args]
+    named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
+    record = own[0] if by_place is None and own else ""
+    looked = _Comparisons(function, source, record, texts, named)
     body = [source.body] if isinstance(source, ast.Lambda) else source.body
     for part in body:
         looked.visit(part)
