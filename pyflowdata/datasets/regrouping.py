@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..pyops.records import (
     NumParts,
     OnePart,
     RecordFunction,
+    all_parameters,
     fields_named_by,
     fields_read,
     function_place,
@@ -30,7 +30,7 @@ from ..pyops.records import (
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
 from ..pyops.tensors import Mismatch
-from .base import DatasetBase, named_view, names_of
+from .base import DatasetBase, named_view, names_of, whole
 from .batches import padding_of
 from .columns import (
     Array,
@@ -38,6 +38,7 @@ from .columns import (
     Computation,
     evaluate,
     files_state,
+    naming,
     refuse_changing_order,
     row_lengths,
 )
@@ -102,7 +103,7 @@ class Regrouping(Maps):
                     "explode: outputs, processes, name and arguments are for a function, and "
                     "fields were given"
                 )
-            return self._explode_fields(_names("explode", what))
+            return self._explode_fields(_names("what", what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
         return type(self)(made.fields())
 
@@ -217,10 +218,7 @@ class Regrouping(Maps):
         Raises:
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
         """
-        if not isinstance(length, int) or length < 1 or not (step is None or step > 0):
-            raise InvalidArgumentError(
-                f"windows({shown(length)}, step={shown(step)}); both must be 1 or more"
-            )
+        length, step = whole(length, "length", 1), None if step is None else whole(step, "step", 1)
         given = {"step": step, "last": None if last == "drop" else last, "key": key}
         words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
         said = f"windows({', '.join([str(length), *words])})"
@@ -298,12 +296,13 @@ class Regrouping(Maps):
 
 
 def _names(what: str, given: Any) -> list[str]:
-    """The names of fields, one or several."""
-    names = names_of(given) if isinstance(given, (str, list, tuple)) else []
-    if not names or len(set(map(str, names))) < len(names):
+    """The names of fields, one or several, each once."""
+    names = names_of(given, what)
+    if not names or len(set(names)) < len(names):
         raise InvalidArgumentError(
-            f"{what}: {shown(given)} was given; it must be the name of a field, or a list of names"
-        )
+            f"{what} = {shown(given)}; it must be the name of a field, or a list of names, each "
+            "once", attr=what,
+        )  # fmt: skip
     return names
 
 
@@ -336,7 +335,7 @@ class _Exploded:
         self._data, self._function, self._attrs = data, function, attrs
         self._outputs, self._processes, self._name = outputs, processes, name
         self._said = name_of(function)
-        taken = inspect.signature(function).parameters
+        taken = {one.name: one for one in all_parameters(function)}
         for one in ("batched", "with_index"):
             if one in attrs and one not in taken:
                 raise InvalidArgumentError(
@@ -406,7 +405,7 @@ class _Exploded:
     def _types(self) -> dict[str, RowType]:
         """The types of the fields that parts have: as given, or found in parts of records."""
         outputs = self._outputs
-        names = None if outputs is None else names_of(outputs)
+        names = None if outputs is None else names_of(outputs, "outputs")
         given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
         types = {key: row_type(f"outputs['{key}']", one) for key, one in given.items()
                  if one is not None}  # fmt: skip
@@ -425,8 +424,15 @@ class _Exploded:
         """The parts of the first records that have some."""
         function = OnePart(self._function, tuple(names or ()))
         fields = {name: self._data._fields[name] for name in self._read}
+        with naming():
+            records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
+            yield from self._parts_of(records, function)
+
+    def _parts_of(
+        self, records: Iterable[dict[str, Any]], function: OnePart
+    ) -> Iterator[dict[str, Any]]:
         num_found = 0
-        for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
+        for record in records:
             try:
                 parts = function.parts(record, self._attrs)
             except Mismatch as failure:

@@ -37,7 +37,7 @@ Column = Array | Ragged | list[bytes]
 # ---- The form of a call -------------------------------------------------------------------------
 
 
-def _all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions in C
@@ -48,7 +48,7 @@ def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[insp
     """The parameters that a row, a record or an index must be given for."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [
-        one for one in _all_parameters(function)
+        one for one in all_parameters(function)
         if one.kind in kinds and one.default is one.empty
         and one.name not in (*given, *GIVEN_BY_HOST)
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[insp
 
 def parameters_by_name(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters that a function, which is called by name, must be given fields for."""
-    own = _all_parameters(function)
+    own = all_parameters(function)
     return [one for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
 
 
@@ -84,7 +84,7 @@ def fields_named_by(
     known = list(fields)
     own = parameters_by_name(function) if by_name else _parameters(function, given)
     if by_name and all(one.name in known for one in own):
-        takes_all = any(one.kind is one.VAR_KEYWORD for one in _all_parameters(function))
+        takes_all = any(one.kind is one.VAR_KEYWORD for one in all_parameters(function))
         return known if takes_all else [one.name for one in own]
     names = [one.name for one in own]
     if len(own) != 1 or names[0] in known or own[0].kind is not own[0].POSITIONAL_OR_KEYWORD:

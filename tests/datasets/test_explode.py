@@ -231,7 +231,7 @@ def test_wrong_use_says_what_to_write():
         (lambda: data.explode("n"), "one value in each record"),
         (lambda: data.explode("tag"), "no field 'tag'"),
         (lambda: data.explode([]), "it must be the name of a field, or a list"),
-        (lambda: data.explode(3), "3 was given; it must be the name of a field"),
+        (lambda: data.explode(3), "what = 3; it must be the name of a field"),
         (lambda: data.explode("tags", processes=2), "are for a function"),
         (lambda: data.map(lambda r: {"t": r["pair"][:1]}).explode(["pair", "t"]), "equally many"),
         (lambda: data.shuffle().explode("tags"), r"shuffle the parts, data.explode\(...\).shuffle"),
@@ -278,6 +278,12 @@ def test_attrs_of_the_view():
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
     with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
         list(wrong)
+    uneven = flow.from_arrays({"p": [7, 8], "a": [[1], [1, 2, 3]], "b": [[1], [1, 2]]})
+    for names, text in ((["a", "b"], "'b' has 2 parts in this record, and 'a' has 3: fields"),
+                        (["b", "a"], "'a' has 3 parts in this record, and 'b' has 2: fields")):
+        with pytest.raises(CorruptDataError, match=rf"record 1.*{text}") as failure:
+            list(uneven.explode(names))
+        assert failure.value.ordinal == 1
 
 
 def test_records_are_told_apart_by_each_field_to_the_bit():
