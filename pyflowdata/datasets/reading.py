@@ -25,7 +25,7 @@ from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
-from ..pyops.records import joined, records_of, row_of, rows_of
+from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node, is_several, whole
 from .columns import FileState, files_state
@@ -37,10 +37,11 @@ _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 def _own(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a batch, whose arrays are its own now and do not keep the batch alive."""
+    found = Row(record)
     for name, value in record.items():
         if isinstance(value, np.ndarray):
-            record[name] = value.copy()
-    return record
+            found[name] = value.copy()
+    return found
 
 
 def _rows_at_once(blobs: Iterable[Blob]) -> int:
@@ -227,7 +228,8 @@ class Reading(DatasetBase):
         loader, _, most, *_ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
-        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        columns = {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        return Row(columns)
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""

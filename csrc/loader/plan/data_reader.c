@@ -84,6 +84,7 @@ static void add_object(pfd_spec *spec, const char *prefix, const pfd_attrs *attr
 
 void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node)
 {
+    if (node->whole) node = node->whole; /* a loader may deliver fewer fields */
     const pfd_op *op = node->op->op;
     int32_t is_view = (op->flags & PFD_VIEW) != 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
