@@ -1,5 +1,6 @@
 """Rows of 1 KB in columnar files: an int64, a text and 128 float32, as Arrow streams of record
-batches of 1000 rows, which is what datasets writes, and as Parquet files of row groups of 5000; and rows of tokens."""
+batches of 1000 rows, which is what datasets writes, and as Parquet files of row groups of 5000; and
+rows of tokens as such streams."""
 
 from __future__ import annotations
 

@@ -60,6 +60,5 @@ contender("W15", name="bfd-processes", text="bfd, with map() in a process for ea
     functools.partial(packs, strategy="bfd", processes=programs.cores())
 )
 for strategy in ("bfd", "wrapped"):
-    contender("W18", name=strategy, text=f"interleave_datasets, pack_dataset({strategy!r}), padded.")(
-        functools.partial(packs_of_mix, strategy=strategy)
-    )
+    text = f"interleave_datasets, pack_dataset({strategy!r}), padded."
+    contender("W18", name=strategy, text=text)(functools.partial(packs_of_mix, strategy=strategy))

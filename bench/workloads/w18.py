@@ -1,5 +1,5 @@
-"""W18, a mix to packs: 100 sources of token rows in Arrow streams, 80 MB of int32 together, mixed in
-equal shares, each row once, in rows of 2048 tokens; batches of 8."""
+"""W18, a mix to packs: 100 sources of token rows in Arrow streams, 80 MB of int32 together, in
+equal shares, each row once, in packs of 2048; batches of 8."""
 
 from bench import table
 from bench.rows import TokenRows

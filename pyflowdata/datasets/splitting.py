@@ -471,7 +471,8 @@ class _Split:
         return Table(
             lambda: words_of((self._parts() == part) != is_rest),
             said=f"{self._said} but [{part}]" if is_rest else f"{self._said}[{part}]",
-            key=("split", *self._key, part, is_rest, rule), state=lambda: files_state(self._data), rule=rule,
+            key=("split", *self._key, part, is_rest, rule),
+            state=lambda: files_state(self._data), rule=rule,
         )  # fmt: skip
 
     def _parts(self) -> Array:

@@ -42,12 +42,12 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
             return
 
 
-Advice = tuple[tuple[Hashable, str], ...]  # warnings, each with the key under which it is given once
+Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its key
 
 
 def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> Advice:
-    """What to say in a second epoch of its likeness to the first one, where the program was not told
-    to make it so: of readers with the same random order, and of plans over what a view draws."""
+    """What to say in a second epoch of its likeness to the first one, where the program did not ask
+    for it: of readers with the same random order, and of plans over what a view draws."""
     blobs = list(blobs)
     orders = [
         (
