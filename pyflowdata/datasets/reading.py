@@ -30,6 +30,7 @@ from ..ragged import Ragged
 from .base import DatasetBase, batch_node, is_several, whole
 from .columns import FileState, files_state
 
+_NO_END = "repeat() has no end; take(n) after it, or repeat(n), has one"
 _AT_ONCE = 64  # records that are read in one call
 _SEEN = 64  # records among which a sample is looked for
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
@@ -179,10 +180,7 @@ class Reading(DatasetBase):
         self._check_files()
         size = self._size()
         if size >= ENDLESS:
-            raise TypeError(
-                "this data set has no len(): repeat() has no end; take(n) after it, or repeat(n), "
-                "has one"
-            )
+            raise TypeError(f"this data set has no len(): {_NO_END}")
         if size < 0:
             raise TypeError(
                 "this data set has no len(): its source is a stream, which is read in sequence; "
@@ -190,6 +188,16 @@ class Reading(DatasetBase):
                 "decompress or convert the files, or cache() the data set"
             )
         return size
+
+    def __length_hint__(self) -> int:
+        """What list() and its like ask for where there is no len().
+
+        Raises:
+            InvalidArgumentError: The list would have no end.
+        """
+        if self._size() >= ENDLESS:
+            raise InvalidArgumentError(f"a list of all records: {_NO_END}")
+        return 0
 
     def __bool__(self) -> bool:
         """Whether there is a record; of a stream the first one is read."""
@@ -246,6 +254,8 @@ class Reading(DatasetBase):
             )
         numbers = [whole(index, "a record's number") for index in _listed(indexes)]
         for number in numbers:
+            if number < 0 and size >= ENDLESS:
+                raise TypeError(f"record {number} counts from the end: {_NO_END}")
             if not -size <= number < size:
                 raise IndexError(f"record {number} of {size} records")
         return [number + size if number < 0 else number for number in numbers]

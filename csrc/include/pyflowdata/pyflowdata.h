@@ -670,8 +670,9 @@ typedef struct pfd_table {
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
-/* Records of an epoch from which on it counts as one without end (1 << 61). */
-#define PFD_ENDLESS 2305843009213693952
+/* Records of an epoch from which on it counts as one without end (1 << 50): repeat() makes up to
+ * 1 << 62, and views of it, such as windows, have fewer. */
+#define PFD_ENDLESS 1125899906842624
 
 /* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u

@@ -181,6 +181,10 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER)
         return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    if (reader->num_records >= PFD_ENDLESS)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "the shuffle draws an order of all records, and repeat() has no end: "
+                        "shuffle before repeat(), each pass in another order, or after take(n)");
     int64_t num_blocks;
     const int64_t *blocks = pfd_source_blocks(reader->source, &num_blocks);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW && blocks)
@@ -253,6 +257,19 @@ static int64_t count_left_out(pfd_data_reader *reader)
     return rows < reader->num_records ? reader->num_records - rows : 0;
 }
 
+/* The most rows of a batch.  Where nothing fills up a last batch they are at most the records, so
+ * that a batch_size far above them reserves no memory. */
+static int64_t most_rows(const pfd_data_reader *reader)
+{
+    const pfd_dataset *logical = reader->logical;
+    if (logical->methods->most_rows) return logical->methods->most_rows(logical);
+    int64_t most = reader->attrs->batch_size, records = reader->num_records;
+    int32_t last = reader->attrs->last_batch;
+    int32_t is_filled = last == PFD_LAST_BATCH_PAD || last == PFD_LAST_BATCH_WRAP;
+    if (is_filled || records < 0 || records >= most) return most;
+    return records > 0 ? records : 1;
+}
+
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
@@ -261,10 +278,7 @@ static void note_shape(pfd_data_reader *reader)
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = count_batches(reader);
     atomic_store(&reader->left_out, count_left_out(reader));
-    const pfd_dataset *logical = reader->logical;
-    int64_t most = logical->methods->most_rows ? logical->methods->most_rows(logical)
-                                               : reader->attrs->batch_size;
-    int64_t world_size = reader->attrs->world_size;
+    int64_t most = most_rows(reader), world_size = reader->attrs->world_size;
     reader->local_batch_size = most / world_size + (most % world_size != 0);
 }
 

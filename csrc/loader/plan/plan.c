@@ -541,6 +541,8 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
+        if (other->local_batch_size > plan->local_batch_size)
+            plan->local_batch_size = other->local_batch_size;
         if (sizes_differ(first) || sizes_differ(other))
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
                             "the batches of '%s' differ in size, and cannot be paired with those "
