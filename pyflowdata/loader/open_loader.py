@@ -209,6 +209,8 @@ class Observation:
         """
         trace = self.trace_on
         try:
+            if self._at_end is not None or "_counted" in self.__dict__:  # there may be a report
+                self._counted.name_records()
             if trace is not None:
                 trace.end()
         finally:

@@ -1,12 +1,14 @@
 """Where the time of the training loop goes: the named shares are the wall clock, in next() and out
 of it, whatever the pipeline does."""
 
+import json
 import threading
 import time
 from time import perf_counter as clock
 
 import numpy as np
 import pytest
+from support.files import lines, write_parts
 
 import pyflowdata as flow
 
@@ -161,3 +163,48 @@ def test_the_shares_are_the_wall_clock(name, tmp_path):
         if near(inside, loop.inside) and near(everything, loop.all):
             return
     raise AssertionError(found)
+
+
+# ---- Records that take longer than others --------------------------------------------------------
+
+
+def photos(folder, large):
+    """40 small photos, of which one is large; returns its path."""
+    image = pytest.importorskip("PIL.Image")
+    (folder / "class").mkdir(parents=True)
+    for i in range(40):
+        side = 4000 if i == large else 40
+        image.new("RGB", (side, side), (i, 2 * i, 90)).save(folder / "class" / f"{i:02}.jpg")
+    return str(folder / "class" / f"{large:02}.jpg")
+
+
+def test_a_large_photo_among_small_ones_is_named(tmp_path):
+    path = photos(tmp_path / "photos", large=23)
+    encoded, _ = flow.ImageFolderReader(str(tmp_path / "photos"))
+    data = flow.Dataset({"image": encoded}).map(flow.ImageDecoder, "image")
+    data = data.map(flow.Resize, "image", size=[32, 32]).batch(4)
+    with flow.DataLoader(data.blobs, num_threads=2) as loader:
+        for _ in range(2):
+            list(loader)
+        report = loader.report()
+    slowest = [one for work in report.counters.work for one in work.slowest]
+    assert max(slowest, key=lambda one: one.seconds).file == path
+    assert not any(work.largest for work in report.counters.work)  # its records are names
+    after = loader.report()  # the loader is closed
+    assert [work.slowest for work in after.counters.work] == [
+        work.slowest for work in report.counters.work
+    ]
+    assert flow.Report.from_dict(json.loads(report.to_json())).counters == report.counters
+    line = next(one for one in str(report).split("\n") if one.startswith("slowest"))
+    assert "record 23 of 23.jpg" in line, line
+
+
+def test_the_largest_record_is_named(tmp_path):
+    write_parts(tmp_path / "parts", lines(0, 50), lines(50, 60) + b"7,%s8\n" % (b"0" * 500))
+    with flow.DataLoader(flow.MiniReader(str(tmp_path / "parts"), batch_size=4)) as loader:
+        list(loader)
+        report = loader.report()
+    found = [work.largest for work in report.counters.work if work.largest]
+    assert [(one.file, one.record) for one in found] == [(str(tmp_path / "parts/part-001"), 60)]
+    assert 500 < found[0].bytes < 510
+    assert any(one.startswith("largest") and "record 60" in one for one in str(report).split("\n"))
