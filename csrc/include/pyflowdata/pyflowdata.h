@@ -435,7 +435,7 @@ typedef struct pfd_caller {
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
 
-/* A row range that took long, and a record of it: that with the most bytes, as the parser sees it. */
+/* A row range that took long, and a record of it: that with the most bytes. */
 #define PFD_MOST_SLOWEST 5
 typedef struct pfd_slow_range {
     int64_t ns;     /* of the range, through all ops of its stage */
