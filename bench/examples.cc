@@ -5,21 +5,8 @@
 // The mapped files are walked record by record: both checksums, the protocol buffers, 64 float32
 // and an int64 copied into the buffer of a batch.  It knows the features' order, and nothing but
 // such records.  A first pass is for the page cache.  Threads take files.
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+#include "limit.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
-#include <vector>
 #if defined(__SSE4_2__)
 #include <nmmintrin.h>
 #endif
@@ -28,28 +15,7 @@ namespace {
 
 constexpr size_t kValues = 64;
 
-struct Mapped {
-    const uint8_t *data;
-    size_t size;
-};
-
-[[noreturn]] void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
-Mapped map(const char *path)
-{
-    int fd = open(path, O_RDONLY);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) die(path);
-    size_t size = (size_t)status.st_size;
-    void *memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (memory == MAP_FAILED) die("mmap");
-    close(fd);
-    return {(const uint8_t *)memory, size};
-}
+using File = Mapped<uint8_t>;
 
 uint32_t masked_crc(const uint8_t *data, size_t size)
 {
@@ -98,7 +64,7 @@ struct Batch {
     explicit Batch(size_t size) : x(size * kValues), y(size) {}
 };
 
-void take(const Mapped &file, Batch &batch)
+void take(const File &file, Batch &batch)
 {
     for (const uint8_t *at = file.data, *end = at + file.size; at < end;) {
         uint64_t length;
@@ -122,27 +88,6 @@ void take(const Mapped &file, Batch &batch)
     }
 }
 
-void run(const std::vector<Mapped> &files, int threads, size_t batch_size)
-{
-    std::atomic<size_t> next{0};
-    std::vector<std::thread> team;
-    for (int i = 0; i < threads; i++) {
-        team.emplace_back([&] {
-            Batch batch(batch_size);
-            for (size_t file; (file = next++) < files.size();) take(files[file], batch);
-        });
-    }
-    for (std::thread &each : team) each.join();
-}
-
-double cpu_seconds()
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -153,13 +98,13 @@ int main(int argc, char **argv)
     }
     int threads = atoi(argv[1]);
     size_t batch_size = (size_t)atol(argv[2]);
-    std::vector<Mapped> files;
-    for (int i = 3; i < argc; i++) files.push_back(map(argv[i]));
-    run(files, threads, batch_size);
-    double cpu = cpu_seconds();
-    auto began = std::chrono::steady_clock::now();
-    run(files, threads, batch_size);
-    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-    printf("{\"seconds\": %.9f, \"cpu\": %.6f}\n", seconds.count(), cpu_seconds() - cpu);
+    std::vector<File> files(argv + 3, argv + argc);
+    auto pass = [&] {
+        run(threads, files.size(), [&](int) {
+            return [&, batch = Batch(batch_size)](size_t i) mutable { take(files[i], batch); };
+        });
+    };
+    pass();
+    print_times(pass);
     return 0;
 }

@@ -11,26 +11,11 @@
 //   loader      read() 1 MiB, a scalar exact parser, columns of BATCH_SIZE rows: a whole loader
 //
 // A first pass is for the page cache and the sums, the second one is timed.  Threads take files.
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+#include "limit.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
-#include <string>
-#include <thread>
-#include <vector>
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -60,38 +45,9 @@ struct Sums {
     }
 };
 
-[[noreturn]] void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
+using File = Mapped<char>;
 
-int open_file(const std::string &path)
-{
-    int fd = open(path.c_str(), O_RDONLY);
-    if (fd < 0) die(path.c_str());
-    return fd;
-}
-
-// A file in memory, mapped for as long as the program runs.
-struct Mapped {
-    const char *data;
-    size_t size;
-
-    explicit Mapped(const std::string &path)
-    {
-        int fd = open_file(path);
-        struct stat status;
-        if (fstat(fd, &status) != 0) die("fstat");
-        size = (size_t)status.st_size;
-        void *memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-        if (memory == MAP_FAILED) die("mmap");
-        data = (const char *)memory;
-        close(fd);
-    }
-};
-
-uint64_t copy(const Mapped &file, std::vector<char> &block)
+uint64_t copy(const File &file, std::vector<char> &block)
 {
     for (size_t at = 0; at < file.size; at += kBlock) {
         size_t size = std::min(kBlock, file.size - at);
@@ -101,7 +57,7 @@ uint64_t copy(const Mapped &file, std::vector<char> &block)
     return (uint64_t)(unsigned char)block[0];
 }
 
-uint64_t find_newlines(const Mapped &file)
+uint64_t find_newlines(const File &file)
 {
     uint64_t found = 0;
     const char *end = file.data + file.size;
@@ -114,7 +70,7 @@ uint64_t find_newlines(const Mapped &file)
 }
 
 // What a reader of JSON lines cannot leave out: it finds the lines, and copies what is asked for.
-uint64_t copy_lines(const Mapped &file, std::vector<char> &rows)
+uint64_t copy_lines(const File &file, std::vector<char> &rows)
 {
     uint64_t found = 0;
     size_t used = 0;
@@ -155,7 +111,7 @@ uint64_t separators(const char *bytes)
 #endif
 }
 
-uint64_t find_separators(const Mapped &file, std::vector<uint32_t> &places)
+uint64_t find_separators(const File &file, std::vector<uint32_t> &places)
 {
     uint64_t found = 0;
     for (size_t at = 0; at + 64 <= file.size; at += 64) {
@@ -200,7 +156,7 @@ double parse_scalar(const char *&at, const char *end)
     return (double)digits / powers[decimals];
 }
 
-uint64_t parse_all(const Mapped &file, Sums *sums)
+uint64_t parse_all(const File &file, Sums *sums)
 {
     double total = 0;
     const char *end = file.data + file.size;
@@ -229,7 +185,7 @@ struct Batch {
 
 template <class Use> void read_blocks(const std::string &path, std::vector<char> &block, Use use)
 {
-    int fd = open_file(path);
+    int fd = open_file(path.c_str());
     size_t kept = 0; // bytes at the front that the last block left over
     for (;;) {
         ssize_t size = read(fd, block.data() + kept, kBlock - kept);
@@ -260,48 +216,25 @@ void load(const std::string &path, std::vector<char> &block, Batch &batch, Sums 
 using Work = std::function<void(size_t file, Sums *sums)>;
 using MakeWork = std::function<Work()>;
 
-Sums run(const MakeWork &make, int threads, size_t files, bool summing)
-{
-    std::atomic<size_t> next{0};
-    std::vector<Sums> sums((size_t)threads);
-    std::vector<std::thread> team;
-    for (int i = 0; i < threads; i++) {
-        team.emplace_back([&, i] {
-            Work work = make();
-            for (size_t file; (file = next++) < files;) work(file, summing ? &sums[i] : nullptr);
-        });
-    }
-    Sums total;
-    for (int i = 0; i < threads; i++) {
-        team[(size_t)i].join();
-        total.add(sums[(size_t)i]);
-    }
-    return total;
-}
-
-double cpu_seconds()
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 void report(const MakeWork &make, int threads, size_t files)
 {
-    Sums sums = run(make, threads, files, true);
-    double cpu = cpu_seconds();
-    auto began = std::chrono::steady_clock::now();
-    run(make, threads, files, false);
-    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-    printf("{\"seconds\": %.9f, \"cpu\": %.6f", seconds.count(), cpu_seconds() - cpu);
-    if (sums.rows) {
-        printf(", \"rows\": %lu, \"x_sum\": %.17g, \"y_sum\": %.17g", sums.rows, sums.x_sum,
-               sums.y_sum);
-        printf(", \"x_bits\": %lu, \"y_bits\": %lu, \"pair_bits\": %lu", sums.x_bits, sums.y_bits,
-               sums.pair_bits);
-    }
-    printf("}\n");
+    std::vector<Sums> parts((size_t)threads);
+    auto pass = [&](bool summing) {
+        run(threads, files, [&](int thread) {
+            return [work = make(), sums = summing ? &parts[(size_t)thread] : nullptr](
+                       size_t file) { work(file, sums); };
+        });
+    };
+    pass(true);
+    Sums sums;
+    for (const Sums &part : parts) sums.add(part);
+    char more[400] = "";
+    if (sums.rows)
+        snprintf(more, sizeof more,
+                 ", \"rows\": %lu, \"x_sum\": %.17g, \"y_sum\": %.17g, \"x_bits\": %lu, "
+                 "\"y_bits\": %lu, \"pair_bits\": %lu",
+                 sums.rows, sums.x_sum, sums.y_sum, sums.x_bits, sums.y_bits, sums.pair_bits);
+    print_times([&] { pass(false); }, more);
 }
 
 } // namespace
@@ -316,9 +249,9 @@ int main(int argc, char **argv)
     int threads = atoi(argv[2]);
     size_t batch_size = (size_t)atoi(argv[3]);
     std::vector<std::string> paths(argv + 4, argv + argc);
-    std::vector<Mapped> maps;
+    std::vector<File> maps;
     if (mode != "read" && mode != "loader")
-        for (const std::string &path : paths) maps.emplace_back(path);
+        for (const std::string &path : paths) maps.emplace_back(path.c_str());
     static std::atomic<uint64_t> sink; // results go here, so that no work is left out
 
     const std::map<std::string, MakeWork> modes = {

@@ -10,25 +10,9 @@
 //
 // The images are in memory, threads take one after the other, and what they make lies in the buffer
 // of one batch.  A first pass is for the page cache, the second one is timed.
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+#include "limit.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include <jpeglib.h>
 
 namespace {
@@ -42,24 +26,6 @@ struct Bytes {
     size_t size;
 };
 
-[[noreturn]] void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
-Bytes map(const char *path)
-{
-    int fd = open(path, O_RDONLY);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) die(path);
-    size_t size = (size_t)status.st_size;
-    void *memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (memory == MAP_FAILED) die("mmap");
-    close(fd);
-    return {(const uint8_t *)memory, size};
-}
-
 uint64_t varint(const uint8_t *&at)
 {
     uint64_t value = 0;
@@ -70,7 +36,7 @@ uint64_t varint(const uint8_t *&at)
 }
 
 // The images of a TFRecord file of Examples whose first feature is the image.
-void add_images(const Bytes &file, std::vector<Bytes> &images)
+void add_images(const Mapped<uint8_t> &file, std::vector<Bytes> &images)
 {
     for (const uint8_t *at = file.data, *end = at + file.size; at < end;) {
         uint64_t length, size;
@@ -253,29 +219,16 @@ struct Loop {
                      [=](int y, const Pixel *row) { store_bytes(y, row, (uint8_t *)out); });
     }
 
-    void run(int threads, size_t batch_size)
+    void run_all(int threads, size_t batch_size)
     {
-        std::atomic<size_t> next{0};
-        std::vector<std::thread> team;
-        for (int t = 0; t < threads; t++) {
-            team.emplace_back([&] {
-                Decoder decoder(mode == "resize-fast");
-                std::vector<float> line;
-                for (size_t i; (i = next++) < images.size();)
-                    make(i, i % batch_size, decoder, line);
-            });
-        }
-        for (std::thread &each : team) each.join();
+        run(threads, images.size(), [&](int) {
+            return [&, decoder = Decoder(mode == "resize-fast"),
+                    line = std::vector<float>()](size_t i) mutable {
+                make(i, i % batch_size, decoder, line);
+            };
+        });
     }
 };
-
-double cpu_seconds()
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 } // namespace
 
@@ -288,12 +241,9 @@ int main(int argc, char **argv)
     int threads = atoi(argv[2]);
     size_t batch_size = (size_t)atol(argv[3]);
     Loop loop = {argv[1], {}, std::vector<float>(batch_size * 3 * kSize * kSize)};
-    for (int i = 4; i < argc; i++) add_images(map(argv[i]), loop.images);
-    loop.run(threads, batch_size);
-    double cpu = cpu_seconds();
-    auto began = std::chrono::steady_clock::now();
-    loop.run(threads, batch_size);
-    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-    printf("{\"seconds\": %.9f, \"cpu\": %.6f}\n", seconds.count(), cpu_seconds() - cpu);
+    for (int i = 4; i < argc; i++) add_images(Mapped<uint8_t>(argv[i]), loop.images);
+    auto pass = [&] { loop.run_all(threads, batch_size); };
+    pass();
+    print_times(pass);
     return 0;
 }

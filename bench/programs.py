@@ -44,7 +44,8 @@ def path(name: str) -> str:
 
 def _is_new(target: Path, source: Path) -> bool:
     """Whether a program is newer than its source and the headers."""
-    sources = [source, *(ROOT / "csrc" / "include" / "pyflowdata").glob("*.h")]
+    headers = [*HERE.glob("*.h"), *(ROOT / "csrc" / "include" / "pyflowdata").glob("*.h")]
+    sources = [source, *headers]
     return target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources)
 
 

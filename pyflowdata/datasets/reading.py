@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-import operator
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import (
     CorruptDataError,
     FileError,
-    InvalidArgumentError,
     UnsupportedError,
+    WrongUseError,
     shown,
 )
 from ..nodes import Blob
@@ -27,7 +27,7 @@ from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
 from ..pyops.records import joined, records_of, row_of, rows_of
 from ..ragged import Ragged
-from .base import DatasetBase, batch_node
+from .base import DatasetBase, batch_node, is_several, whole
 from .columns import FileState, files_state
 
 _AT_ONCE = 64  # records that are read in one call
@@ -51,6 +51,16 @@ def _rows_at_once(blobs: Iterable[Blob]) -> int:
         if not blob.is_ragged
     )
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
+
+
+def _listed(indexes: Iterable[SupportsIndex]) -> Iterable[SupportsIndex]:
+    """What was given as numbers of records, which is a list at least."""
+    if not is_several(indexes):
+        raise WrongUseError(
+            f"rows({shown(indexes)}): give a list of numbers of records; record(i) and data[i] "
+            "are those of one number"
+        )
+    return indexes
 
 
 class _Opened(NamedTuple):
@@ -192,7 +202,7 @@ class Reading(DatasetBase):
             IndexError: There is no such record.
             TypeError: The source can only be read in sequence.
         """
-        place = operator.index(index)
+        place = whole(index, "record") if type(index) is not int else index
         opened = self._opened
         if opened is None or opened.process != os.getpid() or not 0 <= place < opened.size:
             (place,) = self._places((place,))
@@ -232,7 +242,7 @@ class Reading(DatasetBase):
                 "records of this data set have no numbers: its source is a stream, which is read "
                 "in sequence; iterate over it, use head(), or cache() it"
             )
-        numbers = [operator.index(index) for index in indexes]
+        numbers = [whole(index, "a record's number") for index in _listed(indexes)]
         for number in numbers:
             if not -size <= number < size:
                 raise IndexError(f"record {number} of {size} records")
@@ -253,9 +263,7 @@ class Reading(DatasetBase):
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""
-        if operator.index(count) < 0:
-            raise InvalidArgumentError(f"head({shown(count)}); it must be 0 or more")
-        return list(itertools.islice(self, count))
+        return list(itertools.islice(self, min(whole(count, "count", 0), sys.maxsize)))
 
     def _field_blob(self, name: str) -> FieldBlob:
         """The blob of a field, always the same one, as blobs are compared by identity."""
@@ -278,11 +286,9 @@ class Reading(DatasetBase):
             TypeError: The source can only be read in sequence, or is repeated without end and count
                 is None.
         """
-        if count is not None and operator.index(count) < 0:
-            raise InvalidArgumentError(f"count = {shown(count)}; it must be 0 or more")
         if count is None:
             return self.rows(range(len(self)))
-        return self.rows(range(min(operator.index(count), self._size())))
+        return self.rows(range(min(whole(count, "count", 0), self._size())))
 
     def to_arrow(self, count: int | None = None) -> Any:
         """The first records as a table of pyarrow, which must be installed; as `to_numpy()`."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,8 +20,10 @@ from ..pyops.callbacks import user_failure
 from ..pyops.op import GIVEN_BY_HOST, name_of
 from ..pyops.records import (
     NumParts,
-    OnePart,
+    Parted,
+    PartsFunction,
     RecordFunction,
+    all_parameters,
     fields_named_by,
     fields_read,
     function_place,
@@ -30,7 +31,7 @@ from ..pyops.records import (
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
 from ..pyops.tensors import Mismatch
-from .base import DatasetBase, named_view, names_of
+from .base import DatasetBase, named_view, names_of, whole
 from .batches import padding_of
 from .columns import (
     Array,
@@ -38,6 +39,7 @@ from .columns import (
     Computation,
     evaluate,
     files_state,
+    naming,
     refuse_changing_order,
     row_lengths,
 )
@@ -102,7 +104,7 @@ class Regrouping(Maps):
                     "explode: outputs, processes, name and arguments are for a function, and "
                     "fields were given"
                 )
-            return self._explode_fields(_names("explode", what))
+            return self._explode_fields(_names("what", what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
         return type(self)(made.fields())
 
@@ -217,10 +219,7 @@ class Regrouping(Maps):
         Raises:
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
         """
-        if not isinstance(length, int) or length < 1 or not (step is None or step > 0):
-            raise InvalidArgumentError(
-                f"windows({shown(length)}, step={shown(step)}); both must be 1 or more"
-            )
+        length, step = whole(length, "length", 1), None if step is None else whole(step, "step", 1)
         given = {"step": step, "last": None if last == "drop" else last, "key": key}
         words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
         said = f"windows({', '.join([str(length), *words])})"
@@ -272,12 +271,15 @@ class Regrouping(Maps):
         mask: str | None,
         attrs: Mapping[str, Any],
     ) -> OwnT:
+        made = "a window" if what == "windows" else "a group"
         for name, blob in blobs.items():
             if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
                     f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and "
-                    "rows that differ in shape cannot be stacked; leave it out, "
-                    f"drop({name!r}), or make rows of one shape before, with map()"
+                    "rows that differ in shape cannot be stacked: make them equal before, "
+                    f"map(flow.Pad, {name!r}, shape=..., on_longer='truncate'), or number the "
+                    f"records, enumerate('row').drop({name!r}), and read the rows that {made} has "
+                    f"by data[number][{name!r}]"
                 )
         if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
             raise InvalidArgumentError(
@@ -298,12 +300,13 @@ class Regrouping(Maps):
 
 
 def _names(what: str, given: Any) -> list[str]:
-    """The names of fields, one or several."""
-    names = names_of(given) if isinstance(given, (str, list, tuple)) else []
-    if not names or len(set(map(str, names))) < len(names):
+    """The names of fields, one or several, each once."""
+    names = names_of(given, what)
+    if not names or len(set(names)) < len(names):
         raise InvalidArgumentError(
-            f"{what}: {shown(given)} was given; it must be the name of a field, or a list of names"
-        )
+            f"{what} = {shown(given)}; it must be the name of a field, or a list of names, each "
+            "once", attr=what,
+        )  # fmt: skip
     return names
 
 
@@ -336,7 +339,7 @@ class _Exploded:
         self._data, self._function, self._attrs = data, function, attrs
         self._outputs, self._processes, self._name = outputs, processes, name
         self._said = name_of(function)
-        taken = inspect.signature(function).parameters
+        taken = {one.name: one for one in all_parameters(function)}
         for one in ("batched", "with_index"):
             if one in attrs and one not in taken:
                 raise InvalidArgumentError(
@@ -366,16 +369,17 @@ class _Exploded:
         fields = {name: view[name] for name in blobs}
         if types:
             inputs = [*self._read, own]
-            part = self._record_function(OnePart(self._function, tuple(types)), view, inputs)
+            part = self._record_function(PartsFunction, self._function, view, inputs)
             op = mapped_op(part, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))
         return fields
 
     def _record_function(
-        self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
-    ) -> RecordFunction:
-        return RecordFunction(
+        self, kind: type[RecordFunction], function: Callable[..., Any], blobs: Mapping[str, Blob],
+        inputs: Sequence[str],
+    ) -> RecordFunction:  # fmt: skip
+        return kind(
             function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
             self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
             known=tuple(self._data._fields),
@@ -385,7 +389,9 @@ class _Exploded:
         """How many parts each record has: the function is called for all of them, by all threads or
         processes."""
         data = self._data
-        counted = self._record_function(NumParts(self._function), data._fields, self._read)
+        counted = self._record_function(
+            RecordFunction, NumParts(self._function), data._fields, self._read
+        )
         declared = {"count": row_type("count", "int64")}
         op = mapped_op(counted, declared, per="row", processes=self._processes)
         fields = {one: data._fields[one] for one in self._read}
@@ -406,7 +412,7 @@ class _Exploded:
     def _types(self) -> dict[str, RowType]:
         """The types of the fields that parts have: as given, or found in parts of records."""
         outputs = self._outputs
-        names = None if outputs is None else names_of(outputs)
+        names = None if outputs is None else names_of(outputs, "outputs")
         given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
         types = {key: row_type(f"outputs['{key}']", one) for key, one in given.items()
                  if one is not None}  # fmt: skip
@@ -423,12 +429,21 @@ class _Exploded:
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
         """The parts of the first records that have some."""
-        function = OnePart(self._function, tuple(names or ()))
+        function = Parted(self._function)
         fields = {name: self._data._fields[name] for name in self._read}
+        with naming():
+            records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
+            yield from self._parts_of(records, function, names or ())
+
+    def _parts_of(
+        self, records: Iterable[dict[str, Any]], function: Parted, names: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
         num_found = 0
-        for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
+        for record in records:
+            given = dict(record)  # the function may set fields of the record
             try:
-                parts = function.parts(record, self._attrs)
+                found = function.parts(record, self._attrs)
+                parts = [function.made_by(one, given, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:

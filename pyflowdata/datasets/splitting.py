@@ -28,7 +28,7 @@ from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..pyops.records import records_of
 from ..ragged import Ragged
-from .base import DatasetBase, check_sources, named_view, names_of
+from .base import DatasetBase, check_sources, is_several, named_view, names_of
 from .columns import (
     ID,
     Columns,
@@ -127,6 +127,7 @@ OwnT = TypeVar("OwnT", bound="Splitting")
 RULE = 2  # the version of what decides a part by fractions, which a state has
 _BITS = 53  # of a hash, which give a place by rule 1
 _MOST_PARTS = 65536
+_CLASS = "class"  # in a batch: the value of the field `stratify`, which may be called as ID is
 
 
 class Splitting(Reading):
@@ -187,12 +188,13 @@ class Splitting(Reading):
                 fractions are rounded by largest remainders.  A shuffle before it orders each part,
                 and does not decide what is in it.
             seed: Another one makes other parts.
-            rule: 1: the parts that fractions had before this argument was there, for their states.
+            rule: The version of the rule by which a hash decides a part.  1: that before this
+                argument was there, for states of its parts.
 
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
         """
-        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+        if not is_several(parts):
             raise InvalidArgumentError(
                 f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
@@ -407,7 +409,7 @@ class _Split:
         """Checks that hashes can split the records, by some fields or (None) by the record."""
         refuse_changing_order(data)
         _check_seed(seed)
-        names = names_of(by) if by else []
+        names = names_of(by, "by") if by is not None else []
         fields = data._fields
         for name in names:
             _check_hashed(data, name, "by")
@@ -463,18 +465,20 @@ class _Split:
         given = (f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by} {stratify} "
                  f"{sizes.rule}")  # fmt: skip
         records = _Records(self._seed, sizes)
-        names = self._by if stratify is None else [stratify]
-        fields = {name: self._data._fields[name] for name in names}
+        of = self._data._fields
+        fields = {name: of[name] for name in self._by}
+        if stratify is not None:
+            fields = {_CLASS: of[stratify]}
 
         def of_batch(batch: Columns) -> Array:
             hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             if stratify is not None:
-                return np.stack([hashes, hashes_of({ID: batch[stratify]}, self._seed)], axis=1)
+                return np.stack([hashes, hashes_of({_CLASS: batch[_CLASS]}, self._seed)], axis=1)
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         of_all = sizes.of_classes if stratify is not None else sizes.of_all_hashes
         return Computation(
-            fields, of_batch, given, "split", with_id=not self._by,
+            fields, of_batch, given, "split", attrs={} if self._by else {"with_id": True},
             prepare=None if self._by else records.prepare,
             of_all=None if self._is_by_rule else of_all,
         )  # fmt: skip
@@ -593,7 +597,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
         InvalidArgumentError: There is no such field, or an order changes from epoch to epoch.
     """
     check_sources("leaks", (first, second))
-    names = sorted(first._fields) if key is None else names_of(key)
+    names = sorted(first._fields) if key is None else names_of(key, "key")
     if key is None and first._fields.keys() != second._fields.keys():
         raise InvalidArgumentError(
             f"leaks(): the data sets have the fields {', '.join(first._fields)}, and "

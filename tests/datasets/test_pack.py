@@ -394,7 +394,7 @@ def test_wrong_use(corpus):
         (lambda: data.pack(8, field="weight"), "which has no length"),
         (lambda: data.pack(8, field=["ids", "weight"]), "rows with one dimension"),
         (lambda: data.pack(8, field="ids", rule="first_fit"), "best_fit"),
-        (lambda: data.pack(8, field="ids", add="lengths"), "element 'lengths'"),
+        (lambda: data.pack(8, field="ids", add="lengths"), "add = 'lengths'; .* max_seqlen"),
         (lambda: data.pack(8, field="ids", window=0), "window = 0; it must be 1 or more"),
         (lambda: data.pack(8, field="ids", padding=0.5), "padding"),
         (lambda: data.pack(8, field="ids", padding={"labels": 1}), "not packed; ids are"),

@@ -149,10 +149,10 @@ def test_wrong_use_says_what_to_write():
     data = made()
     short = data.drop("name")
     for call, text in (
-        (lambda: data.windows(3), r"'name' is bytes, .*cannot be stacked.*drop\('name'\)"),
+        (lambda: data.windows(3), r"'name' is bytes, .*stacked.*Pad, 'name'.*drop\('name'\)"),
         (lambda: data.group_by("user"), "the field 'name'"),
-        (lambda: short.windows(0), r"windows\(0, step=None\); both must be 1"),
-        (lambda: short.windows(2, step=0), "both must be 1"),
+        (lambda: short.windows(0), "length = 0; it must be 1 or more"),
+        (lambda: short.windows(2, step=0), "step = 0; it must be 1 or more"),
         (lambda: short.windows(2, last="wrap"), "drop.*pad.*short"),
         (lambda: short.windows(2, key="users"), "users"),
         (lambda: short.windows(2, key=[]), "it must be the name of a field, or a list"),

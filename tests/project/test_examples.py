@@ -1,10 +1,16 @@
 """Runs what is in examples/."""
 
+import contextlib
 import json
 import math
 import os
+import re
+import runpy
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from support.paths import ROOT
@@ -70,19 +76,70 @@ def test_2_processes_have_the_loss_curve_of_one_and_4_go_on_from_their_checkpoin
     assert_same_curve(train_ddp(data_dir, tmp_path, 4, *saves), one_process[13:])
 
 
-def test_two_ranks_train_a_language_model_as_one():
-    """They share the batches, so the losses differ by rounding alone, also after the resume."""
+@contextlib.contextmanager
+def two_ranks(script, folder):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2", script, "--folder", str(folder)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    launcher = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    try:
+        yield launcher
+    finally:
+        kill_with_ranks(launcher)
+
+
+def kill_with_ranks(launcher):
+    """The ranks have sessions of their own, and outlive a launcher that is killed alone."""
+    if launcher.poll() is None:
+        ranks = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        for process in (launcher.pid, *map(int, ranks)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        launcher.communicate()
+
+
+def tokens_of(folder):
+    """For each rank, a checksum of the tokens of each step, in the order of the steps taken."""
+    logs = [folder / f"tokens-of-rank-{rank}.txt" for rank in (0, 1)]
+    return [log.read_text().splitlines() if log.exists() else [] for log in logs]
+
+
+def printed_by(launcher):
+    out, _ = launcher.communicate(timeout=170)
+    assert launcher.returncode == 0, out
+    return re.findall(r"step (\d+): loss ([\d.]+)", out)
+
+
+def test_a_language_model_is_killed_and_goes_on_with_the_same_tokens_and_bits(
+    tmp_path, monkeypatch, capsys
+):
+    """Two ranks share the batches, so the losses are those of one rank, up to rounding."""
     pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
-    script = str(ROOT / "examples" / "train_lm.py")
-    ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-             "--local-ranks-filter", "0"]  # fmt: skip
-    printed = [
-        subprocess.run(
-            [sys.executable, *launcher, script], stdout=subprocess.PIPE, text=True, timeout=170,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}, check=True,
-        ).stdout.splitlines()
-        for launcher in ([], ranks)
-    ]  # fmt: skip
-    one, two = ([float(line.split()[3]) for line in lines[:-1]] for lines in printed)
-    assert two == pytest.approx(one, abs=0.02) and one[4:] == one[:4] and two[4:] == two[:4]
-    assert printed[0][-1] == printed[1][-1] == "the same weights: True"
+    script, whole, killed = str(ROOT / "examples" / "train_lm.py"), tmp_path / "w", tmp_path / "k"
+    with two_ranks(script, whole) as launcher:
+        losses = printed_by(launcher)
+    with two_ranks(script, killed) as launcher:
+        while min(map(len, tokens_of(killed))) < 20 and launcher.poll() is None:
+            time.sleep(0.005)
+        kill_with_ranks(launcher)
+    before = tokens_of(killed)
+    done = torch.load(killed / "newest.pt")["step"]
+    assert 0 < done < min(map(len, before)) < 60, "killed between two checkpoints"
+    with two_ranks(script, killed) as launcher:
+        assert printed_by(launcher) == losses[done // 15 :]
+    for uninterrupted, first, both in zip(
+        tokens_of(whole), before, tokens_of(killed), strict=True
+    ):
+        assert len(uninterrupted) == len(set(uninterrupted)) == 60
+        assert both == uninterrupted[: len(first)] + uninterrupted[done:]
+    one, other = (torch.load(folder / "newest.pt") for folder in (whole, killed))
+    assert one["step"] == 60 and one.pop("loader") == other.pop("loader")
+    torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+    monkeypatch.setattr(sys, "argv", [script])
+    runpy.run_path(script)
+    alone = re.findall(r"step (\d+): loss ([\d.]+)", capsys.readouterr().out)
+    assert [step for step, _ in alone] == [step for step, _ in losses]
+    assert [float(x) for _, x in losses] == pytest.approx([float(x) for _, x in alone], abs=0.02)
