@@ -507,7 +507,7 @@ int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
  * 0: none yet. Places are counted over all files. */
 static int64_t advance(pfd_input_files *files, int64_t place, int64_t *from)
 {
-    const int64_t step = (files->num_remote ? 32 : 8) * INT64_C(1048576);
+    const int64_t step = 8 * 1024 * 1024;
     int64_t ahead = atomic_load_explicit(&files->ahead, memory_order_relaxed);
     int32_t is_near = place <= ahead && place > ahead - 4 * step; /* else reading jumped to a new
                                                                      place */

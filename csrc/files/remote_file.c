@@ -25,6 +25,7 @@ struct pfd_remote_file {
     int32_t references;  /* by its opener and by requests */
     uint8_t *asked;      /* for each block */
     int64_t last_missed; /* block */
+    int32_t is_planned;  /* somebody asks for blocks ahead */
     pfd_error failure;   /* of the last request that failed */
 };
 
@@ -48,7 +49,7 @@ static pfd_fetch_counts counts;
 static _Atomic int64_t blocks_asked;
 static pfd_remote_calls calls;
 static char *folder;
-static int64_t budget;
+static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
@@ -127,7 +128,7 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 static void begin_child(void)
 {
     pthread_condattr_t clock;
-    urgent.size = ahead.size = 0;
+    urgent.size = ahead.size = in_flight = 0;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
     (void)pthread_condattr_init(&clock);
@@ -173,13 +174,18 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err
     return PFD_OK;
 }
 
-int64_t pfd_remote_bytes_ahead(void)
+static int64_t bytes_ahead(void) /* lock held */
 {
     const int64_t most = 128 * INT64_C(1048576);
+    return budget / 4 < most ? budget / 4 : most;
+}
+
+int64_t pfd_remote_bytes_ahead(void)
+{
     pthread_mutex_lock(&lock);
-    int64_t part = budget / 4;
+    int64_t bytes = bytes_ahead();
     pthread_mutex_unlock(&lock);
-    return part < most ? part : most;
+    return bytes;
 }
 
 /* ---- Queues (lock held) ---------------------------------------------------------------------- */
@@ -300,6 +306,7 @@ void pfd_remote_file_will_need(pfd_remote_file *self, int64_t offset, int64_t si
     for (int64_t b = offset / block_bytes; b <= last_block(offset, size); b++) {
         if (pfd_block_cache_want(&self->cache, b)) continue;
         pthread_mutex_lock(&lock);
+        self->is_planned = 1;
         if (self->asked[b] == IDLE)
             atomic_fetch_add_explicit(&blocks_asked, 1, memory_order_relaxed);
         ask(self, b, AHEAD);
@@ -316,8 +323,9 @@ int64_t pfd_remote_blocks_asked(void)
  * missed one after another (lock held). */
 static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
 {
-    int64_t end = last + 1;
-    if (first == self->last_missed + 1 || first == self->last_missed) end += in_sequence;
+    int64_t end = last + 1, most = bytes_ahead() / block_bytes;
+    if (first == self->last_missed + 1 && !self->is_planned)
+        end += in_sequence < most ? in_sequence : most;
     self->last_missed = last;
     if (end > self->cache.num_blocks) end = self->cache.num_blocks;
     for (int64_t b = first; b < end; b++)
@@ -394,15 +402,22 @@ struct pfd_fetch {
     int fd; /* holds the locks */
 };
 
+/* How many blocks may be taken: a part of the budget is in flight at a time. */
+static int64_t room_in_flight(void)
+{
+    return bytes_ahead() / block_bytes - in_flight;
+}
+
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0;
-    for (; n < most_of_request && first + n < file->cache.num_blocks; n++) {
+    int64_t n = 0, most = room_in_flight() < most_of_request ? room_in_flight() : most_of_request;
+    for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
         *asked = TAKEN;
     }
+    in_flight += n;
     return n;
 }
 
@@ -410,7 +425,9 @@ static int64_t take_run(pfd_remote_file *file, int64_t first)
 static void give_up(pfd_remote_file *file, int64_t first, int64_t n, uint8_t asked)
 {
     for (int64_t b = first; b < first + n; b++) file->asked[b] = asked;
+    in_flight -= n;
     (void)pthread_cond_broadcast(&arrived);
+    (void)pthread_cond_broadcast(&came);
 }
 
 static void fail_blocks(pfd_remote_file *file, int64_t first, int64_t n, const pfd_error *failure)
@@ -443,7 +460,7 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
 static int32_t take(wanted_block *out, int64_t *n)
 {
     pthread_mutex_lock(&lock);
-    while (!is_stopped && !pop(&urgent, out) && !pop(&ahead, out))
+    while (!is_stopped && (room_in_flight() < 1 || (!pop(&urgent, out) && !pop(&ahead, out))))
         (void)pthread_cond_wait(&came, &lock);
     int32_t goes_on = !is_stopped;
     if (goes_on) {

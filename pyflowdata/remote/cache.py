@@ -30,7 +30,7 @@ from . import client
 
 _FOLDER_VARIABLE = "PYFLOWDATA_CACHE"
 _BUDGET_VARIABLE = "PYFLOWDATA_CACHE_BUDGET"
-_LEAST_BUDGET = 64 << 20
+_LEAST_BUDGET = 16 << 20
 _SUFFIX = text(lib.pfd_cache_suffix())
 _BLOCK: int = lib.PFD_CACHE_BLOCK_BYTES
 
@@ -49,7 +49,7 @@ def _bytes(name: str, value: object) -> int:
     power = "KMGT".find(unit.upper()) + 1 if unit else 0
     size = int(float(number) * (1024**power if is_binary else _UNITS[unit.upper()]))
     if size < _LEAST_BUDGET:
-        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be at least 64MiB")
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be at least 16MiB")
     return size
 
 
@@ -201,7 +201,7 @@ def configure(
             those of obstore's `from_url()`, or of the file system of fsspec.
 
     Raises:
-        InvalidArgumentError: The budget is no size, or below 64 MiB.
+        InvalidArgumentError: The budget is no size, or below 16 MiB.
         FileError: The folder cannot be made, or others may write into it.
     """
     global _cache, _num_threads

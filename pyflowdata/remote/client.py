@@ -88,8 +88,9 @@ class _Store(Protocol):
     def get(self, url: str, tag: str, offset: int, size: int) -> Any:
         """The bytes, as a buffer; those of another version are refused with _Changed."""
 
-    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
-        """The addresses below a folder, whose address ends with a slash."""
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
+        """The addresses below a folder, whose address ends with a slash; with their facts, where
+        a list tells them as look() does."""
 
 
 class _Obstore:
@@ -104,7 +105,8 @@ class _Obstore:
         where = str(given.get("endpoint", where if base.startswith("s3") else base))
         if where.startswith("http://"):
             client.setdefault("allow_http", True)
-        client.setdefault("timeout", "60 seconds")
+        client.setdefault("timeout", "30 seconds")
+        client.setdefault("connect_timeout", "10 seconds")
         # Tries are counted and told below.
         given.setdefault("retry_config", {"max_retries": 0})
         store = importlib.import_module("obstore.store")
@@ -163,11 +165,13 @@ class _Fsspec:
             raise _Changed
         return data
 
-    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         self._files.invalidate_cache()
         depth = None if is_deep else 1
+        begin = len(self._files._strip_protocol(folder).rstrip("/")) + 1
         for name, info in self._files.find(folder, maxdepth=depth, detail=True).items():
-            yield str(self._files.unstrip_protocol(name)), _fsspec_facts(info)
+            if info["type"] != "directory":
+                yield folder + name[begin:], None
 
 
 def _fsspec_facts(info: Mapping[str, Any]) -> Facts:
@@ -381,8 +385,9 @@ def listed(pattern: str) -> list[str]:
             name = url[len(folder) :]
             hidden = name.startswith(".") and not rest.startswith(".")
             if not hidden and matches(name):
-                _note(url, facts)
                 found.append(url)
+                if facts is not None:
+                    _note(url, facts)
         return found
 
     return sorted(_tried(find, pattern, _LOOK_PAUSES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ class Server(ThreadingHTTPServer):
         self.ranges: Counter[tuple[str, int, int]] = Counter()
         self.looks = 0
         self.gets = 0
+        self.hanging = 0  # requests that wait for `hangs`
+        self.hangs = threading.Event()
         self.fault: Callable[[int], str | None] = lambda _number: None
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
@@ -83,8 +86,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         begin, end = (int(one) for one in self.headers["Range"][len("bytes=") :].split("-"))
+        if fault == "hang":
+            server.hanging += 1
+            server.hangs.wait()
         if fault == "reset":
-            self.connection.close()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
             return
         body = data[begin : end + 1]
         self._head(206, len(body), tag)
@@ -95,8 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.wfile.write(body)
-        with server.lock:
-            server.ranges[self.path.lstrip("/"), begin, end + 1] += 1
+        if fault != "hang":
+            with server.lock:
+                server.ranges[self.path.lstrip("/"), begin, end + 1] += 1
 
 
 @contextlib.contextmanager

@@ -1037,10 +1037,10 @@ void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places
 void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
                                 const pfd_record *records, int64_t rows)
 {
-    if (!reader->files || rows < 1) return;
+    if (!reader->files || rows < 1 || reader->blocks_ahead) return;
     const pfd_record *last = &records[rows - 1];
     if (reader->in_sequence && last->file >= 0)
         pfd_input_files_read_ahead(reader->files, last->file, last->offset + last->size);
-    else if (reader->windows_ahead && !reader->blocks_ahead)
+    else if (reader->windows_ahead)
         read_ahead_of_windows(reader, epoch, position, rows);
 }
