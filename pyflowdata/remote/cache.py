@@ -140,7 +140,9 @@ class _Cache:
 
         A block that was read whole is not needed before the next epoch: those go first, and the one
         that was read last is the first of them, since epochs begin with what the last one began
-        with.  Then the block goes of which nothing was read, or asked for, for the longest time.
+        with.  Then those go that were read in part, the one first that was not read for the longest
+        time.  Those go last that were asked for ahead and not read yet: the latest first, as it is
+        needed last.
 
         Returns:
             How many bytes became free.
@@ -150,9 +152,11 @@ class _Cache:
         blocks = np.concatenate([one for _, one in tables] or [np.zeros(0, _BLOCK_TYPE)])
         number = np.concatenate([np.arange(len(one)) for _, one in tables] or [np.zeros(0, int)])
         there = np.flatnonzero(blocks["state"] % 2)
-        is_passed = blocks["used"][there] >= lib.PFD_CACHE_PASSED_BYTES
-        times = blocks["used_ms"][there]
-        order = there[np.lexsort((np.where(is_passed, -times, times), ~is_passed))]
+        used, times = blocks["used"][there], blocks["used_ms"][there]
+        is_passed = used >= lib.PFD_CACHE_PASSED_BYTES
+        is_ahead = (used == 0) & (times > times.max(initial=0) - _AHEAD_MS)
+        is_partly = ~is_passed & ~is_ahead
+        order = there[np.lexsort((np.where(is_partly, times, -times), is_ahead, ~is_passed))]
         chosen = order[: -(-size // _BLOCK)]
         freed = 0
         for one in np.unique(owner[chosen]):
@@ -162,6 +166,7 @@ class _Cache:
         return freed
 
 
+_AHEAD_MS = 600_000  # who asked for a block longer ago has gone away
 _BLOCK_TYPE = np.dtype([("state", "u4"), ("used", "u4"), ("used_ms", "i8"), ("checksum", "u8")])
 
 
