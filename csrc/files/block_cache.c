@@ -80,7 +80,7 @@ static uint8_t *make_start(const pfd_cache_key *key, const head *of)
     uint8_t *out = calloc(1, (size_t)start_bytes(of));
     if (!out) return NULL;
     memcpy(out, of, sizeof *of);
-    char *texts = (char *)out + entries_at + of->blocks * (int64_t)sizeof(cached_block);
+    char *texts = (char *)out + start_bytes(of) - of->text_bytes;
     memcpy(texts, key->url, strlen(key->url) + 1);
     memcpy(texts + strlen(key->url) + 1, key->tag, strlen(key->tag) + 1);
     return out;
@@ -149,7 +149,7 @@ static pfd_status make_file(const char *path, const pfd_cache_key *key, const he
 /* Whether the mapped file is whole, and of this object. */
 static int32_t is_of(const uint8_t *mapping, const pfd_cache_key *key, const head *of)
 {
-    const char *url = (const char *)mapping + entries_at + of->blocks * (int64_t)sizeof(cached_block);
+    const char *url = (const char *)mapping + start_bytes(of) - of->text_bytes;
     size_t bytes = strlen(key->url) + 1;
     return !memcmp(mapping, of, sizeof *of) && !memcmp(url, key->url, bytes) &&
            !memcmp(url + bytes, key->tag, strlen(key->tag) + 1);
@@ -364,7 +364,7 @@ int64_t pfd_cached_blocks_read(const char *path, pfd_cached_block *out, int64_t 
                         some * (ssize_t)sizeof *out)
         n = -1;
     if (n >= 0 && url_room > 0) {
-        int64_t at = entries_at + of.blocks * (int64_t)sizeof(cached_block);
+        int64_t at = start_bytes(&of) - of.text_bytes;
         int64_t bytes = of.text_bytes < url_room ? of.text_bytes : url_room;
         ssize_t got = pread(fd, url, (size_t)bytes, at);
         url[got > 0 ? got - 1 : 0] = '\0';

@@ -481,12 +481,22 @@ static pfd_status add_matches(const char *attr, const char *pattern, int32_t wan
     return PFD_OK;
 }
 
+static pfd_status take_path(void *list, char *path, pfd_error *err)
+{
+    return pfd_path_list_take(list, path, err);
+}
+
+pfd_status pfd_path_list_add_remote(pfd_path_list *list, const char *pattern, pfd_error *err)
+{
+    return pfd_remote_list(pattern, take_path, list, err);
+}
+
 /* The same, of addresses, and only of objects. */
 static pfd_status add_objects(const char *attr, const char *pattern, pfd_path_list *out,
                               pfd_error *err)
 {
     int64_t before = out->size, kept = out->size;
-    if (strpbrk(pattern, WILDCARDS)) PFD_TRY(pfd_remote_list(pattern, out, err));
+    if (strpbrk(pattern, WILDCARDS)) PFD_TRY(pfd_path_list_add_remote(out, pattern, err));
     for (int64_t i = before; i < out->size; i++) {
         char *path = out->paths[i];
         if (is_seal(path) && !is_seal(pattern)) free(path);

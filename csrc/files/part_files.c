@@ -280,9 +280,9 @@ static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *ste
     if (digits_wanted > 1) (void)snprintf(length, sizeof length, "%d digits", digits_wanted);
     if (pfd_path_is_remote(stem->text))
         return pfd_fail_file(err, stem->folder,
-                             "no part found: the name of a part is '%.100s' and %s; to read objects "
-                             "of other names, give files = \"%.300s/*\" in place of data_dir",
-                             stem->base, length, stem->folder);
+                             "no part found: the name of a part is '%.100s' and %s; to read "
+                             "objects of other names, give files = \"%.300s/*\" in place of "
+                             "data_dir", stem->base, length, stem->folder);
     describe_folder(stem, suffix, names, hint);
     (void)pfd_suggest_pattern(stem->folder, pattern, sizeof pattern);
     return pfd_fail_file(err, stem->folder,
@@ -384,7 +384,7 @@ static pfd_status collect_objects(const pfd_file_attrs *attrs, const path_stem *
     char *pattern;
     int64_t kept = 0;
     if (asprintf(&pattern, "%s*", stem->text) < 0) return pfd_fail_memory(err, 0, "a pattern");
-    pfd_status status = pfd_remote_list(pattern, list, err);
+    pfd_status status = pfd_path_list_add_remote(list, pattern, err);
     free(pattern);
     for (int64_t i = 0; i < list->size; i++) {
         pfd_digits number;

@@ -14,7 +14,7 @@
 
 enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
 enum { most_of_request = 8 }; /* blocks */
-enum { in_sequence = 16 };    /* blocks to ask for ahead where blocks are missed one after another */
+enum { in_sequence = 16 };    /* blocks asked for ahead where they are missed one after another */
 
 /* What this process does about a block. */
 enum { IDLE, AHEAD, URGENT, TAKEN, FAILED };
@@ -93,25 +93,24 @@ pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
     return returned(calls.kind(url, kind, err), err);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+/* Who lists objects. */
+typedef struct lister {
+    pfd_take_path take;
+    void *ctx;
+} lister;
 
-pfd_status pfd_remote_list(const char *pattern, pfd_path_list *out, pfd_error *err)
+pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err)
 {
-    int64_t before = out->size;
+    lister list = {take, ctx};
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
-    PFD_TRY(returned(calls.list(pattern, out, err), err));
-    if (out->size > before)
-        qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
-    return PFD_OK;
+    return returned(calls.list(pattern, &list, err), err);
 }
 
 pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err)
 {
-    return pfd_path_list_take(list, strdup(url), err);
+    const lister *to = list;
+    return to->take(to->ctx, strdup(url), err);
 }
 
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,

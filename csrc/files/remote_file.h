@@ -14,7 +14,6 @@
 #ifndef PFD_FILES_REMOTE_FILE_H
 #define PFD_FILES_REMOTE_FILE_H
 #include "core/scratch.h"
-#include "files/file_names.h"
 #include "pyflowdata/pyflowdata.h"
 
 typedef struct pfd_remote_file pfd_remote_file;
@@ -29,8 +28,11 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
 
-/* Adds the addresses that a pattern stands for, sorted by bytes; none: the list stays as it is. */
-pfd_status pfd_remote_list(const char *pattern, pfd_path_list *out, pfd_error *err);
+/* Takes over an address, from malloc(); NULL: out of memory. */
+typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
+
+/* Gives the addresses that a pattern stands for, sorted by bytes, one after the other. */
+pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err);
 
 pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);

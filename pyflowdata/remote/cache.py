@@ -360,7 +360,7 @@ def kind(url: CData, found: CData, err: CData) -> int:
     """`kind` of pfd_remote_calls."""
     name = text(url)
     try:
-        if client.is_file(name):
+        if client.is_object(name):
             found[0] = lib.PFD_PATH_FILE
         elif client.is_folder(name):
             found[0] = lib.PFD_PATH_FOLDER

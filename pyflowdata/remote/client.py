@@ -13,6 +13,7 @@ import importlib
 import os
 import random
 import re
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -160,7 +161,8 @@ class _Fsspec:
         return _fsspec_facts(self._files.info(url))
 
     def get(self, url: str, tag: str, offset: int, size: int) -> Any:
-        data = self._files.cat_file(self._files._strip_protocol(url), start=offset, end=offset + size)
+        name = self._files._strip_protocol(url)
+        data = self._files.cat_file(name, start=offset, end=offset + size)
         if self.look(url).tag != tag:  # these stores cannot be asked for a version
             raise _Changed
         return data
@@ -272,13 +274,13 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     if isinstance(failure, _classes("NotSupportedError", "InvalidPathError")):
         return UnsupportedError(
             "the store cannot give ranges of this object, which remote files are read by: "
-            f"{_first_line(failure)}", file=url,
+            f"{_short(failure)}", file=url,
         )
     return None
 
 
-def _first_line(failure: BaseException) -> str:
-    return (str(failure).splitlines() or [type(failure).__name__])[0][:300]
+def _short(failure: BaseException) -> str:
+    return textwrap.shorten(f"{failure}", 300) or type(failure).__name__
 
 
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
@@ -295,7 +297,7 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
         retries += 1
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
     raise FileError(
-        f"the store gave no answer in {tries} tries: {_first_line(last)}; is the server up, and "
+        f"the store gave no answer in {tries} tries: {_short(last)}; is the server up, and "
         "its name, address and region right?", file=url, reason="environment",
     ) from last
 
@@ -349,7 +351,7 @@ def is_folder(url: str) -> bool:
     )
 
 
-def is_file(url: str) -> bool:
+def is_object(url: str) -> bool:
     """Whether there is such an object."""
     if url.endswith("/"):
         return False

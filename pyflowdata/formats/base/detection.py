@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
-from ...remote import client
+from ...remote.client import has_magic, is_object, is_remote, listed
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ def expanded(path: str, format: str | None = None) -> list[str]:
     Raises:
         FileError: There are none; the message names what was found instead.
     """
-    if client.is_remote(path):
+    if is_remote(path):
         return _expanded_remote(path, format)
     if not path or not _is_there(path):
         found = sorted(filter(_is_there, set(_matches(path))))
@@ -132,13 +132,13 @@ def expanded(path: str, format: str | None = None) -> list[str]:
 
 def _expanded_remote(path: str, format: str | None) -> list[str]:
     """The same of an address."""
-    kind = lib.PFD_PATH_MISSING if client.has_magic(path) else _kind(path)
+    kind = lib.PFD_PATH_MISSING if has_magic(path) else _kind(path)
     if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
         return [path]
     deep = path.rstrip("/") + "/*" if kind == lib.PFD_PATH_FOLDER else path
     found = []
-    if client.has_magic(deep):
-        found = [one for one in client.listed(deep) if not _is_seal(one) or path.endswith(_SEAL)]
+    if has_magic(deep):
+        found = [one for one in listed(deep) if not _is_seal(one) or path.endswith(_SEAL)]
     if kind == lib.PFD_PATH_FOLDER:
         found = [one for one in found if _is_data(one.rpartition("/")[2])]
     if not found:
@@ -265,7 +265,8 @@ def _is_of_another(path: str) -> bool:
         raise
     except Error:
         return False  # the reader says what is wrong with it
-    return name not in {one.name for one in registered_formats() if one.folder_file == os.path.basename(path)}
+    own = os.path.basename(path)
+    return name not in {one.name for one in registered_formats() if one.folder_file == own}
 
 
 def data_file(path: str | os.PathLike[str]) -> str | None:
@@ -275,7 +276,7 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
         FileError: It cannot be told.
     """
     folder = os.fspath(path)
-    if client.is_remote(folder) and client.is_file(folder):
+    if is_remote(folder) and is_object(folder):
         return None
     names = {one.folder_file for one in registered_formats()} - {""}
     inside = (os.path.join(folder, name) for name in sorted(names))
@@ -293,12 +294,12 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
         return True
     if data_file(path) is not None:
         return True
-    return not client.is_remote(path) and folder_format(os.fspath(path)) is not None
+    return not is_remote(path) and folder_format(os.fspath(path)) is not None
 
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
     """A folder that is read as a whole; None: this folder is not."""
-    if client.is_remote(path) or not _is_folder(path):
+    if is_remote(path) or not _is_folder(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
     name = folder_format(path) if format is None else format
