@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import socket
 import threading
@@ -10,6 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+
+@functools.lru_cache(maxsize=64)
+def tag_of(data: bytes) -> str:
+    """Another one for other bytes."""
+    return hashlib.sha1(data).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
@@ -53,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return None
-        return data, f'"{hashlib.sha1(data).hexdigest()}"'
+        return data, f'"{tag_of(data)}"'
 
     def _head(self, status: int, size: int, tag: str) -> None:
         self.send_response(status)

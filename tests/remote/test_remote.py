@@ -210,14 +210,16 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     watcher = threading.Thread(target=look)
     with serving({"a.bin": data.tobytes()}) as server:
         watcher.start()
-        for _ in range(3):
-            np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), data)
+        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
+            for _ in range(4):
+                rows = [arrays(batch)[0] for batch in loader]
+                np.testing.assert_array_equal(np.concatenate(rows).ravel(), data)
         stopped.set()
         watcher.join()
         fetched = sum(end - begin for _, begin, end in server.ranges.elements())
     assert 12 * MB < most <= 24 * MB
-    # A cache that drops what was used least recently would fetch 96 MB.
-    assert fetched < 85 * MB
+    # A cache that drops what was used least recently would fetch 128 MB, and more.
+    assert fetched < 122 * MB
 
 
 def test_damage_on_the_disk_is_fetched_again(cache):
