@@ -6,6 +6,7 @@ waited for, the others wait in their training step for its gradients, and their 
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from .causes import (
     long_steps,
     starting,
 )
-from .counters import Counters, CopyCounts, Work
+from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
 
 
@@ -43,8 +44,8 @@ _FEW_STEPS = 10
 # Share of the loop's time for first batches: epochs are then too short for their start.
 _LONG_STARTS = 0.10
 _EVIDENCE = (  # measures that every verdict has
-    "steps", "waited_steps", "wait_share", "next_share", "copy_share", "ahead_share", "start_share", "threads",
-    "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
+    "steps", "waited_steps", "wait_share", "next_share", "copy_share", "ahead_share", "start_share",
+    "threads", "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
     "no_memory_share",
 )  # fmt: skip
 
@@ -222,6 +223,8 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
         left_out = f", {number(int(stats['left_out']))} left out by last_batch"
     skipped = f"{int(stats['skipped'])} skipped"
     found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
+    found += [("slowest" if line == 0 else "", said) for line, said in enumerate(_slowest(m))]
+    found += [("largest" if line == 0 else "", said) for line, said in enumerate(_largest(m))]
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     if stats.get("retries"):  # earlier versions have not counted them
@@ -316,6 +319,44 @@ def _memory(m: Measures) -> str:
         f"{int(stats['slots_held'])} are held and {int(stats['slots_ready'])} ready; prefetch "
         f"{m.counters.prefetch}; memory_budget {size(m.counters.memory_budget)}{waited}"
     )
+
+
+_OUTLIER = 4  # times as long as a range of the same op on average
+
+
+def _slowest(m: Measures) -> list[str]:
+    """The ops that took much longer for a few records than for others."""
+    found = []
+    for one in m.counters.work:
+        mean = ratio(one.wall_seconds, one.ranges)
+        slow = [each for each in one.slowest if each.seconds >= _OUTLIER * mean]
+        if not slow or sum(each.seconds for each in slow) < TOO_SHORT:
+            continue
+        said = [
+            f"{seconds(each.seconds)} {_record(each)}{_with_others(each)}" for each in slow
+        ]
+        found.append(f"{one.title}, {seconds(mean)} on average: {', '.join(said)}")
+    return found
+
+
+def _record(one: SlowRange) -> str:
+    return f"record {one.record} of {os.path.basename(one.file)}"
+
+
+def _with_others(one: SlowRange) -> str:
+    return f" (or one of {one.rows - 1} with it)" if one.rows > 1 else ""
+
+
+def _largest(m: Measures) -> list[str]:
+    """Records that have many times the bytes of others."""
+    stats, readers = m.counters.stats, len(m.counters.readers)
+    made = stats["records"] * ratio(stats["batches_made"], stats["batches"])
+    mean = ratio(stats["bytes"], made * readers)
+    return [
+        f"{_record(one.largest)}, {size(one.largest.bytes)}; {size(mean)} on average"
+        for one in m.counters.work
+        if one.largest is not None and one.largest.bytes >= _OUTLIER * mean
+    ]
 
 
 def _files(m: Measures) -> str:

@@ -209,6 +209,8 @@ class Observation:
         """
         trace = self.trace_on
         try:
+            if self._at_end is not None or "_counted" in self.__dict__:  # there may be a report
+                self._counted.name_records()
             if trace is not None:
                 trace.end()
         finally:
@@ -261,7 +263,7 @@ class OpenLoader:
         readers: As in DataLoader.
         rank: Rank and world size in words.
         observation: What is seen of it besides batches.
-        repeating: Readers that have the same order in each epoch, for a warning.
+        repeating: What to say in a second epoch, see `repeating_orders()`.
         life: "open", "closed" or "forked".
     """
 

@@ -1,12 +1,15 @@
 """Where the time of the training loop goes: the named shares are the wall clock, in next() and out
 of it, whatever the pipeline does."""
 
+import json
+import os
 import threading
 import time
 from time import perf_counter as clock
 
 import numpy as np
 import pytest
+from support.files import lines, write_parts
 
 import pyflowdata as flow
 
@@ -80,7 +83,8 @@ PIPELINES = {
     "batches of 1, trained": (lambda _: numbers(), {"batch_size": 1}, {}, 1000, 0.0001),
     "large batches": (lambda _: numbers(size=64), {"batch_size": 4000}, {}, 60, 0),
     "shuffled": (lambda _: numbers().shuffle(seed=1), {"batch_size": 64}, {}, 600, 0),
-    "window": (lambda _: numbers().shuffle(kind="window", window=500, seed=1), {"batch_size": 64}, {}, 600, 0),
+    "window": (lambda _: numbers().shuffle(kind="window", window=500, seed=1), {"batch_size": 64},
+               {}, 600, 0),
     "short epochs": (lambda _: numbers(64), {"batch_size": 32}, {}, 400, 0),
     "one batch an epoch": (lambda _: numbers(32), {"batch_size": 32}, {}, 200, 0),
     "short epochs, trained": (lambda _: numbers(64), {"batch_size": 32}, {}, 100, 0.0003),
@@ -107,7 +111,8 @@ PIPELINES = {
     "remainders": (lambda _: numbers(100), {"batch_size": 32, "last": "drop"}, {}, 200, 0),
     "mixed": (lambda _: flow.mix([numbers(3000), numbers(2000)], seed=1), {"batch_size": 32},
               {}, 300, 0),
-    "late views": (lambda _: numbers().skip(7).repeat(2).take(5000), {"batch_size": 32}, {}, 300, 0),
+    "late views": (lambda _: numbers().skip(7).repeat(2).take(5000), {"batch_size": 32}, {}, 300,
+                   0),
 }  # fmt: skip
 
 
@@ -119,7 +124,8 @@ class Loop:
         self.begin = None
         while self.steps < steps:
             for _ in self._epoch(loader, steps):
-                busy(train) if train > 0 else time.sleep(-train)
+                if train:
+                    busy(train) if train > 0 else time.sleep(-train)
         self.all = self.end - self.begin
 
     def _epoch(self, loader, steps):
@@ -161,3 +167,80 @@ def test_the_shares_are_the_wall_clock(name, tmp_path):
         if near(inside, loop.inside) and near(everything, loop.all):
             return
     raise AssertionError(found)
+
+
+# ---- Records that take longer than others --------------------------------------------------------
+
+
+def photos(folder, large):
+    """40 small photos, of which one is large; returns its path."""
+    image = pytest.importorskip("PIL.Image")
+    (folder / "class").mkdir(parents=True)
+    for i in range(40):
+        side = 4000 if i == large else 40
+        image.new("RGB", (side, side), (i, 2 * i, 90)).save(folder / "class" / f"{i:02}.jpg")
+    return str(folder / "class" / f"{large:02}.jpg")
+
+
+def test_a_large_photo_among_small_ones_is_named(tmp_path):
+    path = photos(tmp_path / "photos", large=23)
+    encoded, _ = flow.ImageFolderReader(str(tmp_path / "photos"))
+    data = flow.Dataset({"image": encoded}).map(flow.ImageDecoder, "image")
+    data = data.map(flow.Resize, "image", size=[32, 32]).batch(4)
+    with flow.DataLoader(data.blobs, num_threads=2) as loader:
+        for _ in range(2):
+            list(loader)
+        report = loader.report()
+    slowest = [one for work in report.counters.work for one in work.slowest]
+    assert path in [one.file for one in slowest]  # other programs may make others slow
+    assert not any(work.largest for work in report.counters.work)  # its records are names
+    after = loader.report()  # the loader is closed
+    assert [work.slowest for work in after.counters.work] == [
+        work.slowest for work in report.counters.work
+    ]
+    assert flow.Report.from_dict(json.loads(report.to_json())).counters == report.counters
+    line = next(one for one in str(report).split("\n") if one.startswith("slowest"))
+    assert "record 23 of 23.jpg" in line, line
+
+
+def test_the_largest_record_is_named(tmp_path):
+    write_parts(tmp_path / "parts", lines(0, 50), lines(50, 60) + b"7,%s8\n" % (b"0" * 500))
+    with flow.DataLoader(flow.MiniReader(str(tmp_path / "parts"), batch_size=4)) as loader:
+        list(loader)
+        report = loader.report()
+    found = [work.largest for work in report.counters.work if work.largest]
+    assert [(one.file, one.record) for one in found] == [(str(tmp_path / "parts/part-001"), 60)]
+    assert 500 < found[0].bytes < 510
+    assert any(one.startswith("largest") and "record 60" in one for one in str(report).split("\n"))
+
+
+@pytest.mark.parametrize("name, cause", [("batches of 1", "small-batches"),
+                                         ("300 columns, trained", "fields")])  # fmt: skip
+def test_handing_out_is_named(name, cause, tmp_path):
+    data, batch, _, steps, train = PIPELINES[name]
+    for _ in range(3):  # other programs may take the processors
+        with flow.DataLoader(data(tmp_path).batch(**batch).blobs) as loader:
+            Loop(loader, 20, 0)
+            before = loader.report()
+            Loop(loader, 4 * steps, train)
+            report = loader.report(since=before)
+        if (report.limit, report.cause) == ("loader", cause):
+            return
+    raise AssertionError(str(report).partition("\n")[0])
+
+
+def test_all_files_are_checked_once_an_epoch_in_a_thread_of_the_loader(tmp_path):
+    with flow.DataLoader(npy_files(tmp_path, 300).batch(16).blobs) as loader:
+        for _ in range(4):
+            assert len(list(loader)) == 19
+            end = clock() + 10
+            while loader.stats()["file_checks"] < loader.epoch + 1 and clock() < end:
+                time.sleep(0.001)
+        stats = loader.stats()
+        assert stats["file_checks"] == 4
+        assert stats["check_seconds"] < 0.01  # 300 files are looked at by who reads them
+        os.utime(tmp_path / "0299.npy")
+        with pytest.raises(flow.FileError, match=r"0299\.npy.*changed while open"):
+            end = clock() + 10  # batches that were made before the change may come first
+            while clock() < end:
+                list(loader)

@@ -321,6 +321,9 @@ pfd_work_stats pfd_counters_work(const pfd_plan *plan, const pfd_threads *thread
         pfd_work_add(pfd_threads_work(threads, i), item, &all);
     for (int32_t i = 0; i <= threads->num_workers; i++)
         pfd_work_add_slow(pfd_threads_work(threads, i), plan->num_stages, item, &all);
+    if (item >= plan->num_ops && item < pfd_work_joining(plan) &&
+        plan->readers[all.reader].node->op->op->flags & PFD_READS_FOLDERS)
+        all.largest = (pfd_slow_range){0}; /* its records are names */
     const pfd_work *callers = pfd_threads_work(threads, threads->num_workers);
     all.help_ns = pfd_work_get(&callers->counts[item].wall_ns);
     return all;

@@ -158,7 +158,7 @@ static void begin_measured(pfd_work *work)
     int32_t drawn = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
     work->noted |= PFD_NOTED_MEASURED;
     work->num_notes = 1;
-    stage->first_ns = 0;
+    stage->longest_ns = 0;
     for (int32_t c = 0; c < 2; c++) {
         work->weight[c] = c == drawn || stage->is_long ? stage->num_since[c] : 0;
         if (!work->weight[c]) continue;
@@ -232,9 +232,9 @@ static void measure(pfd_work *work, int32_t item, int64_t num_rows)
     if (work->weight[PFD_CLOCK_CPU]) add(&count->cpu_ns, taken_ns(work, PFD_CLOCK_CPU));
     if (!weight) return;
     int64_t ns = taken_ns(work, PFD_CLOCK_WALL);
-    if (ns > work->measuring->first_ns) {
-        work->measuring->first_ns = ns;
-        work->measuring->first_item = item;
+    if (ns > work->measuring->longest_ns) {
+        work->measuring->longest_ns = ns;
+        work->measuring->longest_item = item;
     }
     add(&count->wall_ns, ns);
     add(&count->rows, num_rows * weight);
@@ -249,14 +249,15 @@ void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
 
 /* ---- Slow ranges and large records ----------------------------------------------------------- */
 
-static pfd_slow_range range_of(int32_t reader, const pfd_record *record, int64_t rows, int64_t ns)
+static pfd_slow_range range_of(int32_t reader, const pfd_record *record, int64_t rows,
+                               int64_t bytes, int64_t ns)
 {
     return (pfd_slow_range){.ns = ns,
                             .rows = rows,
                             .reader = reader,
                             .file = record->file,
                             .ordinal = record->ordinal,
-                            .bytes = record->size > 0 ? record->size : 0};
+                            .bytes = bytes};
 }
 
 static const pfd_record *largest_of(const pfd_record *records, int64_t n)
@@ -272,17 +273,17 @@ void pfd_work_keep_largest(pfd_work *work, int32_t reader, const pfd_record *rec
     const pfd_record *record = largest_of(records, n);
     work->most_bytes = record->size;
     pthread_mutex_lock(&work->kept);
-    work->largest = range_of(reader, record, 1, 0);
+    work->largest = range_of(reader, record, 1, record->size, 0);
     pthread_mutex_unlock(&work->kept);
 }
 
 /* The item of a slow range: that which took the longest in it, or did when one was measured. */
-void pfd_work_keep_slow(pfd_work *work, uint64_t ticks)
+void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_record *record,
+                        int64_t bytes)
 {
     pfd_measuring *stage = work->measuring;
-    int64_t rows = work->num_records, ns = ns_of_ticks(ticks);
-    if (!work->records) return;
-    const pfd_record *record = largest_of(work->records, rows);
+    int32_t reader = (int32_t)pfd_work_get(&work->now.reader);
+    int64_t ns = ns_of_ticks(ticks);
     pthread_mutex_lock(&work->kept);
     int32_t place = stage->num_slowest;
     if (place < PFD_MOST_SLOWEST) stage->num_slowest++;
@@ -291,8 +292,8 @@ void pfd_work_keep_slow(pfd_work *work, uint64_t ticks)
         stage->slowest[place] = stage->slowest[place - 1];
         stage->items[place] = stage->items[place - 1];
     }
-    stage->slowest[place] = range_of((int32_t)pfd_work_get(&work->now.reader), record, rows, ns);
-    stage->items[place] = stage->first_item;
+    stage->slowest[place] = range_of(reader, record, rows, bytes, ns);
+    stage->items[place] = stage->longest_item;
     pthread_mutex_unlock(&work->kept);
     double last = (double)stage->slowest[PFD_MOST_SLOWEST - 1].ns;
     stage->slow_ticks = (uint64_t)((double)ticks * last / (double)(ns + 1));

@@ -73,9 +73,9 @@ typedef struct pfd_measuring {
     int64_t num_since[2];   /* ranges since the last one measured by each PFD_CLOCK_* */
     int64_t wall_ns;        /* time of the last range measured by PFD_CLOCK_WALL; 0: none yet */
     int32_t is_long;        /* 1: the range took so long that reading both clocks costs little */
-    int32_t first_item;     /* the item that took the longest in the range that is measured */
-    int64_t first_ns;       /* how long it took */
-    uint64_t slow_ticks;    /* ranges that took longer are kept: the fastest of those, once all are */
+    int32_t longest_item;   /* the item that took the longest in the range that is measured */
+    int64_t longest_ns;     /* how long it took */
+    uint64_t slow_ticks;    /* ranges that took longer are kept */
     int32_t num_slowest;    /* and these are under pfd_work.kept */
     int32_t items[PFD_MOST_SLOWEST];
     pfd_slow_range slowest[PFD_MOST_SLOWEST];
@@ -94,8 +94,6 @@ typedef struct pfd_work {
     int64_t begin_ns;          /* by the wall clock */
     uint64_t draws;            /* made so far */
     uint64_t begin_ticks;      /* when the range began */
-    const pfd_record *records; /* of the range; NULL: they are not found yet */
-    int64_t num_records;
     int64_t most_bytes;        /* of a record so far */
     pfd_slow_range largest;    /* that record, under `kept` */
     pthread_mutex_t kept;      /* guards what other threads read of slow and large records */
@@ -155,8 +153,17 @@ static inline uint64_t pfd_ticks(void)
 #endif
 }
 
-/* The inline functions below call these four. */
-void pfd_work_keep_slow(pfd_work *work, uint64_t ticks);
+/* How long the current range has taken, if that is among the slowest of its stage; else 0. */
+static inline uint64_t pfd_work_slow_ticks(const pfd_work *work)
+{
+    uint64_t ticks = pfd_ticks() - work->begin_ticks;
+    return ticks > work->measuring->slow_ticks ? ticks : 0;
+}
+/* Then: keeps the range of `rows` rows, and its record with the most bytes. */
+void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_record *record,
+                        int64_t bytes);
+
+/* The inline functions below call these three. */
 void pfd_work_begin_noted(pfd_work *work);
 void pfd_work_end_noted(pfd_work *work);
 void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows);
@@ -182,14 +189,11 @@ static inline void pfd_work_begin(pfd_work *work, int32_t stage, int64_t epoch, 
     pfd_work_set(&now->first_row, first_row);
     pfd_work_set(&now->num_rows, num_rows);
     pfd_work_set(&now->count, pfd_work_get(&now->count) + 1); /* one thread writes: no atomic add */
-    work->records = NULL;
     work->begin_ticks = pfd_ticks();
     if (measuring->num_unmeasured-- <= pfd_work_get(&work->note_from)) pfd_work_begin_noted(work);
 }
 static inline void pfd_work_end(pfd_work *work)
 {
-    uint64_t ticks = pfd_ticks() - work->begin_ticks;
-    if (ticks > work->measuring->slow_ticks) pfd_work_keep_slow(work, ticks);
     if (work->noted) pfd_work_end_noted(work);
     atomic_store_explicit(&work->now.item, -1, memory_order_relaxed);
     pfd_work_set(&work->now.file, -1);
@@ -210,8 +214,6 @@ static inline void pfd_work_show(pfd_work *work, int32_t reader, const pfd_recor
                                  int64_t num_rows)
 {
     pfd_work_now *now = &work->now;
-    work->records = records;
-    work->num_records = num_rows;
     pfd_work_set(&now->reader, reader);
     pfd_work_set(&now->file, records[0].file);
     pfd_work_set(&now->first_ordinal, records[0].ordinal);
