@@ -361,8 +361,8 @@ class Sink(Generic[ResultT]):
             return
         warn_program_once("sink", UserWarning(
             f"the steps of this sink take {seconds_text(step)}, and handing batches from its "
-            f"thread to them {seconds_text(turns)} more: a loop is faster, `for batch in loader:`; so "
-            "are larger batches.  A sink is for steps on a device"
+            f"thread to them {seconds_text(turns)} more: a loop is faster, `for batch in loader:`; "
+            "so are larger batches.  A sink is for steps on a device"
         ))  # fmt: skip
 
     # ---- The thread ---------------------------------------------------------------------------
