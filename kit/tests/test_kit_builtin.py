@@ -65,8 +65,8 @@ UNDAMAGED = {
     "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TFRecordFrame", "TrivialAugment",
 }  # fmt: skip
 
-# One damaged sample in six reaches the code that all of them reach, here or in tests/formats, images
-# and ops, but for these; `make soak` tries all of every op.
+# One damaged sample in six reaches the code that all of them reach, with what tests/formats, images
+# and ops reach, but for these ops; `make soak` tries all samples of every op.
 ALL_DAMAGE = {
     "ArrowReader", "COCOReader", "CacheReader", "ImageDecoder", "MindRecordReader", "NpyReader",
     "OFRecordImageDecoderRandomCrop", "TFRecordReader", "TarReader",
