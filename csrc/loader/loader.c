@@ -6,6 +6,7 @@
 #include "loader/private_version.h"
 #include "loader/ring/ring.h"
 #include "loader/ring/slots.h"
+#include "sources/arrow_cache.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -129,7 +130,11 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
 static pfd_loader *create(void)
 {
     pfd_loader *l = calloc(1, sizeof *l);
-    if (!l) return NULL;
+    if (l) l->bounds.decoded = pfd_arrow_account_create();
+    if (!l || !l->bounds.decoded) {
+        free(l);
+        return NULL;
+    }
     l->fork_generation = pfd_fork_generation();
     pfd_counters_open(&l->counters);
     l->bounds.retries = &l->retries;
@@ -186,6 +191,7 @@ void pfd_loader_close(pfd_loader *l)
 static void destroy(pfd_loader *l)
 {
     pfd_plan_close(&l->plan);
+    pfd_arrow_account_free(l->bounds.decoded);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->asking);
@@ -193,6 +199,7 @@ static void destroy(pfd_loader *l)
     pfd_traces_drop(&l->traces, NULL);
     pfd_counters_close(&l->counters);
     free(l->producer.error);
+    free(l->checker.error);
     free(l->skipped);
     free(l->tuning);
     free(l);
@@ -274,9 +281,11 @@ static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t now_ns = pfd_clock_ns(), deadline_ns = deadline_after(now_ns, timeout_ns);
+    int64_t asked_ns = l->caller.asked_ns, now_ns = asked_ns ? asked_ns : pfd_clock_ns();
+    int64_t deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     l->called_ns = now_ns;
+    l->caller.asked_ns = 0;
     pfd_status status = pfd_ring_next(l, deadline_ns, out, err);
     unlock_consumer(l);
     return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
@@ -523,6 +532,11 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     return PFD_OK;
 }
 
+pfd_caller *pfd_loader_caller(pfd_loader *loader)
+{
+    return &loader->caller;
+}
+
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out)
 {
     pfd_loader *l = lock_loader(loader);
@@ -550,8 +564,9 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 {
     if (!lock_loader(l)) return check_usable(l, err);
     pfd_steps *steps = &l->counters.steps;
-    int32_t has_memory = !is_paused || pfd_steps_pause(steps);
-    if (!is_paused) pfd_steps_resume(steps);
+    int64_t now_ns = pfd_clock_ns();
+    int32_t has_memory = !is_paused || pfd_steps_pause(steps, &l->caller, now_ns);
+    if (!is_paused) pfd_steps_resume(steps, now_ns);
     unlock_loader(l);
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }

@@ -1,6 +1,6 @@
 /* EnumerateDataset: the same records, each with its number in the data set. */
 #include "core/error.h"
-#include "views/pieces.h"
+#include "views/parts.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
     int32_t last = (int32_t)args->num_outputs - 1;
-    PFD_TRY(pfd_pieces_write(args, (pfd_list_int64){0}, "", err));
+    PFD_TRY(pfd_parts_write(args, (pfd_list_string){0}, (pfd_list_int64){0}, "", err));
     int64_t *numbers = (int64_t *)(void *)args->outputs[last]->data;
     for (int64_t k = 0; k < join->num_parts; k++)
         numbers[join->parts[k].row] = join->parts[k].begin;

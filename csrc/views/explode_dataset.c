@@ -1,7 +1,7 @@
 /* ExplodeDataset: each record as so many rows as a table says. */
 #include "core/error.h"
 #include "core/search.h"
-#include "views/pieces.h"
+#include "views/parts.h"
 #include "views/record_table.h"
 #include "views/view_base.h"
 
@@ -113,7 +113,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                              " has %" PRId64 " names; it has one for each of the %" PRId64
                              " inputs, and perhaps one for the part",
                              args->num_outputs, args->num_inputs);
-    PFD_TRY(pfd_pieces_infer(args, attrs->divided, "counts", -1, err));
+    PFD_TRY(pfd_parts_infer(args, attrs->divided, "counts", -1, err));
     if (args->num_outputs > args->num_inputs)
         args->outputs[args->num_inputs] =
             (pfd_row_type){.dtype = PFD_INT64, .ndim = 1, .shape = {2}};
@@ -136,7 +136,7 @@ static void write_parts(const pfd_compute_args *args)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const explode_dataset_attrs *attrs = args->attrs;
-    PFD_TRY(pfd_pieces_write(args, attrs->divided, "counts", err));
+    PFD_TRY(pfd_parts_write(args, attrs->fields, attrs->divided, "counts", err));
     if (args->num_outputs > args->num_inputs) write_parts(args);
     return PFD_OK;
 }

@@ -1,6 +1,6 @@
 /* FlatDataset: each record as a fixed number of rows. */
 #include "core/error.h"
-#include "views/pieces.h"
+#include "views/parts.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
@@ -77,13 +77,13 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
-    return pfd_pieces_infer(args, attrs->divided, "fan_out", attrs->fan_out, err);
+    return pfd_parts_infer(args, attrs->divided, "fan_out", attrs->fan_out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
-    return pfd_pieces_write(args, attrs->divided, "fan_out", err);
+    return pfd_parts_write(args, attrs->fields, attrs->divided, "fan_out", err);
 }
 
 static const pfd_attr attr_table[] = {

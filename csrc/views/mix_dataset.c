@@ -591,23 +591,25 @@ static pfd_status find_size(mix *self, const mix_dataset_attrs *attrs, const int
                          PFD_MIX_MOST_ROWS);
 }
 
-/* A source whose share of an epoch would be above its limit has the limit as its share: it becomes
- * a negative weight.  The others divide the rest by their weights, which may bring one of them to
- * its limit.  *rest, *sum: records and weights of the others. */
-static void take_limits(double *weights, const int64_t *limits, int64_t n, int64_t length,
-                        double *rest, double *sum)
+/* A source whose share of an epoch would be above its limit has the limit as its share: that is
+ * fixed[s], or -1.  The others divide the rest by their weights, which may bring one of them to its
+ * limit.  *rest, *sum: records and weights of the others. */
+static void take_limits(const double *weights, const int64_t *limits, int64_t *fixed, int64_t n,
+                        int64_t length, double *rest, double *sum)
 {
+    for (int64_t s = 0; s < n; s++) fixed[s] = -1;
     for (int32_t is_changed = 1; is_changed;) {
         is_changed = 0;
         *rest = (double)length;
         *sum = 0;
         for (int64_t s = 0; s < n; s++) {
-            if (weights[s] < 0) *rest += weights[s];
+            if (fixed[s] >= 0) *rest -= (double)fixed[s];
             else *sum += weights[s];
         }
         for (int64_t s = 0; s < n; s++) {
-            if (!(weights[s] > 0) || weights[s] * *rest / *sum <= (double)limits[s]) continue;
-            weights[s] = -(double)limits[s];
+            if (fixed[s] >= 0 || !(weights[s] > 0)) continue;
+            if (weights[s] * *rest / *sum <= (double)limits[s]) continue;
+            fixed[s] = limits[s];
             is_changed = 1;
         }
     }
@@ -616,21 +618,19 @@ static void take_limits(double *weights, const int64_t *limits, int64_t n, int64
 /* Replaces the weights of a segment by the records that an epoch has of each source.  They are
  * whole and add up to the epoch, so that the tree's floors have no rest where an epoch ends: each
  * epoch of one set of weights has exactly these numbers, while rows * length <= 2^64. */
-static pfd_status limit_weights(double *weights, const int64_t *limits, int64_t n, int64_t length,
-                                pfd_error *err)
+static pfd_status limit_weights(double *weights, const int64_t *limits, int64_t *fixed, int64_t n,
+                                int64_t length, pfd_error *err)
 {
     double rest, sum, shared = 0, given = 0;
-    take_limits(weights, limits, n, length, &rest, &sum);
+    take_limits(weights, limits, fixed, n, length, &rest, &sum);
     if (sum == 0 && rest > 0)
         return pfd_fail_attr(err, "max_repeats", NULL, PFD_INVALID_ARGUMENT,
                              ": an epoch has at most %.0f records, and length = %" PRId64
                              "; allow more repeats, or give a smaller length",
                              (double)length - rest, length);
     for (int64_t s = 0; s < n; s++) {
-        if (weights[s] <= 0) {
-            weights[s] = -weights[s];
-            continue;
-        }
+        if (fixed[s] >= 0) weights[s] = (double)fixed[s];
+        if (fixed[s] >= 0 || weights[s] == 0) continue;
         double share = weights[s] * rest / sum;
         if (share < 1)
             return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
@@ -647,7 +647,8 @@ static pfd_status limit_weights(double *weights, const int64_t *limits, int64_t 
 
 /* ---- Opening the view ------------------------------------------------------------------------ */
 
-/* `room`: for the rows of segments, then the sizes of sources, then their limits. */
+/* `room`: for the rows of segments, then the sizes of sources, their limits, and their fixed
+ * shares. */
 static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, double *weights,
                                 int64_t *room, pfd_error *err)
 {
@@ -665,7 +666,7 @@ static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, doubl
         return PFD_OK;
     }
     for (int64_t i = 0; i < num_segments; i++)
-        PFD_TRY(limit_weights(weights + i * n, limits, n, attrs->length, err));
+        PFD_TRY(limit_weights(weights + i * n, limits, limits + n, n, attrs->length, err));
     pfd_mix_schedule_free(&self->schedule);
     return pfd_mix_schedule_init(&self->schedule, weights, starts, num_segments, n, err);
 }
@@ -680,9 +681,9 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->block_size = attrs->interleave == random_interleave ? attrs->block_size : 1;
     self->seed = attrs->seed;
     double *weights = NULL;
-    int64_t *room = malloc((2 * n + (size_t)attrs->segments.size) * sizeof *room);
+    int64_t *room = malloc((3 * n + (size_t)attrs->segments.size) * sizeof *room);
     pfd_status status = room ? make_weights(attrs, &weights, err)
-                             : pfd_fail_memory(err, (int64_t)(2 * n * sizeof *room), "a mix");
+                             : pfd_fail_memory(err, (int64_t)(3 * n * sizeof *room), "a mix");
     if (status == PFD_OK) status = open_schedule(self, attrs, weights, room, err);
     free(room);
     free(weights);

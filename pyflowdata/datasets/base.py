@@ -3,12 +3,13 @@ make its batches."""
 
 from __future__ import annotations
 
+import operator
 import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
+from ..errors import Error, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..formats import FORMATS, Field, field_of, head_of, output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.node import Records, nodes_of
@@ -150,7 +151,7 @@ class DatasetBase(Records):
         Raises:
             InvalidArgumentError: There is no such field.
         """
-        if name not in self._fields:
+        if not isinstance(name, str) or name not in self._fields:
             raise InvalidArgumentError(no_field_of(name, self._fields))
         return self.blobs[name]
 
@@ -202,7 +203,9 @@ def named_view(
 def numbered(blobs: Mapping[str, Blob], name: str) -> dict[str, Blob]:
     """The fields, and the record's number in the data set as a field of this name."""
     if not isinstance(name, str) or not name or name in blobs:
-        why = "there is a field of this name" if name in blobs else "it must be a str"
+        is_there = isinstance(name, str) and name in blobs
+        why = "it must be a str, the name of a new field"
+        why = "there is a field of this name" if is_there else why
         raise InvalidArgumentError(f"enumerate({shown(name)}): {why}")
     return named_view("EnumerateDataset", blobs, {}, [name])
 
@@ -242,8 +245,58 @@ def _described(blobs: Mapping[str, Blob]) -> str:
     return ", ".join(f"{name}: {field_of(name, blob).type}" for name, blob in blobs.items())
 
 
-def names_of(names: str | Iterable[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+# ---- Arguments ----------------------------------------------------------------------------------
+
+
+def is_several(given: object) -> bool:
+    """Whether an argument is a list, or another iterable of several values: no text, no array
+    without a dimension, and no data set."""
+    is_one = isinstance(given, (str, bytes, DatasetBase)) or getattr(given, "shape", None) == ()
+    return isinstance(given, Iterable) and not is_one
+
+
+def names_of(names: str | Iterable[str], what: str) -> list[str]:
+    """The names of an argument, one or several; `what`: the argument.
+
+    Raises:
+        WrongUseError: It is neither a text nor an iterable of texts.
+    """
+    if isinstance(names, str):
+        return [names]
+    found = list(names) if is_several(names) else []
+    if not is_several(names) or not all(isinstance(one, str) for one in found):
+        raise WrongUseError(
+            f"{what} = {shown(names)}; it must be the name of a field, or a list of names",
+            attr=what,
+        )
+    return found
+
+
+def whole(given: object, what: str, least: int | None = None) -> int:
+    """The whole number of an argument; `what`: the argument.
+
+    Raises:
+        WrongUseError: It is no whole number.
+        InvalidArgumentError: It is below `least`.
+    """
+    limit = "" if least is None else f"{least} or more"
+    try:
+        found = operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        said = f"{what} = {shown(given)}; it must be a whole number{limit and ', '}{limit}"
+        raise WrongUseError(said, attr=what) from None
+    if least is not None and found < least:
+        raise InvalidArgumentError(f"{what} = {shown(given)}; it must be {limit}", attr=what)
+    return int(found)
+
+
+def wholes(given: Any, what: str, least: int | None = None) -> list[int]:
+    """The whole numbers of an argument that is a list or an array, as `whole()`."""
+    if not is_several(given):
+        raise WrongUseError(
+            f"{what} = {shown(given)}; it must be a list of whole numbers", attr=what
+        )
+    return [whole(one, f"{what}[{i}]", least) for i, one in enumerate(given)]
 
 
 # ---- The nodes of batches -----------------------------------------------------------------------

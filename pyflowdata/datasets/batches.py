@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import dis
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import FrameType
+import numbers
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, WrongUseError, shown
+from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node, find_op
+from ..nodes.argument_hints import ARGUMENTS
+from ..nodes.name_hints import NAMES
 from ..nodes.node import in_order
 from ..nodes.registry import HOST_OUTPUTS
-from ..nodes.tables import Table
+from ..nodes.tables import Table, array_of
 from ..words import remedies
 from ..words.remedies import did_you_mean, similar
-from .base import DatasetBase, SetT, batch_node, check_attrs, names_of, no_field_of
+from .base import (
+    DatasetBase,
+    SetT,
+    batch_node,
+    check_attrs,
+    names_of,
+    no_field_of,
+    whole,
+    wholes,
+)
 from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 
@@ -30,33 +39,61 @@ from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 # The message for a method of another library names the method of data sets that does the same.
 
 _PADDED = "PadBatch(data.batch(n)[field])"
+_BY_LENGTH = "batch_by_length(field=...)"
+_CAST = 'map(flow.Cast, name, dtype="int32")'
+_LOOP = "for record in data; batches are in flow.DataLoader(data.batch(n))"
+_KEPT = 'cache(folder); pyflowdata.io has writers, and "pyflowdata convert" writes files'
+_STATE = "a DataLoader of its batches has state_dict() and load_state_dict()"
+_ARRAYS = f"nothing: loaders give arrays of NumPy; {remedies.DEVICE}"
+_RAGGED = "batch(n): rows that differ in size come as a Ragged"
 
-# Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> the name in data sets.
+# Names of PyTorch, tf.data, MindData, Hugging Face, Grain and pandas -> the name in data sets.
 _METHODS = {
-    "batch_and_pad": _PADDED,
-    "bucket_batch_by_length": "batch_by_length(field=...)",
-    "cardinality": "len(data)",
-    "columns": "fields",
-    "column_names": "fields",
-    "concatenate": "concat(other)",
-    "features": "fields",
-    "group_by_window": "group_by(key)",
-    "groupby": "group_by(key)",
-    "interleave": remedies.MIX,
-    "map_batches": "batch(n).map(function)",
-    "padded_batch": _PADDED,
-    "random_split": remedies.SPLIT,
+    **dict.fromkeys(("add_column", "assign"), "zip(flow.from_arrays({name: array}))"),
+    "apply": "function(data)",
+    **dict.fromkeys(("as_numpy_iterator", "create_dict_iterator", "create_tuple_iterator", "iter",
+                     "iterrows", "itertuples", "to_iter_dataset", "to_iterable_dataset",
+                     "to_list"), _LOOP),
+    **dict.fromkeys(("batch_and_pad", "padded_batch"), _PADDED),
+    **dict.fromkeys(("batch_map", "map_batches"), "batch(n).map(function)"),
+    **dict.fromkeys(("bucket_batch_by_length", "bucket_by_sequence_length", "group_by_length"),
+                    _BY_LENGTH),
+    **dict.fromkeys(("cardinality", "get_dataset_size", "num_rows"), "len(data)"),
+    **dict.fromkeys(("cast", "cast_column", "class_encode_column"), _CAST),
+    **dict.fromkeys(("column_names", "columns", "element_spec", "features", "get_col_names",
+                     "info", "items", "keys", "output_shapes", "output_types"), "fields"),
+    **dict.fromkeys(("concatenate", "concatenate_datasets"), "concat(other)"),
+    **dict.fromkeys(("dense_to_ragged_batch", "ragged_batch", "sparse_batch"), _RAGGED),
+    **dict.fromkeys(("formatted_as", "reset_format", "set_format", "to_device", "with_format"),
+                    _ARRAYS),
+    **dict.fromkeys(("get_state", "load_state_dict", "set_state", "state_dict"), _STATE),
+    **dict.fromkeys(("group_by_window", "groupby"), "group_by(key)"),
+    **dict.fromkeys(("ignore_errors", "skip_errors"),
+                    'skip_damaged(); of batches alone, batch(n, on_error="skip")'),
+    **dict.fromkeys(("iloc", "loc"), "select(numbers), data[10:20] or data[i]"),
+    **dict.fromkeys(("interleave", "interleave_datasets", "select_from_datasets"), remedies.MIX),
+    "map_with_index": "map(function, with_index=True)",
+    "mp_prefetch": "nothing: threads of a DataLoader make batches ahead",
+    "query": "where(predicate)",
+    **dict.fromkeys(("random_split", "train_test_split"), remedies.SPLIT),
+    "rejection_resample": "balance(name)",
     "remove_columns": "drop(name)",
-    "rename_column": "rename({old: new})",
-    "rename_columns": "rename({old: new})",
+    **dict.fromkeys(("rename_column", "rename_columns"), "rename({old: new})"),
+    **dict.fromkeys(("save", "save_to_disk", "snapshot", "to_csv", "to_json", "to_parquet"), _KEPT),
     "select_columns": "project(name)",
     "set_epoch": "nothing: a DataLoader counts its epochs; data.shuffle() orders each differently; "
     "loader.seek(0, epoch=n) goes to another",
-    "train_test_split": remedies.SPLIT,
-    "unbatch": "nothing: a data set has no batches yet",
+    **dict.fromkeys(("set_transform", "with_transform"),
+                    "map(function), which is called when a record is read"),
+    "sort_values": "sort(name)",
+    "split_dataset_by_node": "nothing: each rank gets its part of every batch",
+    "to_dict": "to_numpy()",
+    **dict.fromkeys(("unbatch", "rebatch"), "nothing: a data set has no batches yet"),
     "unique": "np.unique(data.column(name))",
+    "value_counts": "np.unique(data.column(name), return_counts=True)",
+    "values": "column(name)",
     "window": "windows(length, step=...)",
-}
+}  # fmt: skip
 
 
 def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
@@ -64,8 +101,9 @@ def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
     said = f"a data set has no {name!r}"
     if name in fields:
         return f"{said}: the field is data.column({name!r}), or data.batch(n)[{name!r}] in batches"
-    if name in _METHODS:
-        return f"{said}; the same here: {_METHODS[name]}"
+    same = _METHODS.get(name) or ARGUMENTS.get(name) or NAMES.get(name)
+    if same:
+        return f"{said}; the same here: {same}"
     return f"{said}{did_you_mean(name, known)}"
 
 
@@ -84,23 +122,12 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
             "split", "sample", "cache", "flat_map", "explode", "windows", "group_by")  # fmt: skip
 
 
-# An unpacking asks for an iterator as a loop does; what the caller runs tells them apart.  Calls,
-# as list(blobs) or zip(names, blobs), pass: libraries handle tuples by them, and compiled callers
-# have no instruction to look at.
-_LOOPS = ("GET_ITER", "GET_YIELD_FROM_ITER")
-_PACKAGE = __name__.partition(".")[0]
-
-
-def _is_in_loop(caller: FrameType | None) -> bool:
-    """Whether a program is at a `for` or `yield from`; None: a thread without Python code."""
-    if caller is None or caller.f_lasti < 0:
-        return False
-    is_ours = caller.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE
-    return not is_ours and dis.opname[caller.f_code.co_code[caller.f_lasti]] in _LOOPS
-
-
 class Batches(tuple[Blob, ...]):
     """The blobs of a data set's batches, in the order of its fields: `x, y = data.batch(64)`.
+
+    They are columns, not batches, for whatever takes a tuple: unpacking, `list()`, a loop.  The
+    batches are in a loader, `for batch in flow.DataLoader(data.batch(64))`; a blob that is used as
+    a batch raises a WrongUseError, which is a TypeError, with these words.
 
     `batches["x"]` is the blob of a field, `batches[["x", "y"]]` those of several, and
     `batches.blobs` all of them by name, as a DataLoader takes them.
@@ -127,24 +154,6 @@ class Batches(tuple[Blob, ...]):
         if isinstance(key, list):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
-
-    def __iter__(self) -> Iterator[Blob]:
-        """The blobs, for `x, y = batches` and `f(*batches)`.
-
-        Raises:
-            WrongUseError: A program loops over the blobs, as if they were batches.
-        """
-        if _is_in_loop(sys._getframe().f_back):
-            raise WrongUseError(
-                "data.batch(n) gives the blobs of batches, a column each: the batches are in a "
-                "loader, with flow.DataLoader(batches) as loader: for batch in loader; the blobs "
-                "are batches.blobs, or x, y = batches"
-            )
-        return super().__iter__()
-
-    def __repr__(self) -> str:
-        """That of a tuple; pprint and notebooks loop over a tuple without a method of its own."""
-        return super().__repr__()
 
     if not TYPE_CHECKING:
 
@@ -205,7 +214,7 @@ def _lengths_table(blob: Blob, field: str, lengths: npt.ArrayLike | None) -> Tab
             cannot be computed.
     """
     if lengths is not None:
-        return Table(_whole_numbers(np.asarray(lengths)))
+        return Table(_whole_numbers(array_of(lengths, "lengths")))
     if not blob.shape[1:]:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
     return row_lengths(blob)
@@ -279,11 +288,18 @@ class Packing(DatasetBase):
         Raises:
             InvalidArgumentError: An argument is wrong, or the lengths cannot be counted.
         """
-        if window is not None and window < 1:
-            raise InvalidArgumentError(
-                f"window = {shown(window)}; it must be 1 or more", attr="window"
-            )
-        names, added = names_of(field), names_of(add)
+        if window is not None:
+            whole(window, "window", 1)
+        names, added = names_of(field, "field"), names_of(add, "add")
+        for one in added:
+            kind = one.rpartition("=")[2]
+            if kind not in _DESCRIPTIONS:
+                raise InvalidArgumentError(
+                    f"add = {shown(one)}; the fields to be added are {', '.join(_DESCRIPTIONS)}, "
+                    f"or NAME=segment_ids and so on{did_you_mean(kind, _DESCRIPTIONS)}", attr="add",
+                )  # fmt: skip
+        if not names:
+            raise InvalidArgumentError("field = []; a pack is made of a field or several")
         if any(_is_of_packs(self.blob(name)) for name in names):
             warn_program_once(
                 ("packs of packs", tuple(names), length),
@@ -346,13 +362,12 @@ class Packing(DatasetBase):
             InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than
                 the longest record needs.
         """
-        if max_tokens == 0:
-            raise InvalidArgumentError("max_tokens = 0; it must be 1 or more")
+        whole(max_tokens, "max_tokens", 1)
         check_attrs(attrs)
         if "batch_size" in attrs:
             raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
         own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
-               "boundaries": list(boundaries)}  # fmt: skip
+               "boundaries": wholes(boundaries, "boundaries")}  # fmt: skip
         return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
     def batch_by_length(
@@ -384,19 +399,26 @@ class Packing(DatasetBase):
             InvalidArgumentError: An argument is wrong.
         """
         check_attrs(attrs)
-        if (batch_size is None) != bool(batch_sizes):
+        sizes = wholes(batch_sizes, "batch_sizes")
+        if (batch_size is None) != bool(sizes):
             raise InvalidArgumentError(
                 f"batch_size = {shown(batch_size)}, batch_sizes = {shown(batch_sizes)}; give one "
                 "of the two"
             )
-        most = max(batch_sizes) if batch_size is None else batch_size
-        own = {"batch_size": most, "batch_sizes": list(batch_sizes), "boundaries": list(boundaries)}
+        most = max(sizes) if batch_size is None else batch_size
+        own = {"batch_size": most, "batch_sizes": sizes,
+               "boundaries": wholes(boundaries, "boundaries")}  # fmt: skip
         return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
 
 def padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
+    if isinstance(padding, numbers.Real):
+        return [float(padding)] if padding else []
     if not isinstance(padding, Mapping):
-        return [padding] if padding else []
+        raise InvalidArgumentError(
+            f"padding = {shown(padding)}; it must be a number, or a dict of numbers by field",
+            attr="padding",
+        )
     for name in padding:
         if name not in names:
             raise InvalidArgumentError(
@@ -414,7 +436,7 @@ def _by_length(
     name: str | None,
     attrs: Mapping[str, Any],
 ) -> Batches:
-    if field not in data._fields:
+    if not isinstance(field, str) or field not in data._fields:
         data.blob(field)
     blobs = with_known_order(data._fields)
     table = _lengths_table(blobs[field], field, lengths)

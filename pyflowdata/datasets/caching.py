@@ -103,7 +103,9 @@ class _Cache(Prepared):
         computed."""
         if all(node.op.is_reader or node.op.is_view for node in nodes_of(self.fields.values())):
             return {}
-        encoded = encoded_records(node_alone(self.fields.values(), COMPARED, seed=1).outputs)
+        attrs = {"on_error": "pad", "max_skipped": -1}  # the pass over all says what is damaged
+        node = node_alone(self.fields.values(), COMPARED, seed=1, **attrs)
+        encoded = encoded_records(node.outputs)
         return some_rows(encoded, epoch=1)
 
     def _check(self, records: Ragged, first: int, probe: Mapping[int, bytes]) -> None:
@@ -255,6 +257,12 @@ class Caching(DatasetBase):
             InvalidArgumentError: The order is random, or the data depend on what the library
                 cannot see and there is no version.
         """
+        for name, given in (("where", where), ("version", version)):
+            if not isinstance(given, (str, os.PathLike) if name == "where" else str):
+                raise InvalidArgumentError(
+                    f"cache({name}={shown(given)}): it must be a str; where is 'memory', 'disk' or "
+                    "a folder", attr=name,
+                )  # fmt: skip
         shuffle = self._shuffle
         if shuffle is not None and (shuffle.reshuffle or shuffle.seed is None):
             raise InvalidArgumentError(

@@ -20,7 +20,7 @@ import sys
 import time
 import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -47,6 +47,7 @@ from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
 from ..nodes.batch_forms import rows_of
 from ..nodes.node import files_of, in_order, nodes_of, reader_nodes, rebuilt
+from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..pyops.records import (
@@ -57,6 +58,7 @@ from ..pyops.records import (
     uses_of,
 )
 from ..ragged import Ragged
+from ..words import remedies
 from .base import DatasetBase, explain_key, node_alone, reason_of
 from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
 from .expressions import Expression, empty_column, parsed
@@ -101,7 +103,8 @@ def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
 
 def _some_records(blobs: Mapping[str, Blob], epoch: int) -> dict[str, bytes]:
     """The bytes of records from all over the data, with `epoch` as epoch and as seed."""
-    outputs = dict(zip(blobs, node_alone(blobs.values(), COMPARED, epoch).outputs, strict=False))
+    node = node_alone(blobs.values(), COMPARED, epoch, on_error="pad", max_skipped=-1)
+    outputs = dict(zip(blobs, node.outputs, strict=False))
     with DataLoader(outputs, prefetch=1, ledger="") as loader:
         batch = _batch_of_some(loader, epoch)[1]
     return {name: _bytes_of(values) for name, values in batch.items()}
@@ -365,7 +368,7 @@ _LEAST_SECONDS = 1.0  # the same, for the time of a pass
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
-ID = "id"  # in a batch: file and number of each record
+ID, MASK = ("id", "mask")  # in a batch: file and number of each record; whether it is whole
 
 
 @dataclass(frozen=True)
@@ -378,7 +381,8 @@ class Computation:
         key: A text; the same key means the same values.  None: there is no such text.
         said: What is evaluated, in words.
         sample: The values of a batch without rows, if they are known.
-        with_id: Whether a batch has the blob `ID` of the records, too.
+        attrs: Attrs of the batches; by "with_id" and "with_mask" a batch has the blobs `ID` and
+            `MASK`, too.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
         fields: The fields that the values depend on, where `blobs` are not they, but results of a
@@ -390,7 +394,7 @@ class Computation:
     key: str | None
     said: str
     sample: Array | Ragged | None = None
-    with_id: bool = False
+    attrs: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
     fields: Mapping[str, Blob] | None = None
@@ -435,12 +439,27 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
 def refuse_endless(records: int, what: str) -> None:
     if records >= ENDLESS:
         raise InvalidArgumentError(
-            f"{what}: it needs all records, and repeat() has no end: use it before repeat()"
+            f"{what}: it needs all records, and repeat() has no end: use it before repeat(), or "
+            "after take(n)"
         )
 
 
+@contextlib.contextmanager
+def naming(remedy: str = remedies.SKIP_DAMAGED) -> Iterator[None]:
+    """Ends the message about a damaged record with what to do."""
+    try:
+        yield
+    except CorruptDataError as failure:
+        if failure.line is not None or failure.ordinal is not None:  # it is of one record
+            failure.message += remedy
+        raise
+
+
 def pass_over(
-    loader: DataLoader[Any], said: str, batches: Iterable[Any] | None = None
+    loader: DataLoader[Any],
+    said: str,
+    batches: Iterable[Any] | None = None,
+    remedy: str = remedies.SKIP_DAMAGED,
 ) -> Iterator[Any]:
     """The batches of an epoch of a loader, which has a bar meanwhile.
 
@@ -448,13 +467,15 @@ def pass_over(
         loader: It has one reader.
         said: What is computed from the batches, for the bar and the message.
         batches: The batches of the loader, where they are read in another way.
+        remedy: The end of the message about a damaged record.
 
     Raises:
         InvalidArgumentError: The epoch has no end.
+        CorruptDataError: A record is damaged.
     """
     records, done = loader.readers[0].records, 0
     refuse_endless(records, said)
-    with Bar(said, records) as progress:
+    with Bar(said, records) as progress, naming(remedy):
         for batch in loader if batches is None else batches:
             yield batch
             done += rows_of(batch)
@@ -465,10 +486,10 @@ def _opened(
     wanted: Computation, fields: Mapping[str, Blob], batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
     blobs = list(wanted.blobs.values()) or [next(iter(fields.values()))]
-    node = node_alone(blobs, batch_size, with_id=wanted.with_id)
+    node = node_alone(blobs, batch_size, **wanted.attrs)
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
-    if wanted.with_id:
-        outputs[ID] = node.outputs[-1]
+    ports = {blob.name.rpartition("/")[2]: blob for blob in node.outputs}
+    outputs |= {port: ports[port] for port in HOST_OUTPUTS if port in ports}
     return DataLoader(outputs, ledger="", **options)
 
 
@@ -516,7 +537,8 @@ class _Pass:
         with _opened(self._wanted, self._fields, self._rows) as loader:
             if self._wanted.prepare is not None:
                 self._wanted.prepare(loader)
-            for batch in pass_over(loader, self._wanted.said):
+            remedy = "" if "on_error" in self._wanted.attrs else remedies.SKIP_DAMAGED
+            for batch in pass_over(loader, self._wanted.said, remedy=remedy):
                 rows = rows_of(batch)
                 found = self._checked(self._computed(batch, rows), rows)
                 if self._is_bitmap:
@@ -654,6 +676,52 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     )  # fmt: skip
 
 
+_MOST_LISTED = 10  # damaged records in a warning
+
+
+def whole_of(data: DatasetBase, max_skipped: float) -> Table:
+    """Which records are not damaged in any field, as `bitmap_of()`."""
+    fields = data._fields
+    blobs = {f"field{place}": blob for place, blob in enumerate(fields.values())}  # none is MASK
+    attrs: dict[str, Any] = {"on_error": "pad", "max_skipped": max_skipped}
+    key, said = f"whole {max_skipped!r}", "skip_damaged()"
+    wanted = Computation(
+        blobs, lambda batch: batch[MASK], key, said, attrs={**attrs, "with_mask": True}
+    )
+    node_alone(blobs.values(), 1, **attrs)  # checks max_skipped
+
+    def bitmap() -> Array:
+        words = evaluate(wanted, fields, is_bitmap=True)
+        if len(words):
+            _list_damaged(blobs, words)
+        return words
+
+    graph = of_blobs(blobs)
+    return Table(
+        bitmap, said=said, key=None if graph is None else (key, graph),
+        state=lambda: files_state(data),
+    )  # fmt: skip
+
+
+def _list_damaged(blobs: Mapping[str, Blob], words: Array) -> None:
+    """Warns once of the records that a bitmap leaves out, and of why."""
+    attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
+    node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
+    with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
+        records = loader.readers[0].records
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+        damaged = np.flatnonzero(bits[:records] == 0)
+        if not damaged.size:
+            return
+        loader.read(damaged[:_MOST_LISTED].tolist())
+        lines = [f"\n    {failure}" for failure in loader.skipped]
+    more = damaged.size - len(lines)
+    lines += [f"\n    and {more:,} more"] if more > 0 else []
+    said = f"skip_damaged() leaves out {damaged.size:,} of {records:,} records:"
+    text = "".join([said, *lines])
+    warn_program_once(("damaged", text), UserWarning(text))
+
+
 def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
     """The numbers of the records in the order of a value, as a table, which is computed when it is
     needed.
@@ -726,7 +794,8 @@ def made_of(data: DatasetBase, what: What) -> Computation:
     if callable(what):
         return _of_function(data, what)
     raise InvalidArgumentError(
-        f"{shown(what)} was given; it must be an expression, a function of fields, or a blob"
+        f"{shown(what)} was given; it must be a field or an expression in a text, a function of "
+        "fields, or a blob"
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TYPE_CHECKING, TypeVar, overload
 
 import numpy.typing as npt
@@ -24,6 +25,8 @@ from .splitting import Splitting
 from .value import Value
 
 OwnT = TypeVar("OwnT", bound="Dataset")
+
+_MOST_WORDS = 8  # arguments in a message
 
 
 class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regrouping, Value):
@@ -148,10 +151,26 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
         return batches_of(node, self._fields)
 
 
+def _form_of(method: Callable[..., Any]) -> str:
+    """How a method is called: data.windows(length, step=..., last=...)."""
+    own = list(inspect.signature(method).parameters.values())[1:]
+    words = [one.name if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty
+             else f"*{one.name}" if one.kind is one.VAR_POSITIONAL else f"{one.name}=..."
+             for one in sorted(own, key=lambda one: one.default is not one.empty)
+             if one.kind is not one.VAR_KEYWORD]  # fmt: skip
+    few = words if len(words) <= _MOST_WORDS else [*words[:_MOST_WORDS], "..."]
+    return f"data.{method.__name__}({', '.join(few)})"
+
+
 # The method of a view that needs no more than the attrs of its op is made of the op.
 for _op in registered_ops():
     if _op.method and not hasattr(Dataset, _op.method):
         setattr(Dataset, _op.method, method_of(_op))
+
+# A call that does not fit a method is answered with its form.
+for _name, _method in inspect.getmembers(Dataset, inspect.isfunction):
+    if not _name.startswith("_") and _name != "record" and not hasattr(_method, "__wrapped__"):
+        setattr(Dataset, _name, says_how(_form_of(_method))(_method))  # record() is called often
 
 
 def _check_records(blobs: Mapping[str, Blob]) -> None:

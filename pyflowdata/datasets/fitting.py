@@ -28,7 +28,7 @@ from ..nodes import widened
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
 from ..ragged import Ragged
-from .base import DatasetBase, no_field_of, node_alone
+from .base import DatasetBase, check_sources, no_field_of, node_alone, whole
 from .columns import pass_over, refuse_changing, refuse_changing_order
 
 _ROWS = 8192  # of a batch
@@ -42,7 +42,8 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
         InvalidArgumentError: There is no such field, a random op computes it, or a view draws other
             records in each epoch, or has no end.
     """
-    if field not in data._fields:
+    check_sources("fit", [data])
+    if not isinstance(field, str) or field not in data._fields:
         raise InvalidArgumentError(no_field_of(field, data._fields))
     blob = data._fields[field]
     refuse_changing_order(data, f"use records before it for the {said}")
@@ -153,11 +154,9 @@ class Vocabulary(Table):
         Raises:
             InvalidArgumentError: There is no such field, or it is no text.
         """
-        if min_count < 1 or (max_size is not None and max_size < 1):
-            raise InvalidArgumentError(
-                f"max_size = {shown(max_size)}, min_count = {shown(min_count)}; each must be at "
-                "least 1"
-            )
+        whole(min_count, "min_count", 1)
+        if max_size is not None:
+            whole(max_size, "max_size", 1)
         counts: collections.Counter[bytes] = collections.Counter()
         for batch in _batches(data, field, f"words of {shown(field)}"):
             values = batch.values if isinstance(batch, Ragged) else batch

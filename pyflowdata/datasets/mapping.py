@@ -13,15 +13,17 @@ from ..errors import (
     Error,
     InvalidArgumentError,
     UserFunctionError,
+    WrongUseError,
     shown,
 )
 from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
+from ..nodes.argument_hints import says_how
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.op import name_of
-from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
+from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
 from .base import explain_key, names_of, no_field_of, numbered
@@ -211,6 +213,8 @@ def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
 
 MapsT = TypeVar("MapsT", bound="Maps")
 
+_RENAME = 'give the new name of each old one, data.rename({"old": "new"})'
+
 
 class Maps(Reading):
     """The methods of `Dataset` that compute fields, choose them or name them."""
@@ -258,7 +262,12 @@ class Maps(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the function does not fit the fields.
         """
-        of_records = bool(batched or with_index)
+        if not callable(function):
+            raise InvalidArgumentError(f"map: {shown(function)} was given; it must be a function")
+        if outputs is not None:
+            names_of(outputs, "outputs")
+        with_index = bool(with_index)
+        of_records = bool(batched) or with_index
         if fields and of_records:
             raise InvalidArgumentError(
                 "map: batched and with_index are for functions of records: leave out the fields"
@@ -335,9 +344,12 @@ class Maps(Reading):
             raise InvalidArgumentError("drop() of all fields; a data set needs one or more")
         return self._with_blobs(kept)
 
+    @says_how(_RENAME)
     def rename(self: MapsT, names: Mapping[str, str] | None = None, **named: str) -> MapsT:
         """The same fields with other names: `data.rename({"jpg": "image"})`, or
         `data.rename(jpg="image")`."""
+        if not isinstance(names, (Mapping, type(None))):
+            raise WrongUseError(f"rename({shown(names)}): {_RENAME}")
         new = {**(names or {}), **named}
         _checked(self._fields, list(new))
         blobs: dict[str, Blob] = {}
@@ -371,7 +383,7 @@ def row_type_of(blob: Blob) -> RowType:
 
 def _each(names: Iterable[str | Sequence[str]]) -> list[str]:
     """Names that were given one by one or as lists."""
-    return [each for one in names for each in names_of(one)] if names else []
+    return [each for one in names for each in names_of(one, "names")] if names else []
 
 
 def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
@@ -381,7 +393,9 @@ def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
         InvalidArgumentError: There is no such field, or one is named twice.
     """
     for i, name in enumerate(names):
-        if not isinstance(name, str) or name not in blobs:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"the field {shown(name)}: a field is named by a str")
+        if name not in blobs:
             raise InvalidArgumentError(no_field_of(name, blobs))
         if name in names[:i]:
             raise InvalidArgumentError(f"the field '{name}' is named twice")
@@ -429,6 +443,8 @@ def computed(
     are_bytes = [
         samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
+    texts = {name for name, one in zip(names, are_bytes, strict=True) if one}
+    refuse_str(function, texts, names)
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)
     op = mapped_op(wrapped, types, per=samples.per, processes=processes)

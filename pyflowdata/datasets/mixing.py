@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes.tables import SupportsArray, array_of, is_array
-from .base import DatasetBase, SetT, several_view
+from .base import DatasetBase, SetT, is_several, several_view, whole
 from .columns import column
 
 Weights = Sequence[float] | Mapping[str, float] | SupportsArray
@@ -76,8 +76,8 @@ def mix(
         raise InvalidArgumentError(
             f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
         )
-    if length is not None and length == 0:
-        raise InvalidArgumentError("mix: length = 0; an epoch has 1 record or more")
+    if length is not None:
+        whole(length, "length", 1)
     attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
     attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
@@ -95,9 +95,11 @@ def _listed(
             raise InvalidArgumentError("mix: the sources are a dict, which has their names already")
         names = list(sources)
         sources = list(sources.values())
-    if isinstance(sources, DatasetBase):
+    if not is_several(sources):
         raise InvalidArgumentError("mix: give the sources in a list, flow.mix([a, b])")
-    listed, called = list(sources), list(names or [])
+    if names is not None and not is_several(names):
+        raise InvalidArgumentError(f"mix: names = {shown(names)}; it must be a list of names")
+    listed, called = list(sources), [] if names is None else list(names)
     if not listed:
         raise InvalidArgumentError("mix: there are no sources; give one or more")
     for index, source in enumerate(listed):
@@ -160,7 +162,7 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
         given = [given[name] for name in names]
     if is_array(given):
         given = array_of(given, f"mix: {what}").tolist()
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
+    if not is_several(given) or not hasattr(given, "__len__"):
         raise InvalidArgumentError(
             f"mix: {what} = {shown(given)}; it must be a list of {count} numbers, or a dict by name"
         )
@@ -221,5 +223,5 @@ def _mean_lengths(
 
 
 def _mean_length(source: DatasetBase, field: str) -> float:
-    lengths = column(source, f"len({field})")
+    lengths = column(source, f"len(field({field!r}))")
     return int(lengths.sum()) / max(1, len(lengths))

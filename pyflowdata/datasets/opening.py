@@ -333,7 +333,7 @@ def open(  # noqa: A001  (flow.open, as it is called)
     if not files:
         raise InvalidArgumentError("no files were given")
     _check_attrs(attrs)
-    chosen = names_of(fields) if fields is not None else None
+    chosen = names_of(fields, "fields") if fields is not None else None
     source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
     is_guessed = any(field.is_guessed for field in source.fields)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-import operator
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import (
     CorruptDataError,
     FileError,
-    InvalidArgumentError,
     UnsupportedError,
+    WrongUseError,
     shown,
 )
 from ..nodes import Blob
@@ -25,11 +25,12 @@ from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
-from ..pyops.records import joined, records_of, row_of, rows_of
+from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
-from .base import DatasetBase, batch_node
+from .base import DatasetBase, batch_node, is_several, whole
 from .columns import FileState, files_state
 
+_NO_END = "repeat() has no end; take(n) after it, or repeat(n), has one"
 _AT_ONCE = 64  # records that are read in one call
 _SEEN = 64  # records among which a sample is looked for
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
@@ -37,10 +38,11 @@ _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 def _own(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a batch, whose arrays are its own now and do not keep the batch alive."""
+    found = Row(record)
     for name, value in record.items():
         if isinstance(value, np.ndarray):
-            record[name] = value.copy()
-    return record
+            found[name] = value.copy()
+    return found
 
 
 def _rows_at_once(blobs: Iterable[Blob]) -> int:
@@ -51,6 +53,16 @@ def _rows_at_once(blobs: Iterable[Blob]) -> int:
         if not blob.is_ragged
     )
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
+
+
+def _listed(indexes: Iterable[SupportsIndex]) -> Iterable[SupportsIndex]:
+    """What was given as numbers of records, which is a list at least."""
+    if not is_several(indexes):
+        raise WrongUseError(
+            f"rows({shown(indexes)}): give a list of numbers of records; record(i) and data[i] "
+            "are those of one number"
+        )
+    return indexes
 
 
 class _Opened(NamedTuple):
@@ -168,10 +180,7 @@ class Reading(DatasetBase):
         self._check_files()
         size = self._size()
         if size >= ENDLESS:
-            raise TypeError(
-                "this data set has no len(): repeat() has no end; take(n) after it, or repeat(n), "
-                "has one"
-            )
+            raise TypeError(f"this data set has no len(): {_NO_END}")
         if size < 0:
             raise TypeError(
                 "this data set has no len(): its source is a stream, which is read in sequence; "
@@ -179,6 +188,16 @@ class Reading(DatasetBase):
                 "decompress or convert the files, or cache() the data set"
             )
         return size
+
+    def __length_hint__(self) -> int:
+        """What list() and its like ask for where there is no len().
+
+        Raises:
+            InvalidArgumentError: The list would have no end.
+        """
+        if self._size() >= ENDLESS:
+            raise InvalidArgumentError(f"a list of all records: {_NO_END}")
+        return 0
 
     def __bool__(self) -> bool:
         """Whether there is a record; of a stream the first one is read."""
@@ -192,7 +211,7 @@ class Reading(DatasetBase):
             IndexError: There is no such record.
             TypeError: The source can only be read in sequence.
         """
-        place = operator.index(index)
+        place = whole(index, "record") if type(index) is not int else index
         opened = self._opened
         if opened is None or opened.process != os.getpid() or not 0 <= place < opened.size:
             (place,) = self._places((place,))
@@ -217,7 +236,8 @@ class Reading(DatasetBase):
         loader, _, most, *_ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
-        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        columns = {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        return Row(columns)
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
@@ -232,8 +252,10 @@ class Reading(DatasetBase):
                 "records of this data set have no numbers: its source is a stream, which is read "
                 "in sequence; iterate over it, use head(), or cache() it"
             )
-        numbers = [operator.index(index) for index in indexes]
+        numbers = [whole(index, "a record's number") for index in _listed(indexes)]
         for number in numbers:
+            if number < 0 and size >= ENDLESS:
+                raise TypeError(f"record {number} counts from the end: {_NO_END}")
             if not -size <= number < size:
                 raise IndexError(f"record {number} of {size} records")
         return [number + size if number < 0 else number for number in numbers]
@@ -253,9 +275,7 @@ class Reading(DatasetBase):
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""
-        if operator.index(count) < 0:
-            raise InvalidArgumentError(f"head({shown(count)}); it must be 0 or more")
-        return list(itertools.islice(self, count))
+        return list(itertools.islice(self, min(whole(count, "count", 0), sys.maxsize)))
 
     def _field_blob(self, name: str) -> FieldBlob:
         """The blob of a field, always the same one, as blobs are compared by identity."""
@@ -278,11 +298,9 @@ class Reading(DatasetBase):
             TypeError: The source can only be read in sequence, or is repeated without end and count
                 is None.
         """
-        if count is not None and operator.index(count) < 0:
-            raise InvalidArgumentError(f"count = {shown(count)}; it must be 0 or more")
         if count is None:
             return self.rows(range(len(self)))
-        return self.rows(range(min(operator.index(count), self._size())))
+        return self.rows(range(min(whole(count, "count", 0), self._size())))
 
     def to_arrow(self, count: int | None = None) -> Any:
         """The first records as a table of pyarrow, which must be installed; as `to_numpy()`."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,8 +20,10 @@ from ..pyops.callbacks import user_failure
 from ..pyops.op import GIVEN_BY_HOST, name_of
 from ..pyops.records import (
     NumParts,
-    OnePart,
+    Parted,
+    PartsFunction,
     RecordFunction,
+    all_parameters,
     fields_named_by,
     fields_read,
     function_place,
@@ -30,7 +31,7 @@ from ..pyops.records import (
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
 from ..pyops.tensors import Mismatch
-from .base import DatasetBase, named_view, names_of
+from .base import DatasetBase, named_view, names_of, whole
 from .batches import padding_of
 from .columns import (
     Array,
@@ -38,6 +39,7 @@ from .columns import (
     Computation,
     evaluate,
     files_state,
+    naming,
     refuse_changing_order,
     row_lengths,
 )
@@ -102,7 +104,7 @@ class Regrouping(Maps):
                     "explode: outputs, processes, name and arguments are for a function, and "
                     "fields were given"
                 )
-            return self._explode_fields(_names("explode", what))
+            return self._explode_fields(_names("what", what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
         return type(self)(made.fields())
 
@@ -188,7 +190,7 @@ class Regrouping(Maps):
         length: int,
         *,
         step: int | None = None,
-        last: str = "drop",
+        last: str | None = None,
         padding: float | Mapping[str, float] = 0,
         mask: str | None = None,
         key: str | Sequence[str] | None = None,
@@ -206,7 +208,8 @@ class Regrouping(Maps):
             last: What becomes of windows that would go beyond the last record.  "drop": they are
                 left out.  "pad": `padding` stands in place of the missing records.  "short": they
                 have fewer records, so the first dimension is None.  With "pad" and "short" a window
-                begins at every step.
+                begins at every step.  None: "drop", with a warning where a key has fewer records
+                than a window, so that all of them are left out.
             padding: With "pad", the value in place of missing records, of all fields or by field.
             mask: The name of one more field, bool of `length` values: True for records.
             key: A field, or several: no window has records in which they differ, so that records
@@ -217,11 +220,9 @@ class Regrouping(Maps):
         Raises:
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
         """
-        if not isinstance(length, int) or length < 1 or not (step is None or step > 0):
-            raise InvalidArgumentError(
-                f"windows({shown(length)}, step={shown(step)}); both must be 1 or more"
-            )
-        given = {"step": step, "last": None if last == "drop" else last, "key": key}
+        length, step = whole(length, "length", 1), None if step is None else whole(step, "step", 1)
+        is_drop = last in (None, "drop")
+        given = {"step": step, "last": None if is_drop else last, "key": key}
         words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
         said = f"windows({', '.join([str(length), *words])})"
         if key is None:
@@ -230,8 +231,8 @@ class Regrouping(Maps):
         else:
             self._refuse_shuffle("windows", "windows")
             kept, blobs = _checked_key(self, key), self._fields
-            runs = _runs_table(self, kept, said, length if last == "drop" else 0)
-        attrs = {"length": length, "step": step or 0, "last": last}
+            runs = _runs_table(self, kept, said, length if is_drop else 0, is_told=last is not None)
+        attrs = {"length": length, "step": step or 0, "last": last or "drop"}
         return self._windows("windows", blobs, kept, runs, padding, mask, attrs)
 
     def group_by(self: OwnT, key: str | Sequence[str]) -> OwnT:
@@ -272,12 +273,15 @@ class Regrouping(Maps):
         mask: str | None,
         attrs: Mapping[str, Any],
     ) -> OwnT:
+        made = "a window" if what == "windows" else "a group"
         for name, blob in blobs.items():
             if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
                     f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and "
-                    "rows that differ in shape cannot be stacked; leave it out, "
-                    f"drop({name!r}), or make rows of one shape before, with map()"
+                    "rows that differ in shape cannot be stacked: make them equal before, "
+                    f"map(flow.Pad, {name!r}, shape=..., on_longer='truncate'), or number the "
+                    f"records, enumerate('row').drop({name!r}), and read the rows that {made} has "
+                    f"by data[number][{name!r}]"
                 )
         if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
             raise InvalidArgumentError(
@@ -298,12 +302,13 @@ class Regrouping(Maps):
 
 
 def _names(what: str, given: Any) -> list[str]:
-    """The names of fields, one or several."""
-    names = names_of(given) if isinstance(given, (str, list, tuple)) else []
-    if not names or len(set(map(str, names))) < len(names):
+    """The names of fields, one or several, each once."""
+    names = names_of(given, what)
+    if not names or len(set(names)) < len(names):
         raise InvalidArgumentError(
-            f"{what}: {shown(given)} was given; it must be the name of a field, or a list of names"
-        )
+            f"{what} = {shown(given)}; it must be the name of a field, or a list of names, each "
+            "once", attr=what,
+        )  # fmt: skip
     return names
 
 
@@ -336,7 +341,7 @@ class _Exploded:
         self._data, self._function, self._attrs = data, function, attrs
         self._outputs, self._processes, self._name = outputs, processes, name
         self._said = name_of(function)
-        taken = inspect.signature(function).parameters
+        taken = {one.name: one for one in all_parameters(function)}
         for one in ("batched", "with_index"):
             if one in attrs and one not in taken:
                 raise InvalidArgumentError(
@@ -366,16 +371,17 @@ class _Exploded:
         fields = {name: view[name] for name in blobs}
         if types:
             inputs = [*self._read, own]
-            part = self._record_function(OnePart(self._function, tuple(types)), view, inputs)
+            part = self._record_function(PartsFunction, self._function, view, inputs)
             op = mapped_op(part, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))
         return fields
 
     def _record_function(
-        self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
-    ) -> RecordFunction:
-        return RecordFunction(
+        self, kind: type[RecordFunction], function: Callable[..., Any], blobs: Mapping[str, Blob],
+        inputs: Sequence[str],
+    ) -> RecordFunction:  # fmt: skip
+        return kind(
             function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
             self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
             known=tuple(self._data._fields),
@@ -385,7 +391,9 @@ class _Exploded:
         """How many parts each record has: the function is called for all of them, by all threads or
         processes."""
         data = self._data
-        counted = self._record_function(NumParts(self._function), data._fields, self._read)
+        counted = self._record_function(
+            RecordFunction, NumParts(self._function), data._fields, self._read
+        )
         declared = {"count": row_type("count", "int64")}
         op = mapped_op(counted, declared, per="row", processes=self._processes)
         fields = {one: data._fields[one] for one in self._read}
@@ -406,7 +414,7 @@ class _Exploded:
     def _types(self) -> dict[str, RowType]:
         """The types of the fields that parts have: as given, or found in parts of records."""
         outputs = self._outputs
-        names = None if outputs is None else names_of(outputs)
+        names = None if outputs is None else names_of(outputs, "outputs")
         given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
         types = {key: row_type(f"outputs['{key}']", one) for key, one in given.items()
                  if one is not None}  # fmt: skip
@@ -423,12 +431,21 @@ class _Exploded:
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
         """The parts of the first records that have some."""
-        function = OnePart(self._function, tuple(names or ()))
+        function = Parted(self._function)
         fields = {name: self._data._fields[name] for name in self._read}
+        with naming():
+            records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
+            yield from self._parts_of(records, function, names or ())
+
+    def _parts_of(
+        self, records: Iterable[dict[str, Any]], function: Parted, names: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
         num_found = 0
-        for record in itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED):
+        for record in records:
+            given = dict(record)  # the function may set fields of the record
             try:
-                parts = function.parts(record, self._attrs)
+                found = function.parts(record, self._attrs)
+                parts = [function.made_by(one, given, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:
@@ -492,18 +509,22 @@ def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(differs).astype(np.int64)
 
 
-def _runs_table(data: DatasetBase, names: Sequence[str], said: str, length: int) -> Table:
+def _runs_table(
+    data: DatasetBase, names: Sequence[str], said: str, length: int, *, is_told: bool
+) -> Table:
     """Where each run of records with the same key begins.
 
     Args:
         length: Shorter runs give no window, which is warned of where all are shorter.
+        is_told: The program says that records are left out: some may be, without a warning.
     """
     wanted, key = _hashes(data, names)
 
     def starts() -> Array:
         keys = _keys(data, wanted)
         found = _starts(keys)
-        longest = int(np.diff(found, append=len(keys)).max(initial=0))
+        sizes = np.diff(found, append=len(keys))
+        longest, short = int(sizes.max(initial=0)), sizes[sizes < length]
         if 0 < longest < length:
             by = "".join(f".sort({name!r})" for name in reversed(names))
             text = (
@@ -512,6 +533,13 @@ def _runs_table(data: DatasetBase, names: Sequence[str], said: str, length: int)
                 f"data{by}.{said} if those of a key lie apart"
             )
             warn_program_once(("windows", said, longest), UserWarning(text))
+        elif len(short) and not is_told:
+            text = (
+                f"{said} leaves out {short.sum()} of {len(keys)} records: {len(short)} of "
+                f"{len(sizes)} runs with the same {', '.join(names)} are shorter than a window; "
+                'last="pad" or "short" keeps them, and last="drop" says that they are not wanted'
+            )
+            warn_program_once(("short runs", said, len(short)), UserWarning(text))
         return found
 
     return Table(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.tables import Table, array_of
-from .base import DatasetBase, named_view
+from .base import DatasetBase, named_view, whole
 from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
@@ -138,11 +138,7 @@ def _drawn(data: OwnT, op: str, seed: int | None, **attrs: Any) -> OwnT:
 
 def _count(given: int | None, name: str) -> int:
     """The count as an attr has it: 0 where nothing was given."""
-    if given is None:
-        return 0
-    if given < 1:
-        raise InvalidArgumentError(f"{name} = {shown(given)}; it must be 1 or more")
-    return given
+    return 0 if given is None else whole(given, name, 1)
 
 
 def _numbers_of(data: DatasetBase, values: Values, name: str) -> Table:
@@ -198,9 +194,10 @@ def _table(
         """The values as the view takes them."""
         if found.ndim != 1 or found.dtype.kind not in kinds:
             one = "number" if kinds == _NUMBERS else "whole number, truth or text"
+            of = f"{found.dtype} of shape {found.shape}" if found.ndim else shown(values)
             raise InvalidArgumentError(
-                f"{name}: {found.dtype} of shape {found.shape} was given; it must be one {one} for "
-                "each record"
+                f"{name}: {of} was given; it must be one {one} for each record, or a field, an "
+                "expression or a function that has one"
             )
         return convert(found)
 

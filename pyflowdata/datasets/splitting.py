@@ -28,7 +28,7 @@ from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..pyops.records import records_of
 from ..ragged import Ragged
-from .base import DatasetBase, check_sources, named_view, names_of
+from .base import DatasetBase, check_sources, is_several, named_view, names_of
 from .columns import (
     ID,
     Columns,
@@ -127,6 +127,7 @@ OwnT = TypeVar("OwnT", bound="Splitting")
 RULE = 2  # the version of what decides a part by fractions, which a state has
 _BITS = 53  # of a hash, which give a place by rule 1
 _MOST_PARTS = 65536
+_CLASS = "class"  # in a batch: the value of the field `stratify`, which may be called as ID is
 
 
 class Splitting(Reading):
@@ -187,12 +188,13 @@ class Splitting(Reading):
                 fractions are rounded by largest remainders.  A shuffle before it orders each part,
                 and does not decide what is in it.
             seed: Another one makes other parts.
-            rule: 1: the parts that fractions had before this argument was there, for their states.
+            rule: The version of the rule by which a hash decides a part.  1: that before this
+                argument was there, for states of its parts.
 
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
         """
-        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+        if not is_several(parts):
             raise InvalidArgumentError(
                 f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
@@ -245,9 +247,9 @@ class Splitting(Reading):
         by: str | Sequence[str] | None = None,
         stratify: str | None = None,
         seed: int = 0,
-    ) -> list[tuple[OwnT, OwnT]]:
+    ) -> Sequence[tuple[OwnT, OwnT]]:
         """Pairs of data sets (train, val) for cross-validation: each record is in one val, and in
-        the train of all other pairs.
+        the train of all other pairs.  A pair is made when it is asked for.
 
         Args:
             count: How many pairs; each val has about 1 / count of the records.
@@ -259,10 +261,33 @@ class Splitting(Reading):
         if type(count) is not int or not 2 <= count <= _MOST_PARTS:
             raise InvalidArgumentError(f"folds({shown(count)}): give a number from 2 to 65536")
         split = _Split(self, _Sizes([1 / count] * count, RULE), by, stratify, seed)
-        return [
-            (self._selected(split.table(part, is_rest=True)), self._selected(split.table(part)))
-            for part in range(count)
-        ]
+        return _Folds(self, split, range(count))
+
+
+class _Folds(Sequence[tuple[OwnT, OwnT]]):
+    """The pairs of `folds()`, each made when it is asked for: a data set takes half a millisecond,
+    and there may be tens of thousands."""
+
+    def __init__(self, data: OwnT, split: _Split, parts: range) -> None:
+        self._data, self._split, self._parts = data, split, parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @overload
+    def __getitem__(self, key: int) -> tuple[OwnT, OwnT]: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> _Folds[OwnT]: ...
+
+    def __getitem__(self, key: int | slice) -> tuple[OwnT, OwnT] | _Folds[OwnT]:
+        if isinstance(key, slice):
+            return _Folds(self._data, self._split, self._parts[key])
+        part, select = self._parts[key], self._data._selected
+        return select(self._split.table(part, is_rest=True)), select(self._split.table(part))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} pairs (train, val) of {self._data!r}>"
 
 
 def _check_seed(seed: int) -> None:
@@ -407,7 +432,7 @@ class _Split:
         """Checks that hashes can split the records, by some fields or (None) by the record."""
         refuse_changing_order(data)
         _check_seed(seed)
-        names = names_of(by) if by else []
+        names = names_of(by, "by") if by is not None else []
         fields = data._fields
         for name in names:
             _check_hashed(data, name, "by")
@@ -435,21 +460,21 @@ class _Split:
             )
         self._data, self._sizes, self._by, self._seed = data, sizes, names, seed
         self._stratify = stratify
+        self._key = tuple(sizes.counts or sizes.fractions), tuple(names), stratify, seed
+        of = f", by={', '.join(names)}" if names else ""
+        of += f", stratify={stratify}" if stratify else ""
+        self._said = f"split({shown([*self._key[0]])}{of}, seed={seed})"
         self._is_by_rule = stratify is None and bool(sizes.fractions)
         self._found: tuple[Hashable, Array] | None = None
 
     def table(self, part: int, *, is_rest: bool = False) -> Table:
         """The records of a part, or those of all others, as a bitmap."""
-        sizes, by = self._sizes.counts or self._sizes.fractions, self._by
         rule = RULE if self._is_by_rule and self._sizes.rule == RULE else 0  # rule 1 had no name
-        key = ("split", tuple(sizes), tuple(by), self._stratify, self._seed, part, is_rest, rule)
-        of = f", by={', '.join(by)}" if by else ""
-        of += f", stratify={self._stratify}" if self._stratify else ""
-        said = f"split({shown(list(sizes))}{of}, seed={self._seed})"
         return Table(
             lambda: words_of((self._parts() == part) != is_rest),
-            said=f"{said} but [{part}]" if is_rest else f"{said}[{part}]",
-            key=key, state=lambda: files_state(self._data), rule=rule,
+            said=f"{self._said} but [{part}]" if is_rest else f"{self._said}[{part}]",
+            key=("split", *self._key, part, is_rest, rule),
+            state=lambda: files_state(self._data), rule=rule,
         )  # fmt: skip
 
     def _parts(self) -> Array:
@@ -463,18 +488,20 @@ class _Split:
         given = (f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by} {stratify} "
                  f"{sizes.rule}")  # fmt: skip
         records = _Records(self._seed, sizes)
-        names = self._by if stratify is None else [stratify]
-        fields = {name: self._data._fields[name] for name in names}
+        of = self._data._fields
+        fields = {name: of[name] for name in self._by}
+        if stratify is not None:
+            fields = {_CLASS: of[stratify]}
 
         def of_batch(batch: Columns) -> Array:
             hashes = hashes_of(batch, self._seed) if self._by else records.hashes(batch[ID])
             if stratify is not None:
-                return np.stack([hashes, hashes_of({ID: batch[stratify]}, self._seed)], axis=1)
+                return np.stack([hashes, hashes_of({_CLASS: batch[_CLASS]}, self._seed)], axis=1)
             return sizes.of_hashes(hashes) if sizes.fractions else hashes
 
         of_all = sizes.of_classes if stratify is not None else sizes.of_all_hashes
         return Computation(
-            fields, of_batch, given, "split", with_id=not self._by,
+            fields, of_batch, given, "split", attrs={} if self._by else {"with_id": True},
             prepare=None if self._by else records.prepare,
             of_all=None if self._is_by_rule else of_all,
         )  # fmt: skip
@@ -593,7 +620,7 @@ def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = Non
         InvalidArgumentError: There is no such field, or an order changes from epoch to epoch.
     """
     check_sources("leaks", (first, second))
-    names = sorted(first._fields) if key is None else names_of(key)
+    names = sorted(first._fields) if key is None else names_of(key, "key")
     if key is None and first._fields.keys() != second._fields.keys():
         raise InvalidArgumentError(
             f"leaks(): the data sets have the fields {', '.join(first._fields)}, and "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob
-from ..nodes.argument_hints import takes_names_only
+from ..nodes.argument_hints import says_how
 from ..nodes.attr_words import ORDER_KEY
 from ..nodes.op_facts import Op
 from ..nodes.op_functions import signature
@@ -29,8 +29,17 @@ from .base import (
     named_view,
     numbered,
     several_view,
+    whole,
 )
-from .columns import What, bitmap_of, column, order_of, refuse_changing_order, words_of
+from .columns import (
+    What,
+    bitmap_of,
+    column,
+    order_of,
+    refuse_changing_order,
+    whole_of,
+    words_of,
+)
 from .mixing import Changes, Repeats, Weights, mix
 from .reading import Reading
 
@@ -112,6 +121,28 @@ class Selecting(Reading):
                 'it makes a field of numbers, as data.enumerate().filter("index > 3")'
             )
         return self.where(predicate)
+
+    def skip_damaged(self: OwnT, *, max_skipped: float = 0.01) -> OwnT:
+        """The records that are not damaged in any field, in their order.
+
+        What counts records, such as `where()`, `sort()`, `split()`, `group_by()` or
+        `Statistics.fit()`, fails at a damaged one, as a record without a value has no place; after
+        `skip_damaged()` there is none.  `on_error` of batches leaves out records later, when all
+        is counted.  All fields are read once, over all records, when the length or a record is
+        first needed; the result is kept as that of `where()` is.  A warning lists the records that
+        are left out, and why.
+
+        Args:
+            max_skipped: How many may be left out, as the attr of every reader: a float is a share,
+                but at least 10 records; an int is a number of records; -1: no limit.
+
+        Raises:
+            InvalidArgumentError: `max_skipped` is wrong; the records are drawn in each epoch, or
+                random ops compute them.
+            CorruptDataError: When they are counted: more records are damaged.
+        """
+        refuse_changing_order(self, "use skip_damaged() before it")
+        return self._selected(whole_of(self, max_skipped))
 
     def column(self, what: What) -> Array:
         """A value for each record: of a field, an expression, or a function, as in `where()`.
@@ -210,7 +241,7 @@ class Views(DatasetBase):
         self: SetT, begin: int | None, end: int | None = None, step: int | None = None
     ) -> SetT:
         """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
-        step = 1 if step is None else step
+        step = 1 if step is None else whole(step, "step")
         first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
         return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
@@ -311,7 +342,7 @@ class Views(DatasetBase):
                 blobs[name] = blob
         return type(self)(named_view("ZipDataset", blobs, {}))
 
-    @takes_names_only(
+    @says_how(
         "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); a source that "
         "is read in sequence has a buffer, shuffle(buffer_size=1000)"
     )
@@ -334,7 +365,8 @@ class Views(DatasetBase):
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
             block_size, window, lanes: For kind="window", as `shuffle_block_size`,
-                `shuffle_window` and `shuffle_lanes` of readers.
+                `shuffle_window` and `shuffle_lanes` of readers: records that are near each other
+                in the files are shuffled among each other.  `windows()` is no shuffle.
             buffer_size: In records, for data that is read in sequence and for kind="buffer"; any
                 other kind shuffles all records, or those of a window, and has no buffer.
             order_key: A text on which the order depends besides the seed.

@@ -143,21 +143,6 @@ def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
     return called
 
 
-def takes_names_only(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Makes a method without positional arguments answer those with a hint."""
-
-    def changed(method: Callable[P, ResultT]) -> Callable[P, ResultT]:
-        @functools.wraps(method)
-        def called(*args: P.args, **given: P.kwargs) -> ResultT:
-            if len(args) > 1:
-                raise WrongUseError(f"{method.__name__}({shown(args[1])}): {hint}")
-            return method(*args, **given)
-
-        return called
-
-    return changed
-
-
 def says_how(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
     """Makes a function answer a call that does not fit its arguments with how it is called."""
 

@@ -18,6 +18,7 @@ from ..words.remedies import did_you_mean
 _CAST = 'use flow.Cast(x, dtype="float32")'
 _CONCAT = "use flow.Concat(x, y)"
 _ARRAYS = "take its arrays from a loader, for batch in flow.DataLoader(x)"
+_BATCHES = "batches of all columns are in for batch in flow.DataLoader(data.batch(n))"
 
 # Operators and a number k -> what computes the same.
 _WITH_NUMBER = {
@@ -50,6 +51,7 @@ _METHODS = {
          "unsqueeze", "var", "view"), remedies.OWN_OP,
     ),
     **dict.fromkeys(("ndim", "rank", "size"), "use x.shape"),
+    **dict.fromkeys(("get", "items", "keys"), _BATCHES),
     "concat": _CONCAT,
     "crop": "use flow.CenterCrop(x, size=(height, width))",
     "decode": "use flow.ImageDecoder(x), flow.DecodeRaw(x, ...) or another decoder",
@@ -108,20 +110,21 @@ def _binary(name: str, sign: str) -> Callable[[Any, Any], NoReturn]:
 
 
 def _eq(self: Any, other: Any) -> Any:
-    if isinstance(other, (bool, int, float, np.generic, np.ndarray)):
-        raise _refused(self, "has no operator ==", _WHERE)
+    if isinstance(other, (bool, int, float, str, bytes, np.generic, np.ndarray)):
+        is_text = isinstance(other, (str, bytes))
+        raise _refused(self, "has no operator ==", remedies.WHERE_TEXT if is_text else _WHERE)
     return NotImplemented  # blobs are equal if they are the same
 
 
 def _getitem(self: Any, key: Any) -> NoReturn:
     if isinstance(key, str):
-        instead = f"a data set has fields, as data.batch(n)[{key!r}], and a Blob is one of them"
+        instead = f"data.batch(n)[{key!r}] is such a column, and {_BATCHES}"
     elif isinstance(key, (slice, tuple)):
         instead = "use flow.Slice(x, start=[0], stop=[2]) for a part of each row, or take the " \
             "arrays from a loader, for batch in flow.DataLoader(x)"  # fmt: skip
     else:
-        raise _refused(self, "cannot be iterated, unpacked or indexed", f"{_ARRAYS}; only an op "
-                       "with several outputs returns a tuple of blobs")  # fmt: skip
+        raise _refused(self, "cannot be iterated, unpacked or indexed",
+                       f"{_ARRAYS}; {_BATCHES}")  # fmt: skip
     raise _refused(self, "has no index", instead)
 
 

@@ -145,6 +145,24 @@ def test_one_call_for_parts_that_are_read_one_after_another():
     assert 30 <= len(calls) < 150  # the thread that waits works, too, and has its own
 
 
+def signs(r):
+    part = {}
+    for place in range(3):  # one dict for all parts
+        part["sign"], part["place"] = np.signbit(r["x"]), place
+        yield part
+
+
+def test_neighbours_that_are_equal_in_value_or_in_memory():
+    x = np.array([0.0, -0.0, 1.5, 1.5, np.nan, -np.nan])
+    parts = flow.from_arrays({"x": x}).explode(signs)
+    wanted = [(bool(np.signbit(one)), place) for one in x for place in range(3)]
+    mixed = np.random.default_rng(1).permutation(18)
+    for order in (range(18), [2, 0, 5, 1, 1, 2, 9, 6, 11], mixed):
+        rows = parts.rows(list(map(int, order)))
+        found = zip(rows["sign"].tolist(), rows["place"].tolist(), strict=True)
+        assert list(found) == [wanted[row] for row in order]
+
+
 def test_counts_are_kept_with_the_indexes(tmp_path, monkeypatch):
     passes = []
     values = columns._Pass.values
@@ -231,7 +249,7 @@ def test_wrong_use_says_what_to_write():
         (lambda: data.explode("n"), "one value in each record"),
         (lambda: data.explode("tag"), "no field 'tag'"),
         (lambda: data.explode([]), "it must be the name of a field, or a list"),
-        (lambda: data.explode(3), "3 was given; it must be the name of a field"),
+        (lambda: data.explode(3), "what = 3; it must be the name of a field"),
         (lambda: data.explode("tags", processes=2), "are for a function"),
         (lambda: data.map(lambda r: {"t": r["pair"][:1]}).explode(["pair", "t"]), "equally many"),
         (lambda: data.shuffle().explode("tags"), r"shuffle the parts, data.explode\(...\).shuffle"),
@@ -278,6 +296,12 @@ def test_attrs_of_the_view():
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
     with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
         list(wrong)
+    uneven = flow.from_arrays({"p": [7, 8], "a": [[1], [1, 2, 3]], "b": [[1], [1, 2]]})
+    for names, text in ((["a", "b"], "'b' has 2 parts in this record, and 'a' has 3: fields"),
+                        (["b", "a"], "'a' has 3 parts in this record, and 'b' has 2: fields")):
+        with pytest.raises(CorruptDataError, match=rf"record 1.*{text}") as failure:
+            list(uneven.explode(names))
+        assert failure.value.ordinal == 1
 
 
 def test_records_are_told_apart_by_each_field_to_the_bit():

@@ -430,7 +430,7 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, max_repeats=0), "max_repeats has 0.0"),
         (dict(sources=named, max_repeats={"book": 1}), "there is no source 'book'"),
         (dict(sources=named, max_repeats=[1]), "max_repeats has 1 numbers for 2 sources"),
-        (dict(sources=named, length=0), "length = 0; an epoch has 1 record or more"),
+        (dict(sources=named, length=0), "length = 0; it must be 1 or more"),
         (dict(sources=named, unit="tokens"), "the field whose lengths count or mean_lengths"),
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
         (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several"),

@@ -631,3 +631,91 @@ def test_a_file_that_changes_under_open_records_is_an_error(path):
         with pytest.raises(flow.FileError, match=str(path)):
             use()
     assert len(opened(path).where("pair[0] > 3")) == 2 * count
+
+
+# ---- Damaged records ----------------------------------------------------------------------------
+
+COUNTED = {
+    "where": lambda data: data.where("x > 1"),
+    "filter": lambda data: data.filter(lambda x: x > 1),
+    "sort": lambda data: data.sort("x", reverse=True),
+    "split by counts": lambda data: _joined(data.split([6, 5])),
+    "split(by)": lambda data: data.split([0.5, 0.5], by="x")[0],
+    "split(stratify)": lambda data: _joined(data.split([0.5, 0.5], stratify="y")),
+    "group_by": lambda data: data.group_by("y"),
+    "windows(key)": lambda data: data.sort("y").windows(2, key="y"),
+    "explode": lambda data: data.explode(lambda r: [{"part": i} for i in range(r["y"])]),
+    "pack": lambda data: _with_ids(data).pack(4, field="ids", add=[]),
+    "batch_by_length": lambda data: _with_ids(data).batch_by_length(2, field="ids"),
+    "enumerate": lambda data: data.enumerate().where("x > 1"),
+    "cache": lambda data: data.map(lambda y: y + 1, "y").cache(version="1"),
+    "column": lambda data: data.column("x + y"),
+    "Statistics": lambda data: repr(flow.Statistics.fit(data, "x", quantiles=[0.5])),
+    "Vocabulary": lambda data: flow.Vocabulary.fit(
+        data.map(lambda x: b"%d" % x, "x", outputs={"word": "bytes"}), "word"
+    ),
+    "mix by tokens": lambda data: flow.mix(
+        [_with_ids(data), _with_ids(data)], unit="tokens", field="ids", length=4
+    ),
+}
+
+
+def _joined(parts):
+    first, second = parts
+    return first.concat(second).sort("x")
+
+
+def _with_ids(data):
+    return data.map(lambda y: np.arange(y), "y", outputs={"ids": "int64[?]"})
+
+
+def _all_of(made):
+    if not isinstance(made, (flow.Dataset, flow.Batches)):
+        return made.tolist() if isinstance(made, np.ndarray) else made
+    blobs = made if isinstance(made, flow.Batches) else made.batch(3, seed=0)
+    with flow.DataLoader(blobs) as loader:
+        found = [[getattr(x, "to_list", x.tolist)() for x in batch] for batch in loader]
+        return found, loader.stats()["skipped"]
+
+
+@pytest.mark.parametrize("way", COUNTED)
+@pytest.mark.filterwarnings("ignore:skip_damaged")
+def test_a_damaged_record_is_left_out_of_a_count_and_of_what_is_loaded(tmp_path, way):
+    """By default a count names the record and the remedy; after skip_damaged() all is as with a
+    file without the record."""
+    rows = [f"{x},{x % 3}" for x in range(12)]
+    (tmp_path / "whole").mkdir()
+    for folder, kept in ((tmp_path, [*rows[:5], "bad,bad", *rows[6:]]),
+                         (tmp_path / "whole", rows[:5] + rows[6:])):  # fmt: skip
+        (folder / "rows.csv").write_text("x,y\n" + "\n".join(kept) + "\n")
+    damaged, whole = (
+        flow.open(str(folder / "rows.csv"), fields=["x:int64", "y:int64"])
+        for folder in (tmp_path, tmp_path / "whole")
+    )
+    if "by counts" not in way:  # these are compared with the number of all records before
+        with pytest.raises(flow.CorruptDataError, match=r"csv:7.*; data\.skip_damaged\(\) before"):
+            _all_of(COUNTED[way](damaged))
+    assert _all_of(COUNTED[way](damaged.skip_damaged())) == _all_of(COUNTED[way](whole))
+
+
+def test_skip_damaged_lists_records_once_and_has_a_limit(tmp_path):
+    lines = ["bad" if x % 4 == 0 else str(x) for x in range(48)]
+    (tmp_path / "mask.csv").write_text("mask\n" + "\n".join(lines) + "\n")
+    data = flow.open(str(tmp_path / "mask.csv"), fields=["mask:int64"])
+    with pytest.raises(flow.CorruptDataError, match=r"csv:42.*max_skipped = 0\.01") as failure:
+        len(data.skip_damaged())
+    assert "before it leaves" not in str(failure.value)
+    kept = data.shuffle(seed=3).skip_damaged(max_skipped=12)
+    with pytest.warns(UserWarning, match="leaves out 12 of 48 records") as warned:
+        assert sorted(kept.column("mask")) == [x for x in range(48) if x % 4]
+        with flow.DataLoader(kept.batch(5)) as loader:
+            assert sorted(x for (batch,) in loader for x in batch) == sorted(kept.column("mask"))
+    (text,) = {str(one.message) for one in warned}
+    assert text.count("mask.csv:") == 10 and "mask.csv:2 " in text and "and 2 more" in text
+    assert kept == data.shuffle(seed=3).skip_damaged(max_skipped=12)
+    assert "skip_damaged()" in repr(kept)
+    for wrong in (None, "x", -3, [1], 1.5):
+        with pytest.raises(flow.InvalidArgumentError, match="max_skipped"):
+            data.skip_damaged(max_skipped=wrong)
+    with pytest.raises(flow.InvalidArgumentError, match="in each epoch"):
+        data.shuffle().take(3).skip_damaged()

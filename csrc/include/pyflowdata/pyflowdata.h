@@ -11,6 +11,9 @@
  *   pfd_index_*                      the folder of indexes, and who may write into it
  *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
+ *   pfd_remote_*, pfd_fetch_*        files at addresses: what the host language knows of them, and
+ *                                    the threads with which it fetches their blocks
+ *   pfd_cached_*                     the files of the block cache
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -129,6 +132,9 @@ int64_t pfd_dtype_size(int32_t dtype);
 #define PFD_OVERFLOW_RAISE 0    /* stop at the element */
 #define PFD_OVERFLOW_WRAP 1     /* the low bits (0 for NaN and infinity); floats: infinity */
 #define PFD_OVERFLOW_SATURATE 2 /* the nearest value; 0 for NaN */
+
+/* Copies the elements of n rows back to back. */
+void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to);
 
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
@@ -366,8 +372,8 @@ typedef struct pfd_stats {
     int64_t bytes;       /* record data parsed */
     int64_t skipped;     /* records left out or padded after an error */
     int64_t left_out;    /* records that had no batch, as last_batch says, when epochs ended */
-    int64_t wait_ns;     /* time in which next() waited for other threads */
-    int64_t help_ns;     /* time in which next() worked itself */
+    int64_t wait_ns;     /* next() waited for other threads */
+    int64_t help_ns;     /* next() worked itself */
     int64_t thread_ns;   /* lifetime of the pool's threads, summed over threads */
     int64_t idle_ns;     /* part of thread_ns without work */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
@@ -389,10 +395,10 @@ typedef struct pfd_stats {
                               before asked_ns: the program waits */
     int64_t batches_made;  /* complete, also those not delivered */
     int64_t starts;        /* batches that were starts */
-    int64_t start_ns;      /* time that next() took for them */
+    int64_t start_ns;      /* time that next() took for them, and to end the epochs before */
     int64_t steps;         /* the other batches */
     int64_t waited_steps;  /* steps whose batch was not complete when it was asked for */
-    int64_t step_wait_ns;  /* time that next() took for them: waiting, and working itself */
+    int64_t step_wait_ns;  /* time from the question for those that waited to their batch */
     int64_t step_train_ns; /* time from the batch before each step to the question for its batch */
     int64_t no_memory_ns;  /* time in which memory_budget let no further batch start */
 
@@ -401,12 +407,50 @@ typedef struct pfd_stats {
     int64_t process_cpu_ns; /* time in which threads of this process computed, since the open */
     int64_t throttled_ns;   /* time in which the cgroup's quota was used up, since the open; 0:
                                there is no quota */
+
+    /* The wall clock of the thread that calls next(), from the first question for a batch to the
+     * latest batch, is the sum of wait_ns, help_ns and these. */
+    int64_t lock_ns;     /* waited for the interpreter's lock, after the library had returned */
+    int64_t check_ns;    /* looked at the files of batches */
+    int64_t turn_ns;     /* ended epochs, and made their first batches arrays */
+    int64_t hand_out_ns; /* the rest of next(): took batches out of the ring, made them arrays */
+    int64_t convert_ns;  /* iterators around that of the loader made something else of batches */
+    int64_t outside_ns;  /* the program, from a batch to the question for the next one */
+    int64_t between_ns;  /* the program, from the end of an epoch to the next question */
+
+    int64_t step_next_ns; /* time of next() for steps, all of it */
+    int64_t file_checks;  /* looks at all files by a thread of the pool, once an epoch or so */
+
+    /* Of all programs, since the open; 0 where the system does not say. */
+    int64_t machine_cpu_ns; /* time in which the processors that this process may use computed */
+    int64_t pressure_ns;    /* time in which any thread of the machine waited for a processor */
 } pfd_stats;
+
+/* When the caller of pfd_loader_next() did what, on the monotonic clock: the loader counts its time
+ * by these.  0: as if it took no time.  Written by the thread that calls pfd_loader_next(), between
+ * its calls. */
+typedef struct pfd_caller {
+    int64_t asked_ns;     /* it was asked for a batch; pfd_loader_next() sets it to 0 */
+    int64_t took_ns;      /* it had the interpreter's lock again, after pfd_loader_next() */
+    int64_t made_ns;      /* it gave the batch to the program */
+    int64_t converted_ns; /* an iterator around it did */
+} pfd_caller;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
 #define PFD_WORK_RECORDS 1 /* finding the records of rows: order, views, index */
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
+
+/* A row range that took long, and a record of it: that with the most bytes. */
+#define PFD_MOST_SLOWEST 5
+typedef struct pfd_slow_range {
+    int64_t ns;     /* of the range, through all ops of its stage */
+    int64_t rows;   /* of the range */
+    int64_t reader; /* the record's, and its file and number there */
+    int64_t file;
+    int64_t ordinal;
+    int64_t bytes;  /* of the record */
+} pfd_slow_range;
 
 /* What threads did for one op, or for one stage of the loader itself, since open, estimated from
  * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
@@ -424,6 +468,12 @@ typedef struct pfd_work_stats {
     int64_t measured_ranges; /* row ranges that were measured */
     int64_t wall_ns;         /* summed over threads */
     int64_t cpu_ns;
+    int64_t help_ns; /* the part of wall_ns in next() */
+    int64_t lock_ns; /* the part in which calls waited to take the interpreter's lock */
+    int32_t num_slowest, reserved;
+    pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
+                                                 slowest first */
+    pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
@@ -578,6 +628,8 @@ pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t f
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
+/* The moments of the caller of next(); they live as long as the loader. */
+pfd_caller *pfd_loader_caller(pfd_loader *loader);
 /* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
  * there is no item i.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
@@ -667,8 +719,9 @@ typedef struct pfd_table {
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
-/* Records of an epoch from which on it counts as one without end (1 << 61). */
-#define PFD_ENDLESS 2305843009213693952
+/* Records of an epoch from which on it counts as one without end (1 << 50): repeat() makes up to
+ * 1 << 62, and views of it, such as windows, have fewer. */
+#define PFD_ENDLESS 1125899906842624
 
 /* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u
@@ -681,6 +734,10 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 /* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
  * enters Python: a range has 16 rows or more, unless they are large. */
 #define PFD_COSTLY_CALLS 268435456u
+
+/* compute() takes the interpreter's lock first, and then calls pfd_lock_taken(). */
+#define PFD_TAKES_LOCK 134217728u
+void pfd_lock_taken(void);
 
 /* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
  * state's spec, so it may differ in a program that loads the state.  Of a view that decides rows by
@@ -983,6 +1040,82 @@ const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 #define PFD_PATH_FOLDER 2
 #define PFD_PATH_OTHER 3
 pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err);
+
+/* ---- Remote files ----------------------------------------------------------------------------
+ *
+ * A remote file is read through a cache of blocks in a folder, which all processes of the machine
+ * share.  The host language looks at objects, lists them, and fetches ranges of them.  THREADS
+ * The calls come from any thread; they return PFD_OK, or what pfd_remote_fail() returned. */
+
+/* An object as it is now. */
+typedef struct pfd_remote_facts {
+    int64_t size;        /* bytes */
+    int64_t modified_ns; /* since 1970; 0: not known */
+    char tag[512];       /* of the version: another text, another content */
+} pfd_remote_facts;
+
+typedef struct pfd_remote_calls {
+    /* The facts of those of n paths that are addresses. */
+    int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+    int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
+    /* Calls pfd_remote_listed() for each object that the pattern stands for. */
+    int32_t (*list)(const char *pattern, void *list, pfd_error *err);
+} pfd_remote_calls;
+
+void pfd_remote_install(const pfd_remote_calls *calls);
+
+/* The folder of the cache, for files that are opened from now on, and its budget in bytes, of which
+ * a part is fetched ahead. */
+pfd_status pfd_remote_set_folder(const char *path, int64_t budget, pfd_error *err);
+
+int32_t pfd_path_is_remote(const char *path); /* it is an address: SCHEME://, but not file:// */
+pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err);
+
+/* Writes a failure; url may be "". */
+pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
+                           const char *message);
+
+/* A range of an object to fetch. */
+typedef struct pfd_fetch pfd_fetch;
+typedef struct pfd_fetch_range {
+    const char *url, *tag; /* live as long as the request */
+    int64_t object_bytes, offset, size;
+} pfd_fetch_range;
+
+/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put() or fail(), in any
+ * thread.  Until then no other process of the machine fetches its blocks. */
+pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
+pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
+void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
+void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */
+
+typedef struct pfd_fetch_counts {
+    int64_t requests, bytes; /* that were put */
+    int64_t failures;        /* requests that failed */
+    int64_t waits;           /* reads that waited for a block */
+} pfd_fetch_counts;
+void pfd_fetch_counted(pfd_fetch_counts *out); /* of this process */
+
+/* The files of the cache. */
+const char *pfd_cache_suffix(void); /* of their names */
+#define PFD_CACHE_BLOCK_BYTES 1048576
+#define PFD_CACHE_PASSED_BYTES 786432 /* of a block were read: an epoch has passed it; the rest may
+                                         be frames around records, which nobody reads */
+typedef struct pfd_cached_block {
+    uint32_t state;    /* odd: the block is there */
+    uint32_t used;     /* bytes read of it since it came, or was asked for ahead */
+    int64_t used_ms;   /* when it was last read or asked for, since 1970 */
+    uint64_t checksum; /* XXH64 */
+} pfd_cached_block;
+
+/* The blocks of a file, and its address.  Returns how many there are, also beyond `room`; -1: the
+ * file is not one of the cache, or not this user's. */
+int64_t pfd_cached_blocks_read(const char *path, pfd_cached_block *out, int64_t room, char *url,
+                               int64_t url_room);
+
+/* Takes blocks out of the cache, but those that are being written; returns how many bytes that
+ * frees. */
+int64_t pfd_cached_blocks_drop(const char *path, const int64_t *blocks, int64_t n);
 
 /* The PFD_REASON_* of a failed call with this errno; PFD_REASON_NONE: the path leads to nothing. */
 int32_t pfd_reason_of_errno(int32_t reason);

@@ -165,12 +165,49 @@ static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *
     return status;
 }
 
+/* Asks for the blocks of a later batch, in pieces of as many rows as the range has. */
+static void ask_for_batch(const range *at, int32_t r, int64_t number)
+{
+    pfd_data_reader *reader = &at->plan->readers[r];
+    const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
+    const pfd_reader_attrs *attrs = at->plan->readers[0].attrs;
+    int64_t epoch = number / at->plan->num_batches, room = at->end - at->begin;
+    int64_t first, end, from, to, *positions = at->worker->positions;
+    pfd_record *records = range_records(at, r);
+    pfd_error *err = &(pfd_error){.struct_size = sizeof(pfd_error)}; /* the batch itself tells it */
+    reader->logical->methods->batch(reader->logical, epoch, number % at->plan->num_batches, &first,
+                                    &end);
+    pfd_rank_rows(end - first, attrs->rank, attrs->world_size, &from, &to);
+    for (int64_t n; from < to; from += n) {
+        n = to - from < room ? to - from : room;
+        for (int64_t i = 0; i < n; i++) positions[i] = first + from + i;
+        if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
+            return;
+        if (!tree)
+            pfd_data_reader_ask(reader, records, n);
+        else if (pfd_branch_rows_find(tree, at->worker->branches[r], n, NULL, records,
+                                      range_records(at, at->plan->num_readers + r), NULL, err))
+            return;
+    }
+}
+
+/* When a range of a batch begins: asks for remote blocks of that batch and of those after it. */
+static void ask_ahead(const range *at, int32_t r)
+{
+    pfd_data_reader *reader = &at->plan->readers[r];
+    if (!reader->blocks_ahead || at->batch->positions || at->begin == at->end) return;
+    int64_t batch, now = at->batch->epoch * at->plan->num_batches + at->batch->step;
+    int32_t is_due = pfd_data_reader_begin_ask(reader, now, &batch);
+    for (; is_due; is_due = pfd_data_reader_asked(reader, &batch)) ask_for_batch(at, r, batch);
+}
+
 /* Records of the range, of one reader. */
 static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 {
     pfd_data_reader *reader = &at->plan->readers[r];
     int64_t n = at->end - at->begin, first = at->batch->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
+    ask_ahead(at, r);
     if (at->batch->positions)
         memcpy(positions, at->batch->positions + at->begin, (size_t)n * sizeof *positions);
     else
@@ -335,6 +372,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .fused = op->fused,
     };
     pfd_work_start(&worker->work, item);
+    if (node->op->op->flags & PFD_TAKES_LOCK) pfd_work_wants_lock(&worker->work, item);
     pfd_status status = pfd_kernel_call_run(&call, err);
     worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);
@@ -349,7 +387,13 @@ static void count_bytes(const range *at)
     int64_t bytes = 0;
     for (int32_t r = 0; r < at->plan->num_readers; r++) {
         const pfd_record *records = range_records(at, r);
-        for (int64_t i = 0; i < at->end - at->begin; i++) bytes += records[i].size;
+        int64_t n = at->end - at->begin, most = 0;
+        for (int64_t i = 0; i < n; i++) {
+            bytes += records[i].size;
+            most = records[i].size > most ? records[i].size : most;
+        }
+        if (most > at->worker->work.most_bytes)
+            pfd_work_keep_largest(&at->worker->work, r, records, n);
     }
     atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }
@@ -371,6 +415,34 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
     return PFD_OK;
 }
 
+/* Bytes of a row's record, and of all that ops of this stage have made of it in rows of differing
+ * sizes, such as a file and its image. */
+static int64_t bytes_of_row(const range *at, int64_t row)
+{
+    int64_t bytes = range_records(at, 0)[row].size;
+    if (bytes < 0) bytes = 0; /* PFD_DRAWN */
+    for (int32_t t = 0; t < at->plan->num_tensors; t++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+        const pfd_tensor *rows = &at->worker->tensors[t];
+        if (!tensor->is_ragged || tensor->in_branch || !tensor->is_used) continue;
+        if (at->plan->ops[tensor->op].stage == at->batch->stage)
+            bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
+    }
+    return bytes;
+}
+
+static void keep_slow(const range *at, uint64_t ticks)
+{
+    int64_t rows = at->end - at->begin, largest = 0, most = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t bytes = bytes_of_row(at, row);
+        if (bytes <= most) continue;
+        most = bytes;
+        largest = row;
+    }
+    pfd_work_keep_slow(&at->worker->work, ticks, rows, &range_records(at, 0)[largest], most);
+}
+
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
@@ -389,6 +461,8 @@ static pfd_status run_ops(const range *at, pfd_error *err)
     for (int32_t i = 0; i < num_ops && at->arena && status == PFD_OK; i++)
         if (at->plan->ops[i].stage == stage)
             status = keep_ragged_outputs(at, &at->plan->ops[i], err);
+    uint64_t ticks = pfd_work_slow_ticks(&at->worker->work);
+    if (ticks && status == PFD_OK) keep_slow(at, ticks);
     pfd_scratch_reset(at->worker->scratch);
     if (status == PFD_OK && stage == 0) count_bytes(at);
     return status;

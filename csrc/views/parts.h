@@ -1,0 +1,27 @@
+/* views/parts.h -- rows that are parts of a record: the fields that are divided have a part for
+ * each row, along their first dimension; the others are the same in all rows of the record.
+ *
+ * A pfd_part (dataset/view.h) is a run of such parts: `length` rows of one record, from part
+ * `begin` of `whole` on.
+ *
+ * THREADS  Everything here may be called from any thread.
+ */
+#ifndef PFD_VIEWS_PARTS_H
+#define PFD_VIEWS_PARTS_H
+#include "pyflowdata/op.h"
+
+#define PFD_DIVIDED_ATTR(type)                                                                     \
+    PFD_ATTR_ROW(type, divided, PFD_ATTR_LIST_INT64, NULL, 0, 0, NULL,                             \
+                 "Which inputs have a part for each row, along their first dimension: numbers "    \
+                 "from 0. The other inputs are the same in all rows of a record.")
+
+/* Infers an output for each input.  `whole`: the parts that every record has, as `attr` says; -1:
+ * records differ. */
+pfd_status pfd_parts_infer(const pfd_infer_args *args, pfd_list_int64 divided, const char *attr,
+                           int64_t whole, pfd_error *err);
+
+/* Writes an output for each input; `fields`: their names.  PFD_CORRUPT_DATA: a divided field of a
+ * record has another number of parts than `attr` says, which may be that of another field. */
+pfd_status pfd_parts_write(const pfd_compute_args *args, pfd_list_string fields,
+                           pfd_list_int64 divided, const char *attr, pfd_error *err);
+#endif
