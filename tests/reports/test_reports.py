@@ -278,6 +278,11 @@ def test_import_is_light():
     assert sorted(".".join(name) for name in loaded if name[0] == "insight") == [
         "insight", "insight.at_end", "insight.progress", "insight.stats",
     ]  # fmt: skip
+    script = (
+        "import pyflowdata as p\n"
+        "print({*vars(p), *vars(p.ops)} & {*p.ops.__all__}, p.Cast is p.ops.Cast)"
+    )
+    assert program("", script).stdout.split() == ["set()", "True"], "a function of an op was made"
     for name in flow._LATER:
         assert getattr(flow, name).__name__ == name and name in dir(flow)
     with pytest.raises(AttributeError):
