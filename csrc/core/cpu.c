@@ -340,6 +340,44 @@ int32_t pfd_cpu_count(void)
     return count < 1 ? 1 : (int32_t)count;
 }
 
+/* proc(5), /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, in ticks. */
+static int64_t busy_ticks(const char *line)
+{
+    int64_t t[8] = {0};
+    (void)sscanf(line, "cpu%*d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
+                 " %" SCNd64 " %" SCNd64, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
+    return t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+}
+
+/* Whether a processor is in the CPU affinity; of those above 1023, all are taken to be. */
+static int32_t may_use(const cpu_set_t *set, int32_t cpu)
+{
+    return cpu >= CPU_SETSIZE || CPU_ISSET((size_t)cpu, set);
+}
+
+int64_t pfd_machine_cpu_ns(void)
+{
+    char line[512];
+    int64_t ticks = 0;
+    int32_t cpu;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) memset(&set, 0xff, sizeof set);
+    FILE *file = fopen("/proc/stat", "re");
+    if (!file) return 0;
+    while (fgets(line, sizeof line, file) && strncmp(line, "cpu", 3) == 0)
+        if (sscanf(line, "cpu%d", &cpu) == 1 && may_use(&set, cpu)) ticks += busy_ticks(line);
+    fclose(file);
+    return ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+int64_t pfd_cpu_pressure_ns(void)
+{
+    char content[MOST_CONTENT]; /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456" */
+    read_small_file("/proc/pressure", "cpu", content);
+    const char *total = strstr(content, "total=");
+    return total ? 1000 * number_or(0, total + strlen("total=")) : 0;
+}
+
 int64_t pfd_memory_limit(void)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES);

@@ -193,6 +193,7 @@ static void destroy(pfd_loader *l)
     pfd_traces_drop(&l->traces, NULL);
     pfd_counters_close(&l->counters);
     free(l->producer.error);
+    free(l->checker.error);
     free(l->skipped);
     free(l->tuning);
     free(l);
@@ -274,9 +275,11 @@ static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t now_ns = pfd_clock_ns(), deadline_ns = deadline_after(now_ns, timeout_ns);
+    int64_t asked_ns = l->caller.asked_ns, now_ns = asked_ns ? asked_ns : pfd_clock_ns();
+    int64_t deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     l->called_ns = now_ns;
+    l->caller.asked_ns = 0;
     pfd_status status = pfd_ring_next(l, deadline_ns, out, err);
     unlock_consumer(l);
     return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
@@ -523,6 +526,11 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     return PFD_OK;
 }
 
+pfd_caller *pfd_loader_caller(pfd_loader *loader)
+{
+    return &loader->caller;
+}
+
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out)
 {
     pfd_loader *l = lock_loader(loader);
@@ -550,8 +558,9 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 {
     if (!lock_loader(l)) return check_usable(l, err);
     pfd_steps *steps = &l->counters.steps;
-    int32_t has_memory = !is_paused || pfd_steps_pause(steps);
-    if (!is_paused) pfd_steps_resume(steps);
+    int64_t now_ns = pfd_clock_ns();
+    int32_t has_memory = !is_paused || pfd_steps_pause(steps, &l->caller, now_ns);
+    if (!is_paused) pfd_steps_resume(steps, now_ns);
     unlock_loader(l);
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }

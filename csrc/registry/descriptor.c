@@ -359,7 +359,8 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
                       PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_EQUAL_ROWS |
-                      PFD_KEEPS_EQUAL_ROWS | PFD_VIEW | PFD_CHECKS_FILES | PFD_COSTLY_CALLS))
+                      PFD_KEEPS_EQUAL_ROWS | PFD_VIEW | PFD_CHECKS_FILES | PFD_COSTLY_CALLS |
+                      PFD_TAKES_LOCK))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

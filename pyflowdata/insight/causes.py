@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..words.plain_text import counted, number, percent, seconds, size
 from .counters import CopyCounts, Work
@@ -165,6 +165,86 @@ def starting(m: Measures) -> Finding:
         tuple(remedies),
         {"starts": stats["starts"], "start_seconds": stats["start_seconds"]},
     )
+
+
+# ---- Causes in next() besides waiting for the batch ---------------------------------------------
+
+# Rows of a batch, below which handing it out costs more than its rows.
+_FEW_ROWS = 32
+# Blobs of a batch, from which on making their arrays is most of handing it out.
+_MANY_BLOBS = 50
+
+
+def in_next(m: Measures) -> Finding:
+    """Handing batches out takes the time of next(), not waiting for them."""
+    parts = {name: time for name, time in m.next_parts.items() if name not in WAITING}
+    name = max(parts, key=lambda each: parts[each])
+    share = ratio(parts[name], m.step_seconds + m.counters.stats["start_seconds"])
+    a_step = seconds(ratio(parts[name], m.steps + m.starts))
+    found = _PARTS[name](m)
+    evidence = {f"{name}_share": share, f"{name}_seconds": parts[name]}
+    said = f"{percent(share)}, {a_step} a step, went into {found.said}"
+    return replace(found, said=said, evidence=evidence)
+
+
+WAITING = ("wait", "help")
+
+
+def _lock_of_next(m: Measures) -> Finding:
+    remedy = "have other Python threads of this program compute in processes of their own"
+    if any(one.language == "Python" for one in m.counters.work):
+        remedy = f"the ops that hold it: {_RUN_ELSEWHERE}"
+    said = "waiting for the interpreter's lock, which other threads hold"
+    return Finding("lock", said, (*_fewer_threads(m), remedy))
+
+
+def _checking(m: Measures) -> Finding:
+    files = sum(reader.files for reader in m.counters.readers)
+    return Finding(
+        "files",
+        f"looking whether the {number(files)} files have changed",
+        ("put the records into fewer files (pyflowdata convert)",),
+    )
+
+
+def _turning(m: Measures) -> Finding:
+    return Finding(
+        "start",
+        f"the ends and first batches of {counted(m.starts, 'epoch')}",
+        ("make epochs longer, for example by repeat(n) of the data set",),
+    )
+
+
+def _handing_out(m: Measures) -> Finding:
+    blobs, stats = len(m.counters.blobs), m.counters.stats
+    rows = ratio(stats["records"], stats["batches"])
+    larger = f"make batches larger: they have {number(round(rows, 1))} rows"
+    if blobs < _MANY_BLOBS:
+        remedy = larger if rows < _FEW_ROWS else "make batches larger, and steps fewer"
+        said = "handing batches out, which costs the same for any size"
+        return Finding("small-batches", said, (remedy,))
+    return Finding(
+        "fields",
+        f"making an array of each of {blobs} blobs",
+        ("take fewer fields, or join columns of one dtype into one field (the op Concat)", larger),
+    )
+
+
+def _converting(m: Measures) -> Finding:
+    return Finding(
+        "convert",
+        "making something else of each batch, around the loader's iterator",
+        ("take NumPy arrays from the DataLoader itself, or make batches larger",),
+    )
+
+
+_PARTS: dict[str, Callable[[Measures], Finding]] = {
+    "lock": _lock_of_next,
+    "check": _checking,
+    "turn": _turning,
+    "hand_out": _handing_out,
+    "convert": _converting,
+}
 
 
 # ---- Causes of a slow loader --------------------------------------------------------------------
@@ -365,9 +445,11 @@ def _python(m: Measures) -> Finding | None:
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
     if cores > 1 + _NEARLY:
         return None  # NumPy and the like, which let go of the lock
-    if m.process_rate < MOST:
-        is_in_line = m.wanted_processors >= MOST
-        return _without_processor(m, one) if is_in_line else _waiting_python(m, one, share)
+    is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
+    if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
+        return _waiting_python(m, one, share)
+    if m.have_others and m.wanted_processors >= MOST > m.process_rate:
+        return _without_processor(m, one)
     elsewhere: tuple[str, ...] = (
         *((_RUN_ELSEWHERE, _VECTORISE) if one.is_by_row else (_RUN_ELSEWHERE,)), _KEEP_SAME,
     )  # fmt: skip
@@ -377,9 +459,20 @@ def _python(m: Measures) -> Finding | None:
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
         f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
-        "processors, since one at a time holds the interpreter's lock",
-        elsewhere,
-        {"python_share": share, "python_processors": cores},
+        "processors, since one at a time holds the interpreter's lock, for which calls wait "
+        f"{percent(m.lock_share)} of the time",
+        (*_fewer_threads(m), *elsewhere),
+        {"python_share": share, "python_processors": cores, "lock_share": m.lock_share},
+    )
+
+
+def _fewer_threads(m: Measures) -> tuple[str, ...]:
+    """Many threads that want one lock hand it from one to the next."""
+    if m.threads <= 2 * m.processors or _is_tuned(m, "num_threads"):
+        return ()
+    return (
+        f"fewer threads: num_threads={m.processors}, as {m.threads} of them want one lock at the "
+        "same time",
     )
 
 

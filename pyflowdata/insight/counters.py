@@ -5,6 +5,7 @@ Times are in seconds, and moments are seconds on the monotonic clock.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import socket
@@ -17,10 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..native import CData, check, lib, new_error, new_struct, text, version
+from ..errors import Error
+from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
 from ..nodes.python_ops import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import read_stats
+from .stats import TIMES, read_stats
 from .tuning import read_tuning
 
 
@@ -73,6 +75,26 @@ _LEVELS = (  # not sums; all other times are durations
 
 
 @dataclass(frozen=True)
+class SlowRange:
+    """A range of rows that took long, and the record in it that has the most bytes; or a record
+    that has more bytes than others.
+
+    Attributes:
+        seconds: The time of the range, through all ops of its stage; 0: it is not known.
+        rows: How many rows the range has.
+        file: The record's path; where it is not known, the number of its file.
+        record: The record's number in its reader, as in the blob "id".
+        bytes: Of the record, as its reader finds it.
+    """
+
+    seconds: float
+    rows: int
+    file: str
+    record: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Work:
     """The work of threads for one op, or for one stage of the loader itself.
 
@@ -88,8 +110,12 @@ class Work:
         rows, ranges: The rows that it did, and the ranges of rows.
         measured_ranges: The ranges from which the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
+        help_seconds: The part of wall_seconds in next(), while it worked itself.
+        lock_seconds: The part in which calls waited to take the interpreter's lock.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
+        slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
+        largest: The largest record of its reader since the open, of "records"; None: not known.
     """
 
     kind: str
@@ -107,6 +133,10 @@ class Work:
     cpu_seconds: float
     is_by_row: bool = False
     processes: int = 0
+    help_seconds: float = 0.0
+    lock_seconds: float = 0.0
+    slowest: tuple[SlowRange, ...] = ()
+    largest: SlowRange | None = None
 
     @property
     def title(self) -> str:
@@ -263,7 +293,10 @@ class Counters:
         )
 
 
-_COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
+_COUNTED = (
+    "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
+    "lock_seconds",
+)  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
 
@@ -297,23 +330,50 @@ def _history_since(history: History, earlier: Counters) -> History:
 # ---- From the library ---------------------------------------------------------------------------
 
 
-def read_work(handle: CData, nodes: Sequence[Node] = ()) -> tuple[Work, ...]:
+_Place = tuple[int, int, int]  # reader, file and ordinal of a record
+
+
+def _file_of(handle: CData, place: _Place, names: dict[_Place, str]) -> str:
+    """The path of a record's file; of a folder, one in it."""
+    if place not in names:
+        err = new_error()
+        if lib.pfd_loader_locate(handle, *place, err) != lib.PFD_OK:
+            return f"file {place[1]}"
+        names[place] = os.fsdecode(ffi.string(err.file))
+    return names[place]
+
+
+def _slow_range(handle: CData, one: CData, names: dict[_Place, str]) -> SlowRange:
+    place = one.reader, one.file, one.ordinal
+    return SlowRange(
+        one.ns / 1e9, one.rows, _file_of(handle, place, names), one.ordinal, one.bytes
+    )
+
+
+def read_work(
+    handle: CData, nodes: Sequence[Node] = (), names: dict[_Place, str] | None = None
+) -> tuple[Work, ...]:
     """The work of the threads of a loader.
 
     Args:
         handle: The loader, open or closed.
         nodes: All of its graph.
+        names: The files of records that were asked for before; those of a closed loader are known
+            by these alone.
     """
+    known = {} if names is None else names
     by_name = {(node.op.name, node.name): node for node in nodes}
     found: list[Work] = []
     one = new_struct("pfd_work_stats")
     while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
         check(status, new_error())
-        found.append(_work_of(one, by_name))
+        found.append(_work_of(handle, one, by_name, known))
     return tuple(found)
 
 
-def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
+def _work_of(
+    handle: CData, one: CData, nodes: dict[tuple[str, str], Node], names: dict[_Place, str]
+) -> Work:
     kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
@@ -331,8 +391,14 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
         measured_ranges=one.measured_ranges,
         wall_seconds=one.wall_ns / 1e9,
         cpu_seconds=one.cpu_ns / 1e9,
+        help_seconds=one.help_ns / 1e9,
+        lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
+        slowest=tuple(
+            _slow_range(handle, each, names) for each in one.slowest[0 : one.num_slowest]
+        ),
+        largest=_slow_range(handle, one.largest, names) if one.largest.bytes else None,
     )
 
 
@@ -385,6 +451,12 @@ class CountedLoader:
     hand_over: CopyCounts = field(default_factory=CopyCounts)
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
+    _names: dict[_Place, str] = field(default_factory=dict)
+
+    def name_records(self) -> None:
+        """Before the loader is closed: reports after that name the same records."""
+        with contextlib.suppress(Error):
+            read_work(self.handle, (), self._names)
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
@@ -402,7 +474,7 @@ class CountedLoader:
             pid=os.getpid(),
             readers=tuple(_reader_facts(reader) for reader in self.readers),
             stats=read_stats(self.handle),
-            work=read_work(self.handle, nodes_of(self.blobs)),
+            work=read_work(self.handle, nodes_of(self.blobs), self._names),
             history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,
             ahead=ahead if ahead.batches else None,
@@ -482,7 +554,11 @@ class StepTimes:
             "steps": self._steps,
             "waited_steps": self._waited,
             "step_wait_seconds": self._wait_seconds,
+            "step_next_seconds": self._wait_seconds,
             "step_train_seconds": self._train_seconds,
+            **dict.fromkeys((f"{name}_seconds" for name in TIMES), 0.0),
+            "wait_seconds": self._start_seconds + self._wait_seconds,
+            "outside_seconds": self._train_seconds,
         }
 
     def put_into(self, counters: Counters) -> Counters:

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .counters import Counters, History, Work
+from .stats import IN_NEXT
 
 # Blocked threads: locks and waking up take less.
 BLOCKED = 0.3
+# Of the CPU time of work, which is estimated from samples.
+_ERROR = 0.25
+# Of the time of all processors: when fewer compute, a thread that waits for one is waking up.
+_FULL = 0.85
 
 
 # ---- Rates over time ----------------------------------------------------------------------------
@@ -94,6 +99,9 @@ class Measures:
         waited_share: The share of steps whose batch was not complete when next() was called.
         wait_share, copy_share: The shares of the time of steps that the training loop spent waiting
             for their batch, and copying batches.
+        next_share: The share of the time of steps that it spent in next(), for whatever reason.
+        next_parts: What the time in next() was spent on: seconds by the names of `IN_NEXT`, of
+            steps and of first batches.
         ahead_share: The time of copies ahead, in another thread, as a share of the time of steps.
         start_share: The share of the loop's time spent waiting for the first batches of epochs.
         mean_start_seconds: How long next() took for the first batch of an epoch.
@@ -101,8 +109,11 @@ class Measures:
         busy_threads: The threads of the pool with work, on average.
         worked_share: The share of time with work: of the pool, and of the program's thread while it
             waits.
-        runnable_share: The share of the time of busy threads spent waiting for a processor; an
-            upper bound, as the time until an idle thread runs again is part of it.
+        runnable_share: The share of the time of busy threads spent waiting for a processor; 0 where
+            the machine has idle ones: then it is the time until a thread is awake.
+        others_rate: Processors that other programs kept busy, on average.
+        lock_share: The share of the time of Python in the loader's threads in which its calls waited
+            to take the interpreter's lock.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.
@@ -112,7 +123,10 @@ class Measures:
         own_cpu_share: The loader's share of the CPU time of the process.  Work of the program's
             thread while it waits is measured by the clock, and taken to have the CPU share of other
             work.
+        have_others: Whether other programs use processors that this one could use.
         is_crowded: Whether other programs have the processors that this one stands in line for.
+        unknown_cpu_seconds: What the loader's threads computed by the kernel's count, and no work
+            in the table accounts for.
         no_memory_share: The share of the loop's time in which memory_budget let no batch start.
     """
 
@@ -132,15 +146,19 @@ class Measures:
         self.ahead_seconds = counters.ahead.seconds if counters.ahead else 0.0
         self.waited_steps = int(stats["waited_steps"])
         self.wait_seconds = stats["step_wait_seconds"]
-        self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
+        # Reports of earlier versions have neither of the next two.
+        self.next_seconds = max(stats.get("step_next_seconds", 0.0), self.wait_seconds)
+        self.next_parts = {name: stats.get(f"{name}_seconds", 0.0) for name in IN_NEXT}
+        self.step_seconds = self.next_seconds + stats["step_train_seconds"]
         self.loop_seconds = self._loop_seconds()
         self.waited_share = ratio(self.waited_steps, self.steps)
         self.wait_share = ratio(self.wait_seconds, self.step_seconds)
+        self.next_share = ratio(self.next_seconds, self.step_seconds)
         self.copy_share = ratio(self.copy_seconds, self.step_seconds)
         self.ahead_share = ratio(self.ahead_seconds, self.step_seconds)
         self.start_share = ratio(stats["start_seconds"], self.loop_seconds)
         self.mean_start_seconds = ratio(stats["start_seconds"], stats["starts"])
-        self.train_seconds = ratio(self.step_seconds - self.wait_seconds, self.steps)
+        self.train_seconds = ratio(stats["step_train_seconds"], self.steps)
         self.no_memory_share = min(ratio(stats["no_memory_seconds"], self.loop_seconds), 1.0)
 
     def _loop_seconds(self) -> float:
@@ -153,24 +171,39 @@ class Measures:
 
     def _measure_threads(self) -> None:
         stats, loop, processors = self.counters.stats, self.loop_seconds, float(self.processors)
-        computed, in_line = stats["cpu_seconds"], stats["runnable_seconds"]
         self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
+        machine = stats.get("machine_cpu_seconds", 0.0)
+        has_idle = machine > 0 and ratio(machine, self.elapsed) < _FULL * processors
+        computed, runnable = stats["cpu_seconds"], stats["runnable_seconds"]
+        in_line = 0.0 if has_idle else runnable
         self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
         self.busy_threads = min(ratio(self.busy_seconds, loop), float(self.threads))
         worked = self.busy_threads * loop + stats["help_seconds"]
         self.worked_share = min(ratio(worked, self.threads * loop + self.wait_seconds), 1.0)
         self.runnable_share = min(ratio(in_line, self.busy_seconds), 1.0)
-        blocked = ratio(self.busy_seconds - computed - in_line, self.busy_seconds)
+        blocked = ratio(self.busy_seconds - computed - runnable, self.busy_seconds)
         self.blocked_share = max(blocked, 0.0) if computed else 0.0
         self.throttled_share = ratio(stats["throttled_seconds"], self.elapsed * processors)
         self.process_rate = min(ratio(stats["process_cpu_seconds"], loop), processors)
         self.wanted_processors = self.process_rate + ratio(in_line, loop)
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
         self.own_cpu_share = min(ratio(computed + helped, stats["process_cpu_seconds"]), 1.0)
-        has_room = self.process_rate <= processors * (1 - BLOCKED)
-        self.is_crowded = self.runnable_share >= BLOCKED and has_room
-        # Of the time when busy threads do not compute, what they wait for a processor.
-        self._runnable_part = min(ratio(in_line, self.busy_seconds - computed), 1.0)
+        unknown = computed + helped - self.cpu_seconds
+        self.unknown_cpu_seconds = unknown if unknown > _ERROR * self.cpu_seconds else 0.0
+        others = max(machine - stats["process_cpu_seconds"], 0.0)
+        self.others_rate = min(ratio(others, self.elapsed), processors)
+        have_others = self.process_rate <= processors * (1 - BLOCKED)
+        if machine > 0:
+            pressure = ratio(stats.get("pressure_seconds", 0.0), self.elapsed)
+            have_others = self.others_rate >= BLOCKED and (pressure == 0 or pressure >= BLOCKED)
+        self.have_others = have_others
+        self.is_crowded = self.runnable_share >= BLOCKED and have_others
+        python = [one for one in self.counters.work if one.language == "Python"]
+        self.lock_share = ratio(
+            sum(one.lock_seconds for one in python), sum(one.wall_seconds for one in python)
+        )
+        # Of the time when busy threads do not compute, what they wait for a processor, or wake up.
+        self._runnable_part = min(ratio(runnable, self.busy_seconds - computed), 1.0)
 
     # ---- Work ----
 
@@ -180,15 +213,16 @@ class Measures:
 
     def share(self, one: Work) -> float:
         """The share of the loader's CPU time, of all work."""
-        return ratio(one.cpu_seconds, self.cpu_seconds)
+        return ratio(one.cpu_seconds, self.cpu_seconds + self.unknown_cpu_seconds)
 
     def wall_share(self, one: Work) -> float:
         """The share of the time of threads, waiting included."""
         return ratio(one.wall_seconds, self.wall_seconds)
 
     def waiting_share(self, one: Work) -> float:
-        """The share of its time spent neither computing nor waiting for a processor."""
-        held = max(one.wall_seconds - one.cpu_seconds, 0.0)
+        """The share of its time spent neither computing nor waiting for a processor, nor for the
+        interpreter's lock."""
+        held = max(one.wall_seconds - one.cpu_seconds - one.lock_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
 
     def threads_in(self, one: Work) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, printable, shown
 from ..words.plain_text import percent
+from .stats import IN_NEXT
 
 
 # ---- A bar --------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ class _Meter:
 
     def _read(self) -> tuple[float, float, float]:
         stats = self._loader.stats()
-        waited = stats["wait_seconds"] + stats["help_seconds"]
+        waited = sum(stats[f"{name}_seconds"] for name in IN_NEXT)
         return time.monotonic(), stats["records"], waited
 
     def lately(self) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, Work
+from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
 
@@ -315,7 +315,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
         "tuning": tuple(found.get("tuning", ())),
         "automatic": tuple(found.get("automatic", ())),
         "readers": _each(ReaderFacts, found["readers"]),
-        "work": _each(Work, found["work"]),
+        "work": tuple(map(_work, found["work"])),
         "hand_over": _copies(found["hand_over"]),
         "ahead": _copies(found.get("ahead")),
         "history": History(**{
@@ -324,6 +324,16 @@ def _counters(found: Mapping[str, Any]) -> Counters:
             "waits": tuple(history["waits"]),
             "trains": tuple(history["trains"]),
         }),
+    })  # fmt: skip
+
+
+def _work(found: Mapping[str, Any]) -> Work:
+    """Earlier versions have no slow ranges."""
+    largest = found.get("largest")
+    return Work(**{
+        **found,
+        "slowest": _each(SlowRange, found.get("slowest", ())),
+        "largest": None if largest is None else SlowRange(**largest),
     })  # fmt: skip
 
 

@@ -268,7 +268,8 @@ class Wait:
     def _tell(self, loader: Any, now: float) -> None:
         assert self._place is not None
         _, epoch, step = self._place
-        waited = now - self._since
+        asked = read_stats(loader.handle)["asked_seconds"]  # of this batch, as it is late
+        waited = now - (asked or self._since)
         threads = [self._threads[index] for index in sorted(self._threads)]
         text = _describe(loader.handle, epoch, step, waited, threads, now)
         if self.is_over:

@@ -8,6 +8,11 @@ from __future__ import annotations
 from ..native import CData, check, ffi, lib, new_error, new_struct
 
 
+# The shares of the wall clock of the thread that calls next(), in it and outside of it.
+IN_NEXT = ("wait", "help", "lock", "check", "turn", "hand_out", "convert")
+TIMES = (*IN_NEXT, "outside", "between")
+
+
 def read_stats(handle: CData) -> dict[str, float]:
     """The counters of a loader, with times in seconds."""
     stats = new_struct("pfd_stats")

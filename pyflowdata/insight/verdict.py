@@ -6,6 +6,7 @@ waited for, the others wait in their training step for its gradients, and their 
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,13 +17,15 @@ from .causes import (
     LOADER_CAUSES,
     MOST,
     TOO_SHORT,
+    WAITING,
     Finding,
     copying,
     holding_the_lock,
+    in_next,
     long_steps,
     starting,
 )
-from .counters import Counters, CopyCounts, Work
+from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
 
 
@@ -34,12 +37,14 @@ from .measures import Measures, ratio
 # highly so from 20 % on.
 _BOUND = 0.05
 _HIGHLY_BOUND = 0.20
+# The same of the time in next() that is not waiting: each step costs some.
+_HANDED_OUT = 0.10
 # Fewer steps give no verdict: one slow step would be a tenth of them.
 _FEW_STEPS = 10
 # Share of the loop's time for first batches: epochs are then too short for their start.
 _LONG_STARTS = 0.10
 _EVIDENCE = (  # measures that every verdict has
-    "steps", "waited_steps", "wait_share", "copy_share", "ahead_share", "start_share", "threads",
+    "steps", "waited_steps", "wait_share", "next_share", "copy_share", "ahead_share", "start_share", "threads",
     "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
     "no_memory_share",
 )  # fmt: skip
@@ -92,6 +97,8 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "unknown", None
     if _is_held_up_by_copies(measures):
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
+    if _is_held_up_by_next(measures):
+        return "loader", in_next(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
             return "hand-over", copying(measures.counters.ahead, is_ahead=True)
@@ -106,12 +113,21 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
     return "training", holding_the_lock(measures) or long_steps(measures)
 
 
+def _is_held_up_by_next(measures: Measures) -> bool:
+    """Most of the time in next() is not spent waiting for batches."""
+    parts = measures.next_parts
+    waited = sum(parts[name] for name in WAITING)
+    rest = sum(parts.values()) - waited
+    share = measures.next_share * ratio(rest, rest + waited)
+    return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
+
+
 def _is_unknown(measures: Measures) -> bool:
     """There were too few steps, or too little time was waited."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
-    share = max(measures.wait_share, measures.copy_share)
-    return share >= _BOUND and measures.wait_seconds + measures.copy_seconds < TOO_SHORT
+    share = max(measures.next_share, measures.copy_share)
+    return share >= _BOUND and measures.next_seconds + measures.copy_seconds < TOO_SHORT
 
 
 def _too_little(measures: Measures) -> str:
@@ -120,7 +136,7 @@ def _too_little(measures: Measures) -> str:
     if max(steps, measures.starts) < _FEW_STEPS:
         are = "is" if steps == 1 else "are"
         return f"{counted(steps, 'step')} {are} too few to judge; {_FEW_STEPS} are needed"
-    waited = f"{_waited(measures)}, {seconds(measures.wait_seconds)} in all"
+    waited = f"{_waited(measures)}, {seconds(measures.next_seconds)} in all"
     return f"{waited}, which is too short to judge"
 
 
@@ -129,6 +145,8 @@ def _waited(measures: Measures) -> str:
     steps = counted(measures.steps, "step")
     if not measures.steps:
         return f"each of {number(measures.starts)} epochs has one batch"
+    if _is_held_up_by_next(measures):
+        return f"training was in next() {percent(measures.next_share)} of the time of {steps}"
     if not measures.waited_steps:
         return f"none of {steps} waited"
     share = percent(measures.waited_share)
@@ -154,7 +172,7 @@ def _head(measures: Measures, limit: str) -> str:
         return f"not loader-bound, training is the limit: {waited}"
     if limit == "starts":
         return f"bound by the starts of epochs: {waited}"
-    word = "loader-bound" if measures.wait_share >= _HIGHLY_BOUND else "slightly loader-bound"
+    word = "loader-bound" if measures.next_share >= _HIGHLY_BOUND else "slightly loader-bound"
     apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
     return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
 
@@ -167,7 +185,12 @@ TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "thread
 def table_rows(counters: Counters) -> list[tuple[str, ...]]:
     """A row for each op and stage that did something, in the order of TABLE_HEAD, as texts."""
     m = Measures(counters)
-    return [_table_row(m, one) for one in counters.work if one.rows]
+    rows = [_table_row(m, one) for one in counters.work if one.rows]
+    cpu = m.unknown_cpu_seconds
+    if cpu >= TOO_SHORT:
+        share = percent(ratio(cpu, m.cpu_seconds + cpu))
+        rows.append(("not accounted for", "", seconds(cpu), "", share, "", ""))
+    return rows
 
 
 def _table_row(m: Measures, one: Work) -> tuple[str, ...]:
@@ -187,6 +210,7 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     m, stats = Measures(counters), counters.stats
     found = [
         ("steps", _steps(m)),
+        ("next()", _in_next(m)),
         ("starts", _starts(m)),
         ("threads", _threads(m)),
         ("processors", _processors(m)),
@@ -199,6 +223,8 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
         left_out = f", {number(int(stats['left_out']))} left out by last_batch"
     skipped = f"{int(stats['skipped'])} skipped"
     found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
+    found += [("slowest" if line == 0 else "", said) for line, said in enumerate(_slowest(m))]
+    found += [("largest" if line == 0 else "", said) for line, said in enumerate(_largest(m))]
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     if stats.get("retries"):  # earlier versions have not counted them
@@ -233,6 +259,25 @@ def _steps(m: Measures) -> str:
     return f"{number(m.steps)} of {seconds(ratio(m.step_seconds, m.steps))}; {waits}"
 
 
+_SAID = {  # parts of the time in next()
+    "wait": "waiting", "help": "helping", "lock": "the interpreter's lock",
+    "check": "looking at files", "turn": "turning epochs", "hand_out": "handing out",
+    "convert": "converting",
+}  # fmt: skip
+
+
+def _in_next(m: Measures) -> str:
+    """What the time in next() was spent on, the longest first; helping by op."""
+    parts = sorted(m.next_parts.items(), key=lambda part: -part[1])
+    said = [f"{_SAID[name]} {seconds(time)}" for name, time in parts if time >= 0.0005]
+    helped = max(m.counters.work, key=lambda one: one.help_seconds, default=None)
+    if helped is not None and helped.help_seconds > 0 and m.next_parts["help"] >= 0.0005:
+        said[said.index(next(one for one in said if one.startswith("helping")))] += (
+            f" (most of it {helped.doing})"
+        )
+    return f"{seconds(sum(m.next_parts.values()))}: {', '.join(said)}" if said else "no time"
+
+
 def _quantile(m: Measures, name: str, q: float) -> str:
     value = m.wait_quantile(q)
     return f"{name} under {seconds(value)}" if value else f"{name} 0"
@@ -261,6 +306,8 @@ def _processors(m: Measures) -> str:
     if m.is_crowded:
         share = percent(m.runnable_share)
         busy = f"; the machine is busy: threads waited {share} of their time for one"
+    if m.others_rate >= 0.05:
+        busy = f", other programs {number(round(m.others_rate, 1))}{busy}"
     return f"{m.processors} allowed, this process uses {used}{throttled}{busy}"
 
 
@@ -272,6 +319,42 @@ def _memory(m: Measures) -> str:
         f"{int(stats['slots_held'])} are held and {int(stats['slots_ready'])} ready; prefetch "
         f"{m.counters.prefetch}; memory_budget {size(m.counters.memory_budget)}{waited}"
     )
+
+
+_OUTLIER = 4  # times as long as a range of the same op on average
+
+
+def _slowest(m: Measures) -> list[str]:
+    """The ops that took much longer for a few records than for others."""
+    found = []
+    for one in m.counters.work:
+        mean = ratio(one.wall_seconds, one.ranges)
+        slow = [each for each in one.slowest if each.seconds >= _OUTLIER * mean]
+        if not slow or sum(each.seconds for each in slow) < TOO_SHORT:
+            continue
+        said = [
+            f"{seconds(each.seconds)} {_record(each)}{_with_others(each)}" for each in slow
+        ]
+        found.append(f"{one.title}, {seconds(mean)} on average: {', '.join(said)}")
+    return found
+
+
+def _record(one: SlowRange) -> str:
+    return f"record {one.record} of {os.path.basename(one.file)}"
+
+
+def _with_others(one: SlowRange) -> str:
+    return f" (or one of {one.rows - 1} with it)" if one.rows > 1 else ""
+
+
+def _largest(m: Measures) -> list[str]:
+    """Records that have many times the bytes of others."""
+    mean = ratio(m.counters.stats["bytes"], sum(one.rows for one in m.counters.work if one.largest))
+    return [
+        f"{_record(one.largest)}, {size(one.largest.bytes)}; {size(mean)} on average"
+        for one in m.counters.work
+        if one.largest is not None and one.largest.bytes >= _OUTLIER * mean
+    ]
 
 
 def _files(m: Measures) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeVar
@@ -22,6 +23,10 @@ OVER = "this iterator is over: a newer one was started, or a state was loaded"
 _SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
 _END = lib.PFD_END
 _next = lib.pfd_loader_next
+_clock = time.perf_counter_ns
+
+# Numbers of the moments in OpenLoader.moments: the fields of a pfd_caller.
+_ASKED, _TOOK, _MADE, CONVERTED = range(4)
 
 
 @dataclass(slots=True)
@@ -157,20 +162,24 @@ class Batches(Iterator[BatchT]):
         self._resumes = loader.cursor.position > 0 and not loader.cursor.stays_in_epoch
 
     def __next__(self) -> BatchT:
-        turns = self._loader.turns
+        asked, turns, moments = _clock(), self._loader.turns, self._loader.moments
         if inside:
             turns.check_not_inside()
-        with turns.lock:
-            if turns.is_busy:
-                turns.check_idle()
-            try:
-                turns.is_busy = True
-                cursor = self._cursor
-                if cursor.must_seek or self._number != cursor.iterator:
-                    self._go_to_position()
-                return self._take()
-            finally:
-                turns.is_busy = False
+        try:
+            with turns.lock:
+                if turns.is_busy:
+                    turns.check_idle()
+                try:
+                    turns.is_busy = True
+                    moments[_ASKED] = asked
+                    cursor = self._cursor
+                    if cursor.must_seek or self._number != cursor.iterator:
+                        self._go_to_position()
+                    return self._take()
+                finally:
+                    turns.is_busy = False
+        finally:
+            moments[_MADE] = _clock()
 
     def _take(self) -> BatchT:
         loader, cursor = self._loader, self._cursor
@@ -179,6 +188,7 @@ class Batches(Iterator[BatchT]):
         try:
             while True:
                 status = _next(loader.handle, _SIGNALS_NS, loader.arrays.batch, loader.err)
+                loader.moments[_TOOK] = _clock()
                 if interrupts:
                     take_interrupt()
                 if status == 0:
@@ -196,6 +206,7 @@ class Batches(Iterator[BatchT]):
                     raise raised(failure)
                 if status == _END:
                     self._end_epoch(is_second=ended)
+                    loader.moments[_MADE] = _clock()
                     ended = True
                 loader.check_life()
                 loader.observation.raise_stall(cursor)

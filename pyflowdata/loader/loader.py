@@ -205,7 +205,9 @@ class Loader(Generic[BatchT]):
             bytes: Bytes of records that were parsed.
             skipped: Records that were left out or padded after an error.
             left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
-            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
+            wait_seconds, help_seconds: next() waited for other threads, and worked itself.  These
+                and lock_seconds to between_seconds add up to the wall clock of the thread that
+                calls next(), from its first question for a batch on.
             thread_seconds, idle_seconds: Time of all threads together, and the part without work.
             slot_bytes: Memory of all slots, with ragged values.
             read_bytes: Read from files that are not mapped, also to index them.
@@ -222,12 +224,23 @@ class Loader(Generic[BatchT]):
                 next() for them.
             steps, waited_steps: The other batches, and how many were not complete when the program
                 asked for them.
-            step_wait_seconds, step_train_seconds: Time in next() for steps, and in the program
-                between steps.
+            step_wait_seconds, step_train_seconds: Time in next() for the steps that waited, until
+                their batch was there, and in the program between steps.
             no_memory_seconds: No further batch could be started: memory_budget was used up.
             processors: Processors that this process may use.
             process_cpu_seconds: All threads of the process computed.
             throttled_seconds: The quota of the cgroup was used up.
+            lock_seconds: next() waited for the interpreter's lock after it had a batch.
+            check_seconds: next() looked whether files have changed.
+            turn_seconds, hand_out_seconds: next() ended epochs, and did all else: it took batches
+                out of the loader's memory and made arrays of them.
+            convert_seconds: Iterators around that of the loader made something else of batches, as
+                a TorchLoader makes tensors.
+            outside_seconds, between_seconds: The program had a batch, and was between two epochs.
+            step_next_seconds: All time in next() for steps.
+            file_checks: How often a thread of the loader looked whether any file has changed.
+            machine_cpu_seconds, pressure_seconds: The processors that this process may use
+                computed, for any program, and any thread of the machine waited for one.
         """
         return read_stats(self._of_this_process().handle)
 

@@ -9,6 +9,7 @@ import functools
 import operator
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
@@ -30,7 +31,7 @@ from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from .batches import Batch, BatchArrays
-from .epochs import Cursor
+from .epochs import CONVERTED, Cursor
 from .graph_digest import Graph
 from .ledger import LOAD, SEEK, STATE, Ledger, NotedArrays, directory_of
 from .opening import is_in_pause, open_handle, rank_of, read_info, read_readers
@@ -208,6 +209,8 @@ class Observation:
         """
         trace = self.trace_on
         try:
+            if self._at_end is not None or "_counted" in self.__dict__:  # there may be a report
+                self._counted.name_records()
             if trace is not None:
                 trace.end()
         finally:
@@ -253,6 +256,7 @@ class OpenLoader:
         info: The `pfd_loader_info` from when it was opened.
         err: The `pfd_error *` of the thread that has the turn.
         arrays: Makes the arrays of batches.
+        moments: When next() and the iterators around it did what: the fields of a pfd_caller.
         ledger: Notes what is delivered; None: nothing is noted.
         turns: Whose turn it is.
         cursor: Where it is.
@@ -292,6 +296,8 @@ class OpenLoader:
         self.rank = rank_of(blobs)
         self.ledger = Ledger(directory, self._ledger_header()) if directory else None
         self.arrays = self._arrays()
+        caller = ffi.buffer(lib.pfd_loader_caller(self.handle), ffi.sizeof("pfd_caller"))
+        self.moments = memoryview(caller).cast("q")
         self.observation = Observation(self)
         warn_of_readers(self.readers)
         warn_of_equal_orders(blobs)
@@ -352,6 +358,10 @@ class OpenLoader:
         if self.ledger is not None and not self.ledger.is_paused:
             self.ledger.note(SEEK, cursor.epoch, cursor.position)
         cursor.must_seek = False
+
+    def note_converted(self) -> None:
+        """Says that an iterator around that of the loader has made something else of a batch."""
+        self.moments[CONVERTED] = time.perf_counter_ns()
 
     def read_rows(self, positions: Iterable[SupportsIndex], epoch: int) -> Any:
         """As DataLoader.read(), in a turn of this thread."""

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 # ---- Attrs --------------------------------------------------------------------------------------
 # From keyword-only parameters to the table of C, and back.
 
+_lock_taken = lib.pfd_lock_taken
 _SLOT_BYTES = 16  # of each attr in the op's struct; the largest is a list: pointer and size
 
 
@@ -376,6 +377,7 @@ class PythonOp:
             described.switches,
         )  # fmt: skip
         self.pool: Pool | None = None
+        self.takes_lock = compute is None
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
         self.has_costly_calls = per == "rows" and compute is None and not processes
@@ -397,6 +399,7 @@ class PythonOp:
 
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
         def call(args: CData, _err: CData) -> int:
+            _lock_taken()
             run(args)
             return 0
 
@@ -498,6 +501,7 @@ class PythonOp:
         op.attr_size, op.port_size = ffi.sizeof("pfd_attr"), ffi.sizeof("pfd_port")
         op.flags = lib.PFD_WHOLE_BATCH if self.is_whole_batch else 0
         op.flags |= lib.PFD_COSTLY_CALLS if self.has_costly_calls else 0
+        op.flags |= lib.PFD_TAKES_LOCK if self.takes_lock else 0
         op.flags |= lib.PFD_TAKES_RAGGED if described.takes_ragged else 0
         op.flags |= lib.PFD_OPTIONAL_INPUT if described.has_optional_input else 0
         op.name, op.doc = kept(self.name), kept(_sentences(described.function))

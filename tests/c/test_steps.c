@@ -10,8 +10,9 @@
 /* Batches that are ready when they are asked for: the moments are those of the questions. */
 static void deliver_ready(pfd_steps *steps, int64_t now_ns, int64_t step)
 {
-    pfd_steps_ask(steps, now_ns, 1);
-    pfd_steps_deliver(steps, step, 8, 3);
+    pfd_caller caller = {0};
+    pfd_steps_ask(steps, &caller, now_ns, 1);
+    pfd_steps_deliver(steps, now_ns, step, 8, 3);
 }
 
 static void counts_starts_apart(void)
@@ -30,14 +31,15 @@ static void counts_starts_apart(void)
 static void counts_a_wait_once(void)
 {
     pfd_steps steps = {0};
-    int64_t since = pfd_clock_ns() - 5000000;
+    const int64_t since = INT64_C(1000000000);
+    pfd_caller caller = {0};
     deliver_ready(&steps, since - 2000000, 0);
-    pfd_steps_ask(&steps, since, 0);
-    pfd_steps_ask(&steps, since + 4000000, 0); /* next() again, which looked for signals */
-    pfd_steps_deliver(&steps, 1, 8, 0);
-    int64_t passed_ns = pfd_clock_ns() - since;
+    pfd_steps_ask(&steps, &caller, since, 0);
+    pfd_steps_return(&steps, since + 3000000);
+    pfd_steps_ask(&steps, &caller, since + 4000000, 0); /* next() again, which looked for signals */
+    pfd_steps_deliver(&steps, since + 5000000, 1, 8, 0);
     CHECK(steps.steps == 1 && steps.waited_steps == 1);
-    CHECK(steps.wait_ns >= 5000000 && steps.wait_ns <= passed_ns);
+    CHECK(steps.wait_ns == 5000000 && steps.next_ns == 5000000);
     CHECK(steps.train_ns == 2000000);
     int64_t counted = 0;
     for (int32_t i = 0; i < PFD_DURATIONS; i++) {
@@ -52,10 +54,45 @@ static void a_question_is_forgotten(void)
 {
     pfd_steps steps = {0};
     deliver_ready(&steps, 100, 0);
-    pfd_steps_ask(&steps, 200, 1);
-    pfd_steps_forget(&steps); /* an exception took its place */
+    pfd_caller caller = {0};
+    pfd_steps_ask(&steps, &caller, 200, 1);
+    pfd_steps_forget(&steps, 300, 0); /* an exception took its place */
     deliver_ready(&steps, 700, 1);
     CHECK(steps.train_ns == 600);
+}
+
+/* The time of the caller, in all its calls and between them, is the sum of what it was spent on. */
+static void the_parts_are_the_whole(void)
+{
+    pfd_steps steps = {0};
+    pfd_caller caller = {0};
+    pfd_steps_ask(&steps, &caller, 1000, 0);
+    pfd_steps_spend(&steps, PFD_TIME_WAIT, 200);
+    pfd_steps_return(&steps, 1300); /* not complete: 100 of the library's own */
+    caller.took_ns = 1310;
+    pfd_steps_ask(&steps, &caller, 1320, 0);
+    pfd_steps_spend(&steps, PFD_TIME_HELP, 50);
+    pfd_steps_spend(&steps, PFD_TIME_CHECK, 20);
+    pfd_steps_deliver(&steps, 1400, 0, 8, 0);
+    caller = (pfd_caller){.took_ns = 1405, .made_ns = 1500, .converted_ns = 1700};
+    CHECK(steps.start_ns == 400 && steps.counted_ns == 1400);
+    pfd_steps_ask(&steps, &caller, 2700, 1);
+    pfd_steps_deliver(&steps, 2710, 1, 8, 0);
+    caller = (pfd_caller){.took_ns = 2711, .made_ns = 2720, .converted_ns = 1700};
+    pfd_steps_ask(&steps, &caller, 3000, 1);
+    pfd_steps_forget(&steps, 3040, 1); /* the end of the epoch */
+    caller = (pfd_caller){.took_ns = 3041, .made_ns = 3050};
+    pfd_steps_ask(&steps, &caller, 4000, 1);
+    const int64_t *times = steps.times;
+    CHECK(times[PFD_TIME_WAIT] == 200 && times[PFD_TIME_HELP] == 50);
+    CHECK(times[PFD_TIME_CHECK] == 20 && times[PFD_TIME_LOCK] == 10 + 5 + 1 + 1);
+    CHECK(times[PFD_TIME_HAND_OUT] == 100 + 10 + 10 + 95 + 10 + 9);
+    CHECK(times[PFD_TIME_CONVERT] == 200 && times[PFD_TIME_TURN] == 40 + 9);
+    CHECK(times[PFD_TIME_OUTSIDE] == 1000 + 280 && times[PFD_TIME_BETWEEN] == 950);
+    CHECK(steps.start_ns == 700 + 50 && steps.next_ns == 20 && steps.train_ns == 1000);
+    int64_t all = 0;
+    for (int32_t i = 0; i < PFD_NUM_TIMES; i++) all += times[i];
+    CHECK(all == 3000);
 }
 
 static void counts_in_a_pause_do_not_last(void)
@@ -63,12 +100,13 @@ static void counts_in_a_pause_do_not_last(void)
     pfd_steps steps = {0};
     for (int64_t step = 0; step < 3; step++) deliver_ready(&steps, 100 * (step + 1), step);
     pfd_history before = steps.history;
-    REQUIRE(pfd_steps_pause(&steps) && pfd_steps_pause(&steps)); /* nested */
+    pfd_caller caller = {0};
+    REQUIRE(pfd_steps_pause(&steps, &caller, 300) && pfd_steps_pause(&steps, &caller, 300));
     for (int64_t step = 0; step < 9; step++) deliver_ready(&steps, 1000 * (step + 1), step);
-    pfd_steps_resume(&steps);
+    pfd_steps_resume(&steps, 10000);
     CHECK(steps.steps == 2 + 8 && steps.starts == 2); /* one is still open */
     deliver_ready(&steps, 20000, 9);
-    pfd_steps_resume(&steps);
+    pfd_steps_resume(&steps, 20000);
     CHECK(steps.steps == 2 && steps.starts == 1 && steps.train_ns == 200 && !steps.kept);
     CHECK(memcmp(&steps.history, &before, sizeof before) == 0);
     deliver_ready(&steps, 30000, 3); /* the time in between is of no step */
@@ -188,6 +226,7 @@ int main(void)
     counts_starts_apart();
     counts_a_wait_once();
     a_question_is_forgotten();
+    the_parts_are_the_whole();
     counts_in_a_pause_do_not_last();
     periods_are_joined();
     a_long_pause_is_one_period_or_more();

@@ -11,6 +11,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.insight import progress as bars
+from pyflowdata.insight.stats import empty_stats
 
 COUNT = 40
 
@@ -207,8 +208,8 @@ class Counted:
         return {"epoch": 4, "position": 0}
 
     def stats(self):
-        return {"records": 64 * self.step, "wait_seconds": 1.0 * self.step,
-                "help_seconds": 0.5 * self.step}  # fmt: skip
+        return {**empty_stats(), "records": 64 * self.step, "wait_seconds": 1.0 * self.step,
+                "help_seconds": 0.25 * self.step, "hand_out_seconds": 0.25 * self.step}  # fmt: skip
 
 
 class Wrapper:

@@ -17,6 +17,16 @@ from pyflowdata.insight.verdict import judge
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
 IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_seconds": 6.5}
 
+# All threads wait, and no program computes.
+QUIET: dict[str, float] = {**BLOCKED, "machine_cpu_seconds": 0.5}
+
+
+def in_next(**parts: float) -> dict[str, float]:
+    """400 steps of 10 ms, of which 4 ms are spent in next() on these parts."""
+    times = {f"{name}_seconds": value for name, value in parts.items()}
+    return {**times, "step_next_seconds": 1.6, "step_train_seconds": 2.4}
+
+
 # Name -> (counters, limit, cause, what the sentence must have).
 CASES = {
     "keeps up": (
@@ -118,10 +128,54 @@ CASES = {
         "loader", "processors", "that other programs used",
     ),
     "Python that takes turns on a busy machine": (  # one holds the lock, and waits in line
-        recorded(work("Clean", 15.5, 0.6, language="Python"),
+        recorded(work("Clean", 15.5, 0.6, language="Python", lock_seconds=12.0),
                  **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 3.2,
                     "process_cpu_seconds": 0.8}, processors=2),
         "loader", "processors", "that other programs used",
+    ),
+    "Python that takes turns on an idle machine": (
+        recorded(work("Clean", 15.5, 3.0, language="Python", lock_seconds=9.3),
+                 **{**QUIET, "process_cpu_seconds": 4.0}, processors=2),
+        "loader", "python-op", "one at a time holds the interpreter's lock, for which calls wait "
+        "60 % of the time; run it in processes",
+    ),
+    "Python that sleeps on a shared machine": (
+        recorded(work("Fetch", 15.5, 0.3, language="Python"),
+                 **{**QUIET, "cpu_seconds": 0.4, "process_cpu_seconds": 0.6,
+                    "machine_cpu_seconds": 4.0, "pressure_seconds": 1.0}, processors=2),
+        "loader", "python-op", "waits for something else than the interpreter",
+    ),
+    "wake-ups on an idle machine": (
+        recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+                    "process_cpu_seconds": 7.0, "machine_cpu_seconds": 7.1}, processors=4),
+        "loader", "op", "Decode takes",
+    ),
+    "other programs, as the machine counts them": (
+        recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+                    "process_cpu_seconds": 7.0, "machine_cpu_seconds": 15.8,
+                    "pressure_seconds": 3.5}, processors=4),
+        "loader", "processors", "that other programs used (4 allowed, 1.7 used)",
+    ),
+    "batches of one record": (
+        recorded(**in_next(hand_out=1.4, lock=0.2), records=400, batches=401),
+        "loader", "small-batches", "loader-bound: training was in next() 40 % of the time of 400 "
+        "steps; 35 %, 3.49 ms a step, went into handing batches out",
+    ),
+    "many fields": (
+        replace(recorded(**in_next(hand_out=1.4, lock=0.2)), blobs=("x",) * 300),
+        "loader", "fields", "went into making an array of each of 300 blobs; take fewer fields",
+    ),
+    "a lock that others hold": (
+        recorded(**in_next(hand_out=0.1, lock=1.5), num_threads=64),
+        "loader", "lock", "waiting for the interpreter's lock, which other threads hold; fewer "
+        "threads: num_threads=8",
+    ),
+    "looks at files": (
+        recorded(**in_next(hand_out=0.1, check=1.5), files=3000),
+        "loader", "files", "looking whether the 3,000 files have changed; put the records into",
+    ),
+    "a little handing out": (
+        recorded(step_next_seconds=0.3, hand_out_seconds=0.3), "training", "", "none of 400 steps",
     ),
     "Python beside training": (
         recorded(work("Augment", 4.0, 3.5, language="Python")),
@@ -417,7 +471,7 @@ def test_text_and_tables():
     }  # fmt: skip
     assert any(line.startswith("Decode ") and "13.5 s" in line for line in lines)
     subjects = [line.split()[0] for line in lines[lines.index("", 3) + 1 :]]
-    assert subjects == ["steps", "starts", "threads", "processors", "memory", "records"]
+    assert subjects == ["steps", "next()", "starts", "threads", "processors", "memory", "records"]
     assert report._repr_html_().startswith("<b>loader-bound")
     assert repr(report).startswith('Report("loader-bound')
 

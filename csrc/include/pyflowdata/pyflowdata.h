@@ -366,8 +366,8 @@ typedef struct pfd_stats {
     int64_t bytes;       /* record data parsed */
     int64_t skipped;     /* records left out or padded after an error */
     int64_t left_out;    /* records that had no batch, as last_batch says, when epochs ended */
-    int64_t wait_ns;     /* time in which next() waited for other threads */
-    int64_t help_ns;     /* time in which next() worked itself */
+    int64_t wait_ns;     /* next() waited for other threads */
+    int64_t help_ns;     /* next() worked itself */
     int64_t thread_ns;   /* lifetime of the pool's threads, summed over threads */
     int64_t idle_ns;     /* part of thread_ns without work */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
@@ -389,10 +389,10 @@ typedef struct pfd_stats {
                               before asked_ns: the program waits */
     int64_t batches_made;  /* complete, also those not delivered */
     int64_t starts;        /* batches that were starts */
-    int64_t start_ns;      /* time that next() took for them */
+    int64_t start_ns;      /* time that next() took for them, and to end the epochs before */
     int64_t steps;         /* the other batches */
     int64_t waited_steps;  /* steps whose batch was not complete when it was asked for */
-    int64_t step_wait_ns;  /* time that next() took for them: waiting, and working itself */
+    int64_t step_wait_ns;  /* time from the question for those that waited to their batch */
     int64_t step_train_ns; /* time from the batch before each step to the question for its batch */
     int64_t no_memory_ns;  /* time in which memory_budget let no further batch start */
 
@@ -401,12 +401,50 @@ typedef struct pfd_stats {
     int64_t process_cpu_ns; /* time in which threads of this process computed, since the open */
     int64_t throttled_ns;   /* time in which the cgroup's quota was used up, since the open; 0:
                                there is no quota */
+
+    /* The wall clock of the thread that calls next(), from the first question for a batch to the
+     * latest batch, is the sum of wait_ns, help_ns and these. */
+    int64_t lock_ns;     /* waited for the interpreter's lock, after the library had returned */
+    int64_t check_ns;    /* looked at the files of batches */
+    int64_t turn_ns;     /* ended epochs, and made their first batches arrays */
+    int64_t hand_out_ns; /* the rest of next(): took batches out of the ring, made them arrays */
+    int64_t convert_ns;  /* iterators around that of the loader made something else of batches */
+    int64_t outside_ns;  /* the program, from a batch to the question for the next one */
+    int64_t between_ns;  /* the program, from the end of an epoch to the next question */
+
+    int64_t step_next_ns; /* time of next() for steps, all of it */
+    int64_t file_checks;  /* looks at all files by a thread of the pool, once an epoch or so */
+
+    /* Of all programs, since the open; 0 where the system does not say. */
+    int64_t machine_cpu_ns; /* time in which the processors that this process may use computed */
+    int64_t pressure_ns;    /* time in which any thread of the machine waited for a processor */
 } pfd_stats;
+
+/* When the caller of pfd_loader_next() did what, on the monotonic clock: the loader counts its time
+ * by these.  0: as if it took no time.  Written by the thread that calls pfd_loader_next(), between
+ * its calls. */
+typedef struct pfd_caller {
+    int64_t asked_ns;     /* it was asked for a batch; pfd_loader_next() sets it to 0 */
+    int64_t took_ns;      /* it had the interpreter's lock again, after pfd_loader_next() */
+    int64_t made_ns;      /* it gave the batch to the program */
+    int64_t converted_ns; /* an iterator around it did */
+} pfd_caller;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
 #define PFD_WORK_RECORDS 1 /* finding the records of rows: order, views, index */
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
+
+/* A row range that took long, and a record of it: that with the most bytes, as the parser sees it. */
+#define PFD_MOST_SLOWEST 5
+typedef struct pfd_slow_range {
+    int64_t ns;     /* of the range, through all ops of its stage */
+    int64_t rows;   /* of the range */
+    int64_t reader; /* the record's, and its file and number there */
+    int64_t file;
+    int64_t ordinal;
+    int64_t bytes;  /* of the record */
+} pfd_slow_range;
 
 /* What threads did for one op, or for one stage of the loader itself, since open, estimated from
  * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
@@ -424,6 +462,12 @@ typedef struct pfd_work_stats {
     int64_t measured_ranges; /* row ranges that were measured */
     int64_t wall_ns;         /* summed over threads */
     int64_t cpu_ns;
+    int64_t help_ns; /* the part of wall_ns in next() */
+    int64_t lock_ns; /* the part in which calls waited to take the interpreter's lock */
+    int32_t num_slowest, reserved;
+    pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
+                                                 slowest first */
+    pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
@@ -578,6 +622,8 @@ pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t f
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
+/* The moments of the caller of next(); they live as long as the loader. */
+pfd_caller *pfd_loader_caller(pfd_loader *loader);
 /* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
  * there is no item i.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
@@ -681,6 +727,10 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 /* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
  * enters Python: a range has 16 rows or more, unless they are large. */
 #define PFD_COSTLY_CALLS 268435456u
+
+/* compute() takes the interpreter's lock first, and then calls pfd_lock_taken(). */
+#define PFD_TAKES_LOCK 134217728u
+void pfd_lock_taken(void);
 
 /* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
  * state's spec, so it may differ in a program that loads the state.  Of a view that decides rows by

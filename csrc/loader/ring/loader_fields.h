@@ -67,6 +67,8 @@ typedef struct pfd_slot {
     int32_t num_more_loops;
 } pfd_slot;
 
+enum { PFD_CHECK_NONE, PFD_CHECK_RUNS, PFD_CHECK_FAILED };
+
 struct pfd_loader {
     pfd_plan plan;
     pfd_threads threads; /* `lock` guards num_workers */
@@ -88,7 +90,14 @@ struct pfd_loader {
     int64_t next_check_ns; /* when to look at the files again */
     int64_t next_look_ns;  /* when to look at the files of a few batches again, see gathers() */
     pfd_file_set *looked_at; /* the files of such a look */
+    int32_t looks_early;   /* the thread that makes a batch looks at its files; set at open */
+    pfd_loop checker;      /* looks at all files, in a thread of the pool */
     int64_t called_ns;     /* when next() was called */
+    int64_t check_ns;      /* looked at files, and not counted yet */
+    pfd_caller caller;     /* written by its thread */
+
+    _Atomic int32_t check_state; /* PFD_CHECK_* of `checker` */
+    _Atomic int64_t checker_ns;  /* how long the last look at all files took */
 
     pthread_mutex_t asking; /* guards counters.system */
 

@@ -135,10 +135,24 @@ static void put_arenas(pfd_slot *slot)
     pthread_mutex_unlock(&slot->loader->lock);
 }
 
+/* Looks at the files of a batch in the thread that has made it.  If one has changed, the look of
+ * next() says it. */
+static void look_early(pfd_loader *l, pfd_slot *slot)
+{
+    pfd_error err;
+    pfd_status status = PFD_OK;
+    for (int32_t r = 0; r < l->plan.num_readers && status == PFD_OK; r++) {
+        pfd_error_init(&err);
+        status = pfd_data_reader_check_files(&l->plan.readers[r], slot->batch.files, &err);
+    }
+    slot->is_checked = status == PFD_OK;
+}
+
 static void finish(pfd_slot *slot)
 {
     pfd_loader *l = slot->loader;
     put_arenas(slot);
+    if (l->looks_early && slot->loop.status == PFD_OK) look_early(l, slot);
     pthread_mutex_lock(&l->lock);
     pfd_ring_mark_ready(l, slot);
     pthread_mutex_unlock(&l->lock);
@@ -485,7 +499,7 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     int64_t since = pfd_clock_ns();
     int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
     int64_t now = pfd_clock_ns();
-    l->counters.stats.wait_ns += now - since;
+    pfd_steps_spend(&l->counters.steps, PFD_TIME_WAIT, now - since);
     if (l->traces.on) pfd_trace_wait(l->traces.on, since, now);
     return failure != ETIMEDOUT;
 }
@@ -504,7 +518,7 @@ static int32_t help(pfd_loader *l)
         int64_t help_ns = pfd_clock_ns() - since;
         pthread_mutex_lock(&l->lock);
         if (helped) {
-            l->counters.stats.help_ns += help_ns;
+            pfd_steps_spend(&l->counters.steps, PFD_TIME_HELP, help_ns);
             return 1;
         }
     }
@@ -513,15 +527,56 @@ static int32_t help(pfd_loader *l)
 
 #define CHECK_EVERY_NS INT64_C(1000000000) /* how often to check whether files have changed */
 
-/* Checks all files on disk, and sets when to check again, so that it takes at most a hundredth
- * of the time. */
+/* Checks all files on disk: in a thread of the pool, or where an error is to be explained. */
 static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 {
     int64_t since = pfd_clock_ns();
     for (int32_t r = 0; r < l->plan.num_readers; r++)
         PFD_TRY(pfd_data_reader_check_disk(&l->plan.readers[r], err));
-    int64_t now = pfd_clock_ns(), pause = 100 * (now - since);
-    l->next_check_ns = now + (pause > CHECK_EVERY_NS ? pause : CHECK_EVERY_NS);
+    atomic_store_explicit(&l->checker_ns, pfd_clock_ns() - since, memory_order_relaxed);
+    return PFD_OK;
+}
+
+static pfd_status check_ahead(void *ctx, int64_t begin, int64_t end, int32_t worker,
+                              pfd_error *err)
+{
+    (void)begin, (void)end, (void)worker;
+    return check_disk(ctx, err);
+}
+
+static void checked(void *ctx)
+{
+    pfd_loader *l = ctx;
+    int32_t has_failed = l->checker.status != PFD_OK;
+    pthread_mutex_lock(&l->lock);
+    l->counters.stats.file_checks++;
+    pthread_mutex_unlock(&l->lock);
+    atomic_store(&l->check_state, has_failed ? PFD_CHECK_FAILED : PFD_CHECK_NONE);
+}
+
+/* Has a thread of the pool check all files, unless one does.  The files of each batch are looked at
+ * apart from this, before it is delivered; this finds changes in files that are not read yet.  It
+ * takes at most a hundredth of the time. */
+static void start_check(pfd_loader *l)
+{
+    int64_t pause = 100 * atomic_load_explicit(&l->checker_ns, memory_order_relaxed);
+    l->next_check_ns = l->called_ns + (pause > CHECK_EVERY_NS ? pause : CHECK_EVERY_NS);
+    if (atomic_load(&l->check_state) != PFD_CHECK_NONE) return;
+    atomic_store(&l->check_state, PFD_CHECK_RUNS);
+    l->checker.n = l->checker.chunk = 1;
+    l->checker.fn = check_ahead;
+    l->checker.done = checked;
+    l->checker.ctx = l;
+    pfd_multi_thread_loop(l->threads.pool, &l->checker);
+}
+
+/* A check in the pool has failed: the error is that of another one, now; without one, the files are
+ * again as at open. */
+static pfd_status explain_check(pfd_loader *l, pfd_error *err)
+{
+    if (atomic_load(&l->check_state) != PFD_CHECK_FAILED) return PFD_OK;
+    PFD_TRY(check_disk(l, err));
+    atomic_store(&l->check_state, PFD_CHECK_NONE);
     return PFD_OK;
 }
 
@@ -543,10 +598,11 @@ static void add_to_look(pfd_loader *l, pfd_slot *slot)
 /* A batch is delivered only after a look at its files that is later than the last byte that was
  * read of them: if they are then as at open, so were the bytes.  One look is for all batches that
  * are complete. */
-static pfd_status check_read_files(pfd_loader *l, pfd_slot *slot, int64_t now_ns, pfd_error *err)
+static pfd_status check_read_files(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     enum { PART = 100 }; /* looks take a hundredth of the time, if batches can wait for them */
     if (slot->is_checked) return PFD_OK;
+    int64_t since_ns = pfd_clock_ns();
     pthread_mutex_lock(&l->lock);
     for (int64_t i = 0; i < l->plan.num_file_words; i++) l->looked_at[i] = 0;
     add_to_look(l, slot);
@@ -560,7 +616,8 @@ static pfd_status check_read_files(pfd_loader *l, pfd_slot *slot, int64_t now_ns
         return status;
     }
     int64_t done_ns = pfd_clock_ns();
-    l->next_look_ns = done_ns + PART * (done_ns - now_ns);
+    l->next_look_ns = done_ns + PART * (done_ns - since_ns);
+    l->check_ns += done_ns - since_ns;
     return PFD_OK;
 }
 
@@ -681,12 +738,13 @@ static pfd_status check_named_files(const pfd_loader *l, const pfd_slot *slot, p
  * message. */
 static pfd_status check_files(pfd_loader *l, pfd_slot *slot, pfd_status status, pfd_error *err)
 {
-    int64_t now_ns = pfd_clock_ns();
-    if (status == PFD_CORRUPT_DATA || slot->batch.num_skipped_rows || slot->batch.step == 0 ||
-        now_ns >= l->next_check_ns)
+    if (status == PFD_CORRUPT_DATA || status == PFD_IO || slot->batch.num_skipped_rows)
         PFD_TRY(check_disk(l, err));
+    else if (slot->batch.step == l->share || l->called_ns >= l->next_check_ns)
+        start_check(l);
+    PFD_TRY(explain_check(l, err));
     PFD_TRY(check_named_files(l, slot, err));
-    if (status == PFD_OK) PFD_TRY(check_read_files(l, slot, now_ns, err));
+    if (status == PFD_OK) PFD_TRY(check_read_files(l, slot, err));
     return check_guard(l, err);
 }
 
@@ -716,7 +774,7 @@ static void note_left_out(pfd_loader *l)
 
 static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
 {
-    PFD_TRY(check_disk(l, err));
+    PFD_TRY(explain_check(l, err));
     note_left_out(l);
     l->epoch++;
     l->step = 0;
@@ -747,14 +805,23 @@ static int32_t gathers(pfd_loader *l, const pfd_slot *slot, int64_t deadline_ns)
     return now_ns < l->next_look_ns && now_ns < deadline_ns;
 }
 
+/* With `lock` held. */
+static void ask(pfd_loader *l, int32_t is_ready)
+{
+    pfd_steps_ask(&l->counters.steps, &l->caller, l->called_ns, is_ready);
+}
+
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
  * filled when it is half empty: then there is enough work to wake a thread for it. */
 static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
 {
     if (pfd_ring_size(l) == 0) start_more(l);
-    if (pfd_ring_size(l) == 0) return no_slot(l, err);
+    if (pfd_ring_size(l) == 0) {
+        ask(l, 0);
+        return no_slot(l, err);
+    }
     pfd_slot *slot = pfd_ring_at(l, 0);
-    pfd_steps_ask(&l->counters.steps, l->called_ns, slot->ready);
+    ask(l, slot->ready);
     while (!slot->ready || gathers(l, slot, deadline_ns)) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
         int64_t until_ns = deadline_ns;
@@ -807,7 +874,8 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
         pfd_trace_delivery(l->traces.on, pfd_slot_traced(slot), l->counters.steps.asked_ns);
     pfd_slot_trace(l, slot, PFD_TRACE_SLOT_HELD);
     if (batch->step >= 0)
-        pfd_steps_deliver(&l->counters.steps, batch->step, batch->rows, l->num_ready);
+        pfd_steps_deliver(&l->counters.steps, pfd_clock_ns(), batch->step, batch->rows,
+                          l->num_ready);
     *out = (pfd_batch){.memory = batch->memory,
                        .epoch = batch->epoch,
                        .step = batch->step,
@@ -860,15 +928,39 @@ static void tune(pfd_loader *l)
 
 /* ---- The next batch, and a new beginning (consumer held) ------------------------------------- */
 
+/* With `lock` held. */
+static void count_checks(pfd_loader *l)
+{
+    if (!l->check_ns) return;
+    pfd_steps_spend(&l->counters.steps, PFD_TIME_CHECK, l->check_ns);
+    l->check_ns = 0;
+}
+
+/* The end of an epoch whose batches are known. */
+static pfd_status end_counted_epoch(pfd_loader *l, pfd_error *err)
+{
+    pthread_mutex_lock(&l->lock);
+    ask(l, 1);
+    pthread_mutex_unlock(&l->lock);
+    pfd_status status = end_epoch(l, err);
+    pthread_mutex_lock(&l->lock);
+    count_checks(l);
+    pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), status == PFD_END);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
 pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd_error *err)
 {
     for (;;) {
         if (l->restart) PFD_TRY(pfd_ring_restart(l, deadline_ns, err));
         if (!l->plan.stream && pfd_loader_own_step(l, l->step) >= l->plan.num_batches)
-            return end_epoch(l, err);
+            return end_counted_epoch(l, err);
         pfd_slot *slot = NULL;
         pthread_mutex_lock(&l->lock);
         pfd_status status = take_ready(l, deadline_ns, &slot, err);
+        if (status == PFD_PENDING) pfd_steps_return(&l->counters.steps, pfd_clock_ns());
+        else if (status != PFD_OK) pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), 0);
         pthread_mutex_unlock(&l->lock);
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
@@ -877,11 +969,13 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
                                              !slot->batch.num_skipped_rows);
         pthread_mutex_lock(&l->lock);
         int32_t is_due = 0;
+        count_checks(l);
         if (given) {
             deliver(l, slot, out);
             is_due = pfd_tuning_is_due(l->tuning, &l->counters);
         } else {
-            if (status != PFD_OK) pfd_steps_forget(&l->counters.steps);
+            if (status != PFD_OK)
+                pfd_steps_forget(&l->counters.steps, pfd_clock_ns(), status == PFD_END);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);
@@ -1080,9 +1174,21 @@ static pfd_status open_tuning(pfd_loader *l, pfd_error *err)
     return pfd_tuning_open(&bounds, &l->tuning, err);
 }
 
+/* Whether batches have about as many files as records: then looks at the files of several batches
+ * together save none of them. */
+static int32_t has_small_files(const pfd_loader *l)
+{
+    enum { FEW_RECORDS = 4 };
+    int64_t records = 0, files = l->plan.num_file_words * 64;
+    for (int32_t r = 0; r < l->plan.num_readers; r++)
+        if (l->plan.readers[r].num_records > records) records = l->plan.readers[r].num_records;
+    return files > 0 && records <= FEW_RECORDS * files;
+}
+
 pfd_status pfd_ring_open(pfd_loader *l, pfd_error *err)
 {
     l->most_values = -1;
+    l->looks_early = has_small_files(l);
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
     PFD_TRY(open_tuning(l, err));
@@ -1104,7 +1210,7 @@ void pfd_ring_count(pfd_loader *l)
 {
     pfd_stats *stats = &l->counters.stats;
     const pfd_threads *threads = pfd_loader_threads(l);
-    pfd_counters_update(&l->counters, threads);
+    pfd_counters_update(&l->counters, &l->caller, threads);
     stats->slots = l->num_slots;
     stats->retries = atomic_load_explicit(&l->retries, memory_order_relaxed);
     stats->slots_held = l->num_held;

@@ -335,6 +335,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .fused = op->fused,
     };
     pfd_work_start(&worker->work, item);
+    if (node->op->op->flags & PFD_TAKES_LOCK) pfd_work_wants_lock(&worker->work, item);
     pfd_status status = pfd_kernel_call_run(&call, err);
     worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);
@@ -349,7 +350,13 @@ static void count_bytes(const range *at)
     int64_t bytes = 0;
     for (int32_t r = 0; r < at->plan->num_readers; r++) {
         const pfd_record *records = range_records(at, r);
-        for (int64_t i = 0; i < at->end - at->begin; i++) bytes += records[i].size;
+        int64_t n = at->end - at->begin, most = 0;
+        for (int64_t i = 0; i < n; i++) {
+            bytes += records[i].size;
+            most = records[i].size > most ? records[i].size : most;
+        }
+        if (most > at->worker->work.most_bytes)
+            pfd_work_keep_largest(&at->worker->work, r, records, n);
     }
     atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }
@@ -371,6 +378,34 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
     return PFD_OK;
 }
 
+/* Bytes of a row's record, and of all that ops of this stage have made of it in rows of differing
+ * sizes, such as a file and its image. */
+static int64_t bytes_of_row(const range *at, int64_t row)
+{
+    int64_t bytes = range_records(at, 0)[row].size;
+    if (bytes < 0) bytes = 0; /* PFD_DRAWN */
+    for (int32_t t = 0; t < at->plan->num_tensors; t++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+        const pfd_tensor *rows = &at->worker->tensors[t];
+        if (!tensor->is_ragged || tensor->in_branch || !tensor->is_used) continue;
+        if (at->plan->ops[tensor->op].stage == at->batch->stage)
+            bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
+    }
+    return bytes;
+}
+
+static void keep_slow(const range *at, uint64_t ticks)
+{
+    int64_t rows = at->end - at->begin, largest = 0, most = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t bytes = bytes_of_row(at, row);
+        if (bytes <= most) continue;
+        most = bytes;
+        largest = row;
+    }
+    pfd_work_keep_slow(&at->worker->work, ticks, rows, &range_records(at, 0)[largest], most);
+}
+
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
@@ -389,6 +424,8 @@ static pfd_status run_ops(const range *at, pfd_error *err)
     for (int32_t i = 0; i < num_ops && at->arena && status == PFD_OK; i++)
         if (at->plan->ops[i].stage == stage)
             status = keep_ragged_outputs(at, &at->plan->ops[i], err);
+    uint64_t ticks = pfd_work_slow_ticks(&at->worker->work);
+    if (ticks && status == PFD_OK) keep_slow(at, ticks);
     pfd_scratch_reset(at->worker->scratch);
     if (status == PFD_OK && stage == 0) count_bytes(at);
     return status;

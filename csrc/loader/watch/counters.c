@@ -10,16 +10,72 @@
 
 static const int64_t first_period_ns = 50 * 1000 * 1000;
 
-void pfd_steps_ask(pfd_steps *steps, int64_t now_ns, int32_t is_ready)
+/* Counts the time up to a moment as of one kind, and returns it; moments that are not after the
+ * last one count nothing. */
+static int64_t count_until(pfd_steps *steps, int32_t kind, int64_t moment_ns)
 {
+    int64_t ns = moment_ns - steps->counted_ns;
+    if (ns <= 0) return 0;
+    steps->times[kind] += ns;
+    steps->counted_ns = moment_ns;
+    return ns;
+}
+
+/* Counts what the caller did after the library had returned, until the program had its batch. */
+static void count_caller(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns)
+{
+    int32_t making = steps->gave == PFD_GAVE_END ? PFD_TIME_TURN : PFD_TIME_HAND_OUT;
+    int64_t moments[] = {caller->took_ns, caller->made_ns, caller->converted_ns};
+    int32_t kinds[] = {PFD_TIME_LOCK, making, PFD_TIME_CONVERT};
+    int64_t ns = 0;
+    for (int32_t i = 0; i < 3; i++)
+        ns += count_until(steps, kinds[i], moments[i] < now_ns ? moments[i] : now_ns);
+    if (steps->gave == PFD_GAVE_NOTHING || !ns) return;
+    *(steps->gave == PFD_GAVE_STEP ? &steps->next_ns : &steps->start_ns) += ns;
+    if (steps->gave == PFD_GAVE_END) return;
+    steps->history.periods[steps->history.num_periods - 1].wait_ns += ns;
+    steps->delivered_ns = steps->counted_ns;
+}
+
+/* Counts the time of the library since it was called: what has no name is of one kind. */
+static void count_library(pfd_steps *steps, int32_t kind, int64_t now_ns)
+{
+    int64_t ns = now_ns - steps->counted_ns - steps->named_ns;
+    if (ns > 0) steps->times[kind] += ns;
+    steps->counted_ns = now_ns;
+    steps->named_ns = 0;
+}
+
+/* Counts the time until the caller, or its program, does something else. */
+static void count_program(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns)
+{
+    int32_t kind = steps->gave == PFD_GAVE_END ? PFD_TIME_BETWEEN : PFD_TIME_OUTSIDE;
+    if (!steps->counted_ns) return;
+    if (caller->took_ns) count_caller(steps, caller, now_ns);
+    count_until(steps, steps->asks ? PFD_TIME_HAND_OUT : kind, now_ns);
+}
+
+void pfd_steps_ask(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns, int32_t is_ready)
+{
+    count_program(steps, caller, now_ns);
+    if (now_ns > steps->counted_ns) steps->counted_ns = now_ns;
     if (steps->asks) return;
     steps->asks = 1;
-    steps->asked_ns = now_ns;
+    steps->gave = PFD_GAVE_NOTHING;
+    steps->asked_ns = steps->counted_ns;
     steps->was_ready = is_ready;
 }
 
-void pfd_steps_forget(pfd_steps *steps)
+void pfd_steps_return(pfd_steps *steps, int64_t now_ns)
 {
+    count_library(steps, PFD_TIME_HAND_OUT, now_ns);
+}
+
+void pfd_steps_forget(pfd_steps *steps, int64_t now_ns, int32_t is_end)
+{
+    count_library(steps, is_end ? PFD_TIME_TURN : PFD_TIME_HAND_OUT, now_ns);
+    if (is_end) steps->start_ns += now_ns - steps->asked_ns;
+    steps->gave = is_end ? PFD_GAVE_END : PFD_GAVE_NOTHING;
     steps->asks = 0;
 }
 
@@ -29,9 +85,10 @@ void pfd_steps_restart(pfd_steps *steps)
     steps->is_restart = 1;
 }
 
-int32_t pfd_steps_pause(pfd_steps *steps)
+int32_t pfd_steps_pause(pfd_steps *steps, const pfd_caller *caller, int64_t now_ns)
 {
     if (!steps->kept) {
+        count_program(steps, caller, now_ns);
         pfd_steps *kept = malloc(sizeof *kept);
         if (!kept) return 0;
         *kept = *steps;
@@ -41,12 +98,13 @@ int32_t pfd_steps_pause(pfd_steps *steps)
     return 1;
 }
 
-void pfd_steps_resume(pfd_steps *steps)
+void pfd_steps_resume(pfd_steps *steps, int64_t now_ns)
 {
     if (--steps->pauses > 0) return;
     pfd_steps *kept = steps->kept;
     *steps = *kept;
     free(kept);
+    if (steps->counted_ns) steps->counted_ns = now_ns; /* the caller's moments are old */
     pfd_steps_restart(steps);
 }
 
@@ -90,24 +148,23 @@ static void note_duration(int64_t *counts, int64_t ns)
     counts[power < PFD_DURATIONS ? power : PFD_DURATIONS - 1]++;
 }
 
-/* Counts the wait for a batch; returns the moment at which it ended. A batch that was ready needs
- * no clock. */
-static int64_t note_wait(pfd_steps *steps, int32_t is_start)
+/* Counts the call that gives a batch, up to this moment. */
+static void note_call(pfd_steps *steps, int64_t now_ns)
 {
-    int64_t now_ns = pfd_clock_ns(), wait_ns = now_ns - steps->asked_ns;
-    if (now_ns >= steps->period_end_ns) go_on(steps, now_ns);
-    steps->history.periods[steps->history.num_periods - 1].wait_ns += wait_ns;
-    if (is_start) {
-        steps->start_ns += wait_ns;
-        return now_ns;
+    int64_t ns = now_ns - steps->asked_ns;
+    if (steps->gave == PFD_GAVE_START) {
+        steps->start_ns += ns;
+        return;
     }
+    steps->next_ns += ns;
+    if (steps->was_ready) return;
     steps->waited_steps++;
-    steps->wait_ns += wait_ns;
-    note_duration(steps->history.waits, wait_ns);
-    return now_ns;
+    steps->wait_ns += ns;
+    note_duration(steps->history.waits, ns);
 }
 
-void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready)
+void pfd_steps_deliver(pfd_steps *steps, int64_t now_ns, int64_t step, int64_t rows,
+                       int64_t num_ready)
 {
     pfd_history *history = &steps->history;
     int32_t is_start = step == 0 || steps->is_restart || !steps->delivered_ns;
@@ -121,12 +178,13 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num
         steps->train_ns += train_ns;
         note_duration(history->trains, train_ns);
     }
-    steps->delivered_ns = steps->asked_ns;
-    if (!steps->was_ready)
-        steps->delivered_ns = note_wait(steps, is_start);
-    else if (steps->asked_ns >= steps->period_end_ns)
-        go_on(steps, steps->asked_ns);
+    steps->gave = is_start ? PFD_GAVE_START : PFD_GAVE_STEP;
+    count_library(steps, PFD_TIME_HAND_OUT, now_ns);
+    note_call(steps, now_ns);
+    steps->delivered_ns = now_ns;
+    if (now_ns >= steps->period_end_ns) go_on(steps, now_ns);
     pfd_period *period = &history->periods[history->num_periods - 1];
+    period->wait_ns += now_ns - steps->asked_ns;
     period->batches++;
     period->rows += rows;
     period->ready += num_ready;
@@ -140,6 +198,8 @@ void pfd_counters_open(pfd_counters *counters)
     counters->stats.opened_ns = pfd_clock_ns();
     counters->opened_cpu_ns = pfd_process_cpu_ns();
     counters->opened_throttled_ns = pfd_throttled_ns();
+    counters->opened_machine_ns = pfd_machine_cpu_ns();
+    counters->opened_pressure_ns = pfd_cpu_pressure_ns();
 }
 
 void pfd_counters_close(pfd_counters *counters)
@@ -161,7 +221,9 @@ void pfd_counters_ask(pfd_counters *counters, const pfd_thread_pool *pool, int32
     pfd_system_counts system = {
         .processors = pfd_cpu_count(),
         .process_cpu_ns = pfd_process_cpu_ns() - counters->opened_cpu_ns,
-        .throttled_ns = pfd_throttled_ns() - counters->opened_throttled_ns};
+        .throttled_ns = pfd_throttled_ns() - counters->opened_throttled_ns,
+        .machine_cpu_ns = pfd_machine_cpu_ns() - counters->opened_machine_ns,
+        .pressure_ns = pfd_cpu_pressure_ns() - counters->opened_pressure_ns};
     for (int32_t i = 0; i < num_workers; i++)
         pfd_thread_usage_add(pfd_thread_pool_system_id(pool, i), &system.threads);
     counters->system = system;
@@ -175,6 +237,8 @@ static void copy_system(const pfd_system_counts *system, pfd_stats *stats)
     stats->processors = system->processors;
     stats->process_cpu_ns = system->process_cpu_ns;
     stats->throttled_ns = system->throttled_ns;
+    stats->machine_cpu_ns = system->machine_cpu_ns;
+    stats->pressure_ns = system->pressure_ns;
 }
 
 static void update_threads(pfd_stats *stats, const pfd_threads *threads)
@@ -188,8 +252,22 @@ static void update_threads(pfd_stats *stats, const pfd_threads *threads)
         stats->bytes += pfd_work_get(&pfd_threads_work(threads, i)->bytes);
 }
 
+static void copy_times(const int64_t *times, pfd_stats *stats)
+{
+    stats->wait_ns = times[PFD_TIME_WAIT];
+    stats->help_ns = times[PFD_TIME_HELP];
+    stats->lock_ns = times[PFD_TIME_LOCK];
+    stats->check_ns = times[PFD_TIME_CHECK];
+    stats->turn_ns = times[PFD_TIME_TURN];
+    stats->hand_out_ns = times[PFD_TIME_HAND_OUT];
+    stats->convert_ns = times[PFD_TIME_CONVERT];
+    stats->outside_ns = times[PFD_TIME_OUTSIDE];
+    stats->between_ns = times[PFD_TIME_BETWEEN];
+}
+
 static void copy_steps(const pfd_steps *steps, pfd_stats *stats)
 {
+    copy_times(steps->times, stats);
     stats->asked_ns = steps->asked_ns;
     stats->delivered_ns = steps->delivered_ns;
     stats->starts = steps->starts;
@@ -198,10 +276,14 @@ static void copy_steps(const pfd_steps *steps, pfd_stats *stats)
     stats->waited_steps = steps->waited_steps;
     stats->step_wait_ns = steps->wait_ns;
     stats->step_train_ns = steps->train_ns;
+    stats->step_next_ns = steps->next_ns;
 }
 
-void pfd_counters_update(pfd_counters *counters, const pfd_threads *threads)
+void pfd_counters_update(pfd_counters *counters, const pfd_caller *caller,
+                         const pfd_threads *threads)
 {
+    pfd_steps *steps = &counters->steps;
+    if (!steps->asks && steps->counted_ns) count_caller(steps, caller, INT64_MAX);
     if (threads) update_threads(&counters->stats, threads);
     copy_system(&counters->system, &counters->stats);
     copy_steps(&counters->steps, &counters->stats);
@@ -237,6 +319,13 @@ pfd_work_stats pfd_counters_work(const pfd_plan *plan, const pfd_threads *thread
     pfd_work_stats all = describe(plan, item);
     for (int32_t i = 0; i <= threads->num_workers; i++)
         pfd_work_add(pfd_threads_work(threads, i), item, &all);
+    for (int32_t i = 0; i <= threads->num_workers; i++)
+        pfd_work_add_slow(pfd_threads_work(threads, i), plan->num_stages, item, &all);
+    if (item >= plan->num_ops && item < pfd_work_joining(plan) &&
+        plan->readers[all.reader].node->op->op->flags & PFD_READS_FOLDERS)
+        all.largest = (pfd_slow_range){0}; /* its records are names */
+    const pfd_work *callers = pfd_threads_work(threads, threads->num_workers);
+    all.help_ns = pfd_work_get(&callers->counts[item].wall_ns);
     return all;
 }
 

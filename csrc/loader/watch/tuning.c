@@ -476,8 +476,9 @@ static pfd_tuning_counts count(const pfd_counters *counters, const pfd_threads *
                                .thread_ns = pool.thread_ns,
                                .idle_ns = pool.idle_ns,
                                .steps = steps->steps + steps->starts,
-                               .wait_ns = steps->wait_ns + steps->start_ns,
-                               .train_ns = steps->train_ns,
+                               .wait_ns = steps->times[PFD_TIME_WAIT] +
+                                          steps->times[PFD_TIME_HELP],
+                               .train_ns = steps->times[PFD_TIME_OUTSIDE],
                                .batches_made = counters->stats.batches_made,
                                .no_memory_ns = counters->stats.no_memory_ns,
                                .used_ns = used_ns};

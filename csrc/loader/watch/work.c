@@ -17,9 +17,21 @@ static int64_t (*const clocks[])(void) = {
     [PFD_CLOCK_WALL] = pfd_clock_ns, [PFD_CLOCK_CPU] = pfd_thread_cpu_ns};
 static int64_t reading_ns[2]; /* what it takes to read each of them */
 
+/* To convert ticks: both clocks at one moment. */
+static int64_t first_ns;
+static uint64_t first_ticks;
+
+static int64_t ns_of_ticks(uint64_t ticks)
+{
+    uint64_t passed = pfd_ticks() - first_ticks;
+    return (int64_t)((double)ticks * (double)(pfd_clock_ns() - first_ns) / (double)(passed + 1));
+}
+
 static void measure_clocks(void)
 {
     enum { TIMES = 8, ROUNDS = 4 }; /* the quickest time counts: others may be interrupted */
+    first_ns = pfd_clock_ns();
+    first_ticks = pfd_ticks();
     for (int32_t c = 0; c < 2; c++) {
         reading_ns[c] = INT64_MAX;
         for (int32_t round = 0; round < ROUNDS; round++) {
@@ -47,11 +59,13 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
         work->stages[i].num_since[PFD_CLOCK_WALL] = work->stages[i].num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
+    (void)pthread_mutex_init(&work->kept, NULL);
     return 1;
 }
 
 void pfd_work_close(pfd_work *work)
 {
+    if (work->stages) (void)pthread_mutex_destroy(&work->kept);
     free(work->stages);
     *work = (pfd_work){0};
 }
@@ -144,6 +158,7 @@ static void begin_measured(pfd_work *work)
     int32_t drawn = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
     work->noted |= PFD_NOTED_MEASURED;
     work->num_notes = 1;
+    stage->longest_ns = 0;
     for (int32_t c = 0; c < 2; c++) {
         work->weight[c] = c == drawn || stage->is_long ? stage->num_since[c] : 0;
         if (!work->weight[c]) continue;
@@ -216,7 +231,12 @@ static void measure(pfd_work *work, int32_t item, int64_t num_rows)
     add(&count->measured_ranges, 1);
     if (work->weight[PFD_CLOCK_CPU]) add(&count->cpu_ns, taken_ns(work, PFD_CLOCK_CPU));
     if (!weight) return;
-    add(&count->wall_ns, taken_ns(work, PFD_CLOCK_WALL));
+    int64_t ns = taken_ns(work, PFD_CLOCK_WALL);
+    if (ns > work->measuring->longest_ns) {
+        work->measuring->longest_ns = ns;
+        work->measuring->longest_item = item;
+    }
+    add(&count->wall_ns, ns);
     add(&count->rows, num_rows * weight);
     add(&count->ranges, weight);
 }
@@ -227,6 +247,97 @@ void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
     if (work->noted & PFD_NOTED_TRACED) note_traced(work, item, num_rows);
 }
 
+/* ---- Slow ranges and large records ----------------------------------------------------------- */
+
+static pfd_slow_range range_of(int32_t reader, const pfd_record *record, int64_t rows,
+                               int64_t bytes, int64_t ns)
+{
+    return (pfd_slow_range){.ns = ns,
+                            .rows = rows,
+                            .reader = reader,
+                            .file = record->file,
+                            .ordinal = record->ordinal,
+                            .bytes = bytes};
+}
+
+static const pfd_record *largest_of(const pfd_record *records, int64_t n)
+{
+    const pfd_record *largest = records;
+    for (int64_t i = 1; i < n; i++)
+        if (records[i].size > largest->size) largest = &records[i];
+    return largest;
+}
+
+void pfd_work_keep_largest(pfd_work *work, int32_t reader, const pfd_record *records, int64_t n)
+{
+    const pfd_record *record = largest_of(records, n);
+    work->most_bytes = record->size;
+    pthread_mutex_lock(&work->kept);
+    work->largest = range_of(reader, record, 1, record->size, 0);
+    pthread_mutex_unlock(&work->kept);
+}
+
+/* The item of a slow range: that which took the longest in it, or did when one was measured. */
+void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_record *record,
+                        int64_t bytes)
+{
+    pfd_measuring *stage = work->measuring;
+    int32_t reader = (int32_t)pfd_work_get(&work->now.reader);
+    int64_t ns = ns_of_ticks(ticks);
+    pthread_mutex_lock(&work->kept);
+    int32_t place = stage->num_slowest;
+    if (place < PFD_MOST_SLOWEST) stage->num_slowest++;
+    else place--;
+    for (; place > 0 && stage->slowest[place - 1].ns < ns; place--) {
+        stage->slowest[place] = stage->slowest[place - 1];
+        stage->items[place] = stage->items[place - 1];
+    }
+    stage->slowest[place] = range_of(reader, record, rows, bytes, ns);
+    stage->items[place] = stage->longest_item;
+    pthread_mutex_unlock(&work->kept);
+    double last = (double)stage->slowest[PFD_MOST_SLOWEST - 1].ns;
+    stage->slow_ticks = (uint64_t)((double)ticks * last / (double)(ns + 1));
+}
+
+static void add_slow(pfd_work_stats *out, const pfd_slow_range *range)
+{
+    int32_t place = out->num_slowest;
+    if (place < PFD_MOST_SLOWEST) out->num_slowest++;
+    else if (out->slowest[--place].ns >= range->ns) return;
+    for (; place > 0 && out->slowest[place - 1].ns < range->ns; place--)
+        out->slowest[place] = out->slowest[place - 1];
+    out->slowest[place] = *range;
+}
+
+void pfd_work_add_slow(pfd_work *work, int32_t num_stages, int32_t item, pfd_work_stats *out)
+{
+    pthread_mutex_lock(&work->kept);
+    for (int32_t s = 0; s < num_stages; s++)
+        for (int32_t i = 0; i < work->stages[s].num_slowest; i++)
+            if (work->stages[s].items[i] == item) add_slow(out, &work->stages[s].slowest[i]);
+    int32_t is_of_reader = out->kind == PFD_WORK_RECORDS && work->largest.reader == out->reader;
+    if (is_of_reader && work->largest.bytes > out->largest.bytes) out->largest = work->largest;
+    pthread_mutex_unlock(&work->kept);
+}
+
+/* What this thread waits for. */
+static _Thread_local struct {
+    pfd_work_count *count; /* NULL: for no lock */
+    int64_t since_ns;
+} lock_wait;
+
+void pfd_work_wants_lock(pfd_work *work, int32_t item)
+{
+    lock_wait.count = &work->counts[item];
+    lock_wait.since_ns = pfd_clock_ns();
+}
+
+void pfd_lock_taken(void)
+{
+    if (lock_wait.count) add(&lock_wait.count->lock_ns, pfd_clock_ns() - lock_wait.since_ns);
+    lock_wait.count = NULL;
+}
+
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
 {
     const pfd_work_count *count = &work->counts[item];
@@ -235,4 +346,5 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
     out->measured_ranges += pfd_work_get(&count->measured_ranges);
     out->wall_ns += pfd_work_get(&count->wall_ns);
     out->cpu_ns += pfd_work_get(&count->cpu_ns);
+    out->lock_ns += pfd_work_get(&count->lock_ns);
 }

@@ -20,6 +20,7 @@
 #include "loader/plan/plan.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* ---- The buffer of a thread, while a trace is on --------------------------------------------- */
@@ -52,7 +53,7 @@ void pfd_traced_leave(pfd_traced *traced);
 
 /* As in pfd_work_stats. */
 typedef struct pfd_work_count {
-    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns;
+    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns, lock_ns;
 } pfd_work_count;
 
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
@@ -72,6 +73,12 @@ typedef struct pfd_measuring {
     int64_t num_since[2];   /* ranges since the last one measured by each PFD_CLOCK_* */
     int64_t wall_ns;        /* time of the last range measured by PFD_CLOCK_WALL; 0: none yet */
     int32_t is_long;        /* 1: the range took so long that reading both clocks costs little */
+    int32_t longest_item;   /* the item that took the longest in the range that is measured */
+    int64_t longest_ns;     /* how long it took */
+    uint64_t slow_ticks;    /* ranges that took longer are kept: the fastest of those, once all are */
+    int32_t num_slowest;    /* and these are under pfd_work.kept */
+    int32_t items[PFD_MOST_SLOWEST];
+    pfd_slow_range slowest[PFD_MOST_SLOWEST];
 } pfd_measuring;
 
 typedef struct pfd_work {
@@ -86,6 +93,10 @@ typedef struct pfd_work {
     int64_t note_ns[2];        /* time of the last note, by each clock */
     int64_t begin_ns;          /* by the wall clock */
     uint64_t draws;            /* made so far */
+    uint64_t begin_ticks;      /* when the range began */
+    int64_t most_bytes;        /* of a record so far */
+    pfd_slow_range largest;    /* that record, under `kept` */
+    pthread_mutex_t kept;      /* guards what other threads read of slow and large records */
     pfd_measuring *measuring;  /* which ranges are measured in the current stage: one of `stages` */
     pfd_measuring *stages;     /* one for each stage; after them, for joining and for reading */
     pfd_work_count *counts;    /* one for each item; in the memory of `stages`, whose cache lines no
@@ -115,8 +126,42 @@ void pfd_work_close(pfd_work *work);                         /* accepts a zeroed
 /* Adds the counts of an item to those in *out. */
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
 
+/* The thread is about to take the interpreter's lock for an item: the wait for it is counted until
+ * it calls pfd_lock_taken(), of every call. */
+void pfd_work_wants_lock(pfd_work *work, int32_t item);
+
+/* Adds the slow ranges of an item, and the largest record of its reader; any thread. */
+void pfd_work_add_slow(pfd_work *work, int32_t num_stages, int32_t item, pfd_work_stats *out);
+
 /* An event of the current range, whose end is open. */
 pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns);
+
+/* One of n records of a reader has more bytes than any before. */
+void pfd_work_keep_largest(pfd_work *work, int32_t reader, const pfd_record *records, int64_t n);
+
+/* A clock that costs less than others, in a unit of its own. */
+static inline uint64_t pfd_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return (uint64_t)pfd_clock_ns();
+#endif
+}
+
+/* How long the current range has taken, if that is among the slowest of its stage; else 0. */
+static inline uint64_t pfd_work_slow_ticks(const pfd_work *work)
+{
+    uint64_t ticks = pfd_ticks() - work->begin_ticks;
+    return ticks > work->measuring->slow_ticks ? ticks : 0;
+}
+/* Then: keeps the range of `rows` rows, and its record with the most bytes. */
+void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_record *record,
+                        int64_t bytes);
 
 /* The inline functions below call these three. */
 void pfd_work_begin_noted(pfd_work *work);
@@ -144,6 +189,7 @@ static inline void pfd_work_begin(pfd_work *work, int32_t stage, int64_t epoch, 
     pfd_work_set(&now->first_row, first_row);
     pfd_work_set(&now->num_rows, num_rows);
     pfd_work_set(&now->count, pfd_work_get(&now->count) + 1); /* one thread writes: no atomic add */
+    work->begin_ticks = pfd_ticks();
     if (measuring->num_unmeasured-- <= pfd_work_get(&work->note_from)) pfd_work_begin_noted(work);
 }
 static inline void pfd_work_end(pfd_work *work)

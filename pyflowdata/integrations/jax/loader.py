@@ -440,6 +440,7 @@ class _JaxBatches(Iterator[Any]):
     def __init__(self, owner: JaxLoader[Any], batches: Iterator[Any]) -> None:
         self._owner = owner
         self._host = batches
+        self._note_converted = open_loader_of(owner.loader).note_converted
         self._ahead: deque[_Waiting | _Taken | Exception] = deque()
 
     def __next__(self) -> Any:
@@ -460,6 +461,7 @@ class _JaxBatches(Iterator[Any]):
                 raise taken
             assert isinstance(taken, _Taken)
             owner._state, owner._epoch = taken.state, taken.epoch
+            self._note_converted()
             return taken.batch
 
     def _is_last(self, kind: type[_Waiting] | type[Exception]) -> bool:

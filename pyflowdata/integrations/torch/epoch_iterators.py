@@ -25,12 +25,13 @@ class EpochPlace:
     A batch that was taken ahead does not count; set_epoch() counts when the next iterator begins.
 
     Attributes:
+        open_loader: That of the DataLoader.
         ahead: The iterator that is ahead of the user; None: the user is at the place of the
             DataLoader.
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader, self._open_loader = loader, open_loader_of(loader)
+        self._loader, self.open_loader = loader, open_loader_of(loader)
         self.ahead: Ahead | None = None
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
 
@@ -45,8 +46,8 @@ class EpochPlace:
         """
         ahead = self.ahead
         if ahead is None:
-            return self._open_loader.place
-        return ahead.end if ahead.at_end and not self._open_loader.is_shared else ahead.place
+            return self.open_loader.place
+        return ahead.end if ahead.at_end and not self.open_loader.is_shared else ahead.place
 
     @property
     def epoch(self) -> int:
@@ -58,13 +59,13 @@ class EpochPlace:
         if self.ahead is None:
             return self._loader.state_dict()
         is_last = self.ahead.at_end and not self.ahead.has_ended
-        return self._open_loader.state_at(*self.next(), is_last and not self._open_loader.is_shared)
+        return self.open_loader.state_at(*self.next(), is_last and not self.open_loader.is_shared)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As TorchLoader.load_state_dict(). After the last batch of a stream, the next iterator has
         none."""
         self._loader.load_state_dict(state)
-        self._open_loader.stay_in_epoch()
+        self.open_loader.stay_in_epoch()
         self.ahead = self._chosen = None
 
     # ---- Where the next iterator begins -------------------------------------------------------
@@ -72,16 +73,16 @@ class EpochPlace:
     def set_epoch(self, epoch: int) -> None:
         """As TorchLoader.set_epoch()."""
         epoch = as_epoch(epoch)
-        self._open_loader.tell_epoch()
+        self.open_loader.tell_epoch()
         here, step = self.next()
-        started = self._open_loader.started
+        started = self.open_loader.started
         self._chosen = None
         if started is not None and step > 0:
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
         else:
-            self._open_loader.stay_in_epoch()
+            self.open_loader.stay_in_epoch()
 
     def go_to_step(self, step: int) -> None:
         """Goes to a step of the next epoch; after load_state_dict() or set_epoch(), of that
@@ -89,14 +90,14 @@ class EpochPlace:
         epoch = self.next()[0]
         if self._chosen is not None:
             epoch = self._chosen
-        elif self._open_loader.started is not None and step == 0:
+        elif self.open_loader.started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
 
     def begin(self, epoch: int) -> None:
         """Goes to the first batch of an epoch."""
-        self._open_loader.tell_epoch()
-        if self.next() != (epoch, 0) or self._open_loader.started is not None:
+        self.open_loader.tell_epoch()
+        if self.next() != (epoch, 0) or self.open_loader.started is not None:
             self._go(epoch, 0)
 
     def go_to_epoch(self) -> None:
@@ -126,7 +127,7 @@ class EpochPlace:
 
     def _go(self, epoch: int, step: int) -> None:
         if self.ahead is not None:
-            self._open_loader.take_back(*self.next())
+            self.open_loader.take_back(*self.next())
         self._loader.seek(step, epoch=epoch)
         self.ahead = self._chosen = None
 
@@ -134,13 +135,13 @@ class EpochPlace:
 
     def of_loader(self) -> _LoaderPlace:
         """The place of the DataLoader, and its last started epoch."""
-        return self._open_loader.place, self._loader.epoch
+        return self.open_loader.place, self._loader.epoch
 
     def move_loader_back(self, place: tuple[int, int]) -> bool:
         """Moves the DataLoader to a place, unless it is there; its iterators end then."""
-        if self._open_loader.place == place:
+        if self.open_loader.place == place:
             return False
-        self._open_loader.take_back(*place)
+        self.open_loader.take_back(*place)
         self._loader.seek(place[1], epoch=place[0])
         return True
 
@@ -170,6 +171,7 @@ class _Iterator(Iterator[Any]):
             iterate: Makes the iterator over the DataLoader.
         """
         self._place, self._hand_over = place, hand_over
+        self._note_converted = place.open_loader.note_converted
         self._move, self._iterate = move, iterate
         self._batches: Iterator[Any]
         self._turns = threading.RLock()
@@ -184,7 +186,9 @@ class OnHost(_Iterator):
         if not self._is_begun:
             with self._turns:
                 self._begin()
-        return self._hand_over.on_host(next(self._batches))
+        batch = self._hand_over.on_host(next(self._batches))
+        self._note_converted()
+        return batch
 
     def _begin(self) -> None:
         if self._is_begun:  # by another thread
@@ -223,7 +227,9 @@ class Ahead(_Iterator):
         except StopIteration:
             self.has_ended = True
             raise
-        return self._hand_over.receive(leaves, copied)
+        batch = self._hand_over.receive(leaves, copied)
+        self._note_converted()
+        return batch
 
     @property
     def at_end(self) -> bool:
