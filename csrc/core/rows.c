@@ -10,6 +10,16 @@
 
 /* ---- Rows of a tensor ------------------------------------------------------------------------ */
 
+void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to)
+{
+    uint8_t *at = to;
+    for (int64_t i = 0; i < n; i++) {
+        size_t bytes = (size_t)(rows[i].num_elements * element_bytes);
+        if (bytes) memcpy(at, rows[i].data, bytes);
+        at += bytes;
+    }
+}
+
 int32_t pfd_is_ragged(const pfd_row_type *type)
 {
     for (int32_t d = 0; d < type->ndim; d++)

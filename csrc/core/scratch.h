@@ -19,6 +19,8 @@ typedef struct pfd_bounds {
     _Atomic int32_t cancelled; /* 1: give up */
     int64_t most_bytes;        /* limit of a scratch, or of a window of a stream; 0: none */
     _Atomic int64_t *retries;  /* calls of the system that were tried again; NULL: not counted */
+    struct pfd_arrow_account *decoded; /* of all readers, see sources/arrow_cache.h; NULL: each
+                                          reader has one of its own */
     int32_t (*is_interrupted)(void *unused); /* as of pfd_loader_options */
 } pfd_bounds;
 

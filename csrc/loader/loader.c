@@ -6,6 +6,7 @@
 #include "loader/private_version.h"
 #include "loader/ring/ring.h"
 #include "loader/ring/slots.h"
+#include "sources/arrow_cache.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -129,7 +130,11 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
 static pfd_loader *create(void)
 {
     pfd_loader *l = calloc(1, sizeof *l);
-    if (!l) return NULL;
+    if (l) l->bounds.decoded = pfd_arrow_account_create();
+    if (!l || !l->bounds.decoded) {
+        free(l);
+        return NULL;
+    }
     l->fork_generation = pfd_fork_generation();
     pfd_counters_open(&l->counters);
     l->bounds.retries = &l->retries;
@@ -186,6 +191,7 @@ void pfd_loader_close(pfd_loader *l)
 static void destroy(pfd_loader *l)
 {
     pfd_plan_close(&l->plan);
+    pfd_arrow_account_free(l->bounds.decoded);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->asking);

@@ -1,4 +1,4 @@
-/* A cache of decoded Arrow record batches. */
+/* Caches of decoded Arrow record batches, and their account. */
 #include "sources/arrow_cache.h"
 
 #include "core/error.h"
@@ -9,25 +9,86 @@
 
 enum { FAILED = PFD_ARROW_DECODED + 1 };
 
+struct pfd_arrow_account {
+    pthread_mutex_t mutex; /* guards the list of caches; taken before the mutex of a cache */
+    pfd_arrow_cache *first;
+    _Atomic int64_t bytes, lent, clock; /* of all caches */
+};
+
 struct pfd_arrow_cache {
-    pthread_mutex_t mutex;
+    pfd_arrow_account *account, *own; /* own: NULL if the account is the loader's */
+    pfd_arrow_cache *next;            /* of the account */
+    int64_t most, share;              /* bytes of this cache, and of all of the account */
+    pthread_mutex_t mutex;            /* guards: */
     pthread_cond_t changed;
     pfd_arrow_decoded **list; /* batches that are decoded, or being decoded */
     int64_t size, capacity;
-    int64_t bytes, clock;
+    int64_t bytes;
     int64_t lent; /* bytes of batches that scratches hold */
     int64_t damaged;  /* the last batch that failed to decode; -1: none */
     pfd_error damage; /* its error: the batch's rows fail without decoding it again */
 };
 
-pfd_arrow_cache *pfd_arrow_cache_create(void)
+/* ---- Accounts -------------------------------------------------------------------------------- */
+
+pfd_arrow_account *pfd_arrow_account_create(void)
 {
+    pfd_arrow_account *account = calloc(1, sizeof *account);
+    if (account) (void)pthread_mutex_init(&account->mutex, NULL);
+    return account;
+}
+
+void pfd_arrow_account_free(pfd_arrow_account *account)
+{
+    if (!account) return;
+    (void)pthread_mutex_destroy(&account->mutex);
+    free(account);
+}
+
+int64_t pfd_arrow_account_share(const pfd_scratch *scratch)
+{
+    return pfd_scratch_most_bytes(scratch) / 2;
+}
+
+static void join(pfd_arrow_account *account, pfd_arrow_cache *cache)
+{
+    pthread_mutex_lock(&account->mutex);
+    cache->account = account;
+    cache->next = account->first;
+    account->first = cache;
+    pthread_mutex_unlock(&account->mutex);
+}
+
+static void leave(pfd_arrow_account *account, const pfd_arrow_cache *cache)
+{
+    pthread_mutex_lock(&account->mutex);
+    pfd_arrow_cache **at = &account->first;
+    while (*at != cache) at = &(*at)->next;
+    *at = cache->next;
+    pthread_mutex_unlock(&account->mutex);
+    atomic_fetch_sub(&account->bytes, cache->bytes);
+}
+
+/* ---- Caches ---------------------------------------------------------------------------------- */
+
+pfd_arrow_cache *pfd_arrow_cache_create(const pfd_scratch *scratch, int64_t most)
+{
+    const pfd_bounds *bounds = pfd_scratch_bounds(scratch);
+    pfd_arrow_account *own = NULL, *account = bounds ? bounds->decoded : NULL;
     pfd_arrow_cache *cache = calloc(1, sizeof *cache);
     if (!cache) return NULL;
+    if (!account && !(account = own = pfd_arrow_account_create())) {
+        free(cache);
+        return NULL;
+    }
+    cache->own = own;
+    cache->share = pfd_arrow_account_share(scratch);
+    cache->most = most < cache->share ? most : cache->share;
     (void)pthread_mutex_init(&cache->mutex, NULL);
     (void)pthread_cond_init(&cache->changed, NULL);
     cache->damaged = -1;
     pfd_error_init(&cache->damage);
+    join(account, cache);
     return cache;
 }
 
@@ -42,6 +103,8 @@ static void free_decoded(pfd_arrow_decoded *decoded)
 void pfd_arrow_cache_free(pfd_arrow_cache *cache)
 {
     if (!cache) return;
+    leave(cache->account, cache);
+    pfd_arrow_account_free(cache->own);
     for (int64_t i = 0; i < cache->size; i++) free_decoded(cache->list[i]);
     free(cache->list);
     (void)pthread_cond_destroy(&cache->changed);
@@ -62,20 +125,75 @@ static void take_out(pfd_arrow_cache *cache, const pfd_arrow_decoded *one)
         if (cache->list[i] == one) cache->list[i--] = cache->list[--cache->size];
 }
 
-/* Drops batches that nobody holds, as long as all have more bytes than `most`. */
-static void drop(pfd_arrow_cache *cache, int64_t most)
+/* The least recently used batch that nobody holds; NULL: there is none. With the mutex held. */
+static pfd_arrow_decoded *find_oldest(const pfd_arrow_cache *cache)
 {
-    while (cache->bytes > most) {
-        pfd_arrow_decoded *oldest = NULL;
-        for (int64_t i = 0; i < cache->size; i++) {
-            pfd_arrow_decoded *one = cache->list[i];
-            if (one->holders == 0 && (!oldest || one->used < oldest->used)) oldest = one;
-        }
-        if (!oldest) return;
-        take_out(cache, oldest);
-        cache->bytes -= oldest->bytes;
-        free_decoded(oldest);
+    pfd_arrow_decoded *oldest = NULL;
+    for (int64_t i = 0; i < cache->size; i++) {
+        pfd_arrow_decoded *one = cache->list[i];
+        if (one->holders == 0 && (!oldest || one->used < oldest->used)) oldest = one;
     }
+    return oldest;
+}
+
+static void count(pfd_arrow_cache *cache, int64_t bytes)
+{
+    cache->bytes += bytes;
+    atomic_fetch_add(&cache->account->bytes, bytes);
+}
+
+/* Takes the oldest batch out of a cache that has more than `most` bytes; NULL: none. */
+static pfd_arrow_decoded *take_oldest(pfd_arrow_cache *cache, int64_t most)
+{
+    pthread_mutex_lock(&cache->mutex);
+    pfd_arrow_decoded *oldest = cache->bytes > most ? find_oldest(cache) : NULL;
+    if (oldest) {
+        take_out(cache, oldest);
+        count(cache, -oldest->bytes);
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    return oldest;
+}
+
+/* The cache with the oldest batch of all; NULL: none has one. With the account's mutex held. */
+static pfd_arrow_cache *find_cache(const pfd_arrow_account *account)
+{
+    pfd_arrow_cache *found = NULL;
+    int64_t used = INT64_MAX;
+    for (pfd_arrow_cache *cache = account->first; cache; cache = cache->next) {
+        pthread_mutex_lock(&cache->mutex);
+        const pfd_arrow_decoded *oldest = find_oldest(cache);
+        if (oldest && oldest->used < used) {
+            used = oldest->used;
+            found = cache;
+        }
+        pthread_mutex_unlock(&cache->mutex);
+    }
+    return found;
+}
+
+/* The same of all caches, as long as these have more than `share` bytes together. */
+static pfd_arrow_decoded *take_oldest_of_all(pfd_arrow_account *account, int64_t share)
+{
+    pthread_mutex_lock(&account->mutex);
+    pfd_arrow_cache *from = atomic_load(&account->bytes) > share ? find_cache(account) : NULL;
+    pfd_arrow_decoded *oldest = from ? take_oldest(from, 0) : NULL;
+    pthread_mutex_unlock(&account->mutex);
+    return oldest;
+}
+
+/* Drops batches that nobody holds: of the cache and then of all, as long as there are too many
+ * bytes. No mutex is held while memory is freed, which may need the lock of Python. */
+static void drop(pfd_arrow_cache *cache)
+{
+    pfd_arrow_decoded *oldest;
+    while ((oldest = take_oldest(cache, cache->most))) free_decoded(oldest);
+    while ((oldest = take_oldest_of_all(cache->account, cache->share))) free_decoded(oldest);
+}
+
+static int64_t now(pfd_arrow_cache *cache)
+{
+    return atomic_fetch_add_explicit(&cache->account->clock, 1, memory_order_relaxed);
 }
 
 /* Adds a batch that is about to be decoded; NULL: out of memory. */
@@ -120,14 +238,14 @@ static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
 }
 
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
-                                int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
-                                pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err)
+                                pfd_arrow_decode_fn decode, const void *ctx, pfd_scratch *scratch,
+                                pfd_arrow_decoded **out, pfd_error *err)
 {
     pthread_mutex_lock(&cache->mutex);
     pfd_arrow_decoded *found = hold(cache, batch);
     int32_t is_damaged = cache->damaged == batch;
     pfd_arrow_decoded *made = found || is_damaged ? NULL : add(cache, batch);
-    if (found) found->used = ++cache->clock;
+    if (found) found->used = now(cache);
     if (is_damaged) pfd_error_copy(err, &cache->damage);
     pthread_mutex_unlock(&cache->mutex);
     *out = found ? found : made;
@@ -138,9 +256,8 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     pthread_mutex_lock(&cache->mutex);
     made->state = status == PFD_OK ? PFD_ARROW_DECODED : FAILED;
     if (status == PFD_OK) {
-        cache->bytes += made->bytes;
-        made->used = ++cache->clock;
-        drop(cache, most);
+        count(cache, made->bytes);
+        made->used = now(cache);
     } else {
         take_out(cache, made);
         let_go(made);
@@ -152,7 +269,20 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
     }
     pthread_cond_broadcast(&cache->changed);
     pthread_mutex_unlock(&cache->mutex);
+    if (status == PFD_OK) drop(cache);
     return status;
+}
+
+/* Counts bytes that are lent, or given back; 0: there is no room for them.  With the mutex held. */
+static int32_t count_lent(pfd_arrow_cache *cache, int64_t bytes)
+{
+    int64_t all = atomic_fetch_add(&cache->account->lent, bytes) + bytes;
+    if (bytes <= 0 || (all <= cache->share / 2 && cache->lent + bytes <= cache->most / 2)) {
+        cache->lent += bytes;
+        return 1;
+    }
+    atomic_fetch_sub(&cache->account->lent, bytes);
+    return 0;
 }
 
 static void give_back(void *lent)
@@ -161,19 +291,19 @@ static void give_back(void *lent)
     pfd_arrow_cache *cache = one->cache;
     pthread_mutex_lock(&cache->mutex);
     one->holders--;
-    if (--one->loans == 0) cache->lent -= one->bytes;
+    if (--one->loans == 0) (void)count_lent(cache, -one->bytes);
     pthread_mutex_unlock(&cache->mutex);
 }
 
-pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t most,
+pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held,
                                      pfd_scratch *scratch)
 {
     pfd_arrow_space space = held->space;
     pthread_mutex_lock(&cache->mutex);
-    int32_t has_room = held->loans > 0 || held->bytes <= most / 2 - cache->lent;
+    int32_t has_room = held->loans > 0 || count_lent(cache, held->bytes);
     if (has_room) {
         held->holders++;
-        if (held->loans++ == 0) cache->lent += held->bytes;
+        held->loans++;
     }
     pthread_mutex_unlock(&cache->mutex);
     if (has_room && !pfd_scratch_lend(scratch, give_back, held)) {

@@ -1,6 +1,11 @@
-/* sources/arrow_cache.h -- a cache of decoded Arrow record batches.
+/* sources/arrow_cache.h -- a cache of decoded Arrow record batches, which each reader has that
+ * decodes some, and the account that the caches of a loader share.
  *
- * OWNERSHIP  The cache owns what is decoded; a batch stays while it is held.
+ * Together they keep half of memory_budget: beyond that the least recently used batches of all are
+ * dropped.  Those that threads are reading from, or decode, stay in any case.
+ *
+ * OWNERSHIP  The cache owns what is decoded; a batch stays while it is held.  The loader owns the
+ *            account, which is freed after its caches.
  * THREADS    Any thread may hold and release; two threads never decode the same batch at once.
  */
 #ifndef PFD_SOURCES_ARROW_CACHE_H
@@ -21,24 +26,31 @@ typedef struct pfd_arrow_decoded {
     struct pfd_arrow_cache *cache;
 } pfd_arrow_decoded;
 
+typedef struct pfd_arrow_account pfd_arrow_account;
 typedef struct pfd_arrow_cache pfd_arrow_cache;
 
 /* Fills an empty decoded batch, whose number is set. */
 typedef pfd_status (*pfd_arrow_decode_fn)(const void *ctx, pfd_scratch *scratch,
                                           pfd_arrow_decoded *out, pfd_error *err);
 
-pfd_arrow_cache *pfd_arrow_cache_create(void); /* NULL: out of memory */
+pfd_arrow_account *pfd_arrow_account_create(void); /* NULL: out of memory */
+void pfd_arrow_account_free(pfd_arrow_account *account); /* accepts NULL */
+/* The bytes that the caches of a loader may keep together; `scratch` has its bounds. */
+int64_t pfd_arrow_account_share(const pfd_scratch *scratch);
+
+/* Makes a cache on the account of the scratch's bounds, which keeps `most` bytes of its own at
+ * most.  NULL: out of memory. */
+pfd_arrow_cache *pfd_arrow_cache_create(const pfd_scratch *scratch, int64_t most);
 void pfd_arrow_cache_free(pfd_arrow_cache *cache); /* accepts NULL; nothing is held */
 
-/* Holds a decoded batch. Drops other batches, the least recently used first, as long as all have
- * more than `most` bytes. */
+/* Holds a decoded batch.  Drops others, if need be. */
 pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, int64_t batch,
-                                int64_t most, pfd_arrow_decode_fn decode, const void *ctx,
-                                pfd_scratch *scratch, pfd_arrow_decoded **out, pfd_error *err);
+                                pfd_arrow_decode_fn decode, const void *ctx, pfd_scratch *scratch,
+                                pfd_arrow_decoded **out, pfd_error *err);
 /* Lends a batch that is held to the scratch, and returns its space, whose rows are then not copied.
- * At most half of `most` bytes are lent at a time, so that the rest can change: beyond that nothing
- * is lent, and rows of the space are copied. */
-pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held, int64_t most,
+ * At most half of what may be kept is lent at a time, so that the rest can change: beyond that
+ * nothing is lent, and rows of the space are copied. */
+pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held,
                                      pfd_scratch *scratch);
 /* Whether a batch is there: PFD_ARROW_ABSENT ...; another thread may change it at once. */
 enum { PFD_ARROW_ABSENT, PFD_ARROW_DECODING, PFD_ARROW_DECODED };

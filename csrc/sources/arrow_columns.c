@@ -259,7 +259,7 @@ static const char *finish_column(pfd_arrow_column *column, int32_t *words)
     for (int32_t k = 0; k < column->num_levels; k++) {
         pfd_arrow_level *level = &column->levels[k];
         level->word = next;
-        next += level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS ? 3 : 1;
+        next += level->kind == PFD_ARROW_LISTS || level->kind == PFD_ARROW_LARGE_LISTS ? 4 : 1;
         if (level->kind == PFD_ARROW_MEMBERS && column->num_outer == k) column->num_outer = k + 1;
     }
     if (column->has_dictionary) {

@@ -39,12 +39,12 @@ pfd_status pfd_arrow_output_parse(const pfd_host *host, const char *element, pfd
 
 /* ---- Columns of a schema --------------------------------------------------------------------- */
 
-enum { PFD_ARROW_MOST_LEVELS = 16, PFD_ARROW_VALUE_WORDS = 4 };
+enum { PFD_ARROW_MOST_LEVELS = 16, PFD_ARROW_VALUE_WORDS = 5 };
 
 /* Steps from a row to its numbers. */
 enum {
     PFD_ARROW_MEMBERS, /* words: validity */
-    PFD_ARROW_LISTS,   /* words: validity, offsets, items */
+    PFD_ARROW_LISTS,   /* words: validity, offsets, items of all lists, lists */
     PFD_ARROW_LARGE_LISTS,
     PFD_ARROW_FIXED, /* words: validity */
 };
@@ -53,7 +53,7 @@ enum {
 enum {
     PFD_ARROW_NUMBERS, /* words: validity, numbers */
     PFD_ARROW_BITS,
-    PFD_ARROW_BYTES, /* words: validity, offsets, bytes, size */
+    PFD_ARROW_BYTES, /* words: validity, offsets, size of all texts, texts, bytes */
     PFD_ARROW_LARGE_BYTES,
     PFD_ARROW_VIEWS, /* words: validity, views, first extra buffer, number of these */
 };

@@ -142,14 +142,15 @@ static pfd_status find_validity(const wording *w, const pfd_arrow_level *level, 
     return PFD_OK;
 }
 
-/* The word of offsets, one more than items. */
+/* The words of offsets, one more than items: all but what they lead to. */
 static pfd_status find_offsets(const wording *w, const pfd_arrow_level *level, int64_t items,
-                               int64_t bytes, int64_t *word)
+                               int64_t bytes, int64_t *words)
 {
     pfd_arrow_extent found;
     int64_t needed = items ? (items + 1) * bytes : 0;
     PFD_TRY(find_buffer(w, buffer_number(w->body->batch, level, 1), needed, &found));
-    *word = found.offset;
+    words[1] = found.offset;
+    words[3] = items;
     return PFD_OK;
 }
 
@@ -191,10 +192,10 @@ static pfd_status values_words(const wording *w, const pfd_arrow_level *level, i
                                                         : items * VIEW_BYTES;
     if (level->kind == PFD_ARROW_BYTES || level->kind == PFD_ARROW_LARGE_BYTES) {
         int64_t bytes = level->kind == PFD_ARROW_BYTES ? 4 : 8;
-        PFD_TRY(find_offsets(w, level, items, bytes, &words[1]));
+        PFD_TRY(find_offsets(w, level, items, bytes, words));
         PFD_TRY(find_buffer(w, buffer_number(batch, level, 2), 0, &found));
-        words[2] = found.offset;
-        words[3] = found.size;
+        words[2] = found.size;
+        words[4] = found.offset;
         return PFD_OK;
     }
     PFD_TRY(find_buffer(w, buffer_number(batch, level, 1), needed, &found));
@@ -227,8 +228,7 @@ static pfd_status json_words(const wording *w, const pfd_arrow_column *column, i
         (__builtin_mul_overflow(items, field->size, &items) || items > INT64_MAX / 64))
         return corrupt(w, "lists of a fixed size have too many items");
     if (is_list(field)) {
-        PFD_TRY(find_offsets(w, &level, items, field->type == PFD_ARROW_LARGE_LIST ? 8 : 4,
-                             &to[1]));
+        PFD_TRY(find_offsets(w, &level, items, field->type == PFD_ARROW_LARGE_LIST ? 8 : 4, to));
         PFD_TRY(find_items(w, field[1].node, 0, &items));
         to[2] = items;
     }
@@ -257,7 +257,7 @@ pfd_status pfd_arrow_column_words(const pfd_host *host, const pfd_arrow_column *
             (__builtin_mul_overflow(items, level->size, &items) || items > INT64_MAX / 64))
             return corrupt(&w, "lists of a fixed size have too many items");
         if (level->kind != PFD_ARROW_LISTS && level->kind != PFD_ARROW_LARGE_LISTS) continue;
-        PFD_TRY(find_offsets(&w, level, items, level->kind == PFD_ARROW_LISTS ? 4 : 8, &to[1]));
+        PFD_TRY(find_offsets(&w, level, items, level->kind == PFD_ARROW_LISTS ? 4 : 8, to));
         /* All items of the list's child may be reached: its buffers must have them. */
         const pfd_arrow_level *child = k + 1 < column->num_levels ? level + 1 : last;
         PFD_TRY(find_items(&w, child->node, 0, &items));
@@ -385,22 +385,33 @@ static inline int64_t offset_at(const uint8_t *offsets, int32_t is_large, int64_
                     : (int32_t)pfd_load_le32(offsets + 4 * i);
 }
 
-/* Reads offsets i and i + 1 of a buffer, which must not fall, nor go past `most`. Nor must offset i
- * be below the one before it: the items on both sides of a damaged offset are in doubt. */
-static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space, int64_t offsets,
-                                    int32_t is_large, int64_t i, int64_t most, int64_t out[2])
+static pfd_status fail_order(const writer *w, const pfd_arrow_space *space, int64_t at,
+                             int64_t before, int64_t offset)
+{
+    return fail_row(w, space, at,
+                    "has the offset %" PRId64 " after %" PRId64 ": one of them is damaged", offset,
+                    before);
+}
+
+/* Reads offsets i and i + 1, which must not fall, nor go past the items that they lead to. Nor must
+ * the one before them be above them, or the one after them below: where offsets fall, either of the
+ * two may be damaged, and the items on both sides of a damaged offset are in doubt. */
+static inline pfd_status offsets_at(const writer *w, const pfd_arrow_space *space,
+                                    const int64_t *words, int32_t is_large, int64_t i,
+                                    int64_t out[2])
 {
     const uint8_t *found;
-    int64_t bytes = is_large ? 8 : 4, at = offsets + i * bytes, has_before = i > 0;
-    PFD_TRY(bytes_at(w, space, at - has_before * bytes, (2 + has_before) * bytes, &found));
-    int64_t before = offset_at(found, is_large, 0);
+    int64_t bytes = is_large ? 8 : 4, at = words[1] + i * bytes, most = words[2];
+    int64_t has_before = i > 0, n = 2 + has_before + (i + 1 < words[3]);
+    PFD_TRY(bytes_at(w, space, at - has_before * bytes, n * bytes, &found));
+    int64_t before = offset_at(found, is_large, 0), after = offset_at(found, is_large, n - 1);
     out[0] = offset_at(found, is_large, has_before);
     out[1] = offset_at(found, is_large, has_before + 1);
-    if (out[0] >= 0 && before <= out[0] && out[0] <= out[1] && out[1] <= most) return PFD_OK;
-    if (before > out[0])
-        return fail_row(w, space, at,
-                        "has the offset %" PRId64 " after %" PRId64 ": one of them is damaged",
-                        out[0], before);
+    if (out[0] >= 0 && before <= out[0] && out[0] <= out[1] && out[1] <= after && out[1] <= most)
+        return PFD_OK;
+    if (before > out[0]) return fail_order(w, space, at, before, out[0]);
+    if (out[0] >= 0 && out[0] <= out[1] && out[1] <= most)
+        return fail_order(w, space, at + 2 * bytes, out[1], after);
     return fail_row(w, space, at,
                     "has the offsets %" PRId64 " and %" PRId64 ", and its values have %" PRId64
                     " items", out[0], out[1], most);
@@ -538,10 +549,9 @@ static inline pfd_status find_text(const writer *w, const pfd_arrow_space *space
     const int64_t *words = space->words + values->word;
     int64_t offsets[2];
     if (values->kind == PFD_ARROW_VIEWS) return find_view(w, space, words, i, out);
-    PFD_TRY(offsets_at(w, space, words[1], values->kind == PFD_ARROW_LARGE_BYTES, i, words[3],
-                       offsets));
+    PFD_TRY(offsets_at(w, space, words, values->kind == PFD_ARROW_LARGE_BYTES, i, offsets));
     out->size = offsets[1] - offsets[0];
-    out->at = words[2] + offsets[0];
+    out->at = words[4] + offsets[0];
     return bytes_at(w, space, out->at, out->size, &out->data);
 }
 
@@ -690,7 +700,7 @@ static pfd_status enter_lists(const writer *w, const pfd_arrow_level *level, run
     int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
     int64_t begin = 0, end = 0, size = 0, pair[2];
     for (int64_t i = items->begin; i < items->end; i++) {
-        PFD_TRY(offsets_at(w, space, words[1], is_large, i, words[2], pair));
+        PFD_TRY(offsets_at(w, space, words, is_large, i, pair));
         if (i == items->begin) {
             begin = pair[0];
             size = pair[1] - pair[0];
@@ -874,8 +884,7 @@ static pfd_status put_items(json_text *to, int32_t i, int64_t index)
     const int64_t *words = space->words + level.word;
     int64_t pair[2] = {index * field->size, (index + 1) * field->size};
     if (field->type != PFD_ARROW_FIXED_LIST)
-        PFD_TRY(offsets_at(to->w, space, words[1], field->type == PFD_ARROW_LARGE_LIST, index,
-                           words[2], pair));
+        PFD_TRY(offsets_at(to->w, space, words, field->type == PFD_ARROW_LARGE_LIST, index, pair));
     PFD_TRY(put_word(to, "["));
     for (int64_t k = pair[0]; k < pair[1]; k++) {
         if (k > pair[0]) PFD_TRY(put_word(to, ","));
@@ -931,10 +940,14 @@ static pfd_status write_row(const writer *w)
  * written with one copy, or with one look at each offset.  Where a row is something else, or is
  * wrong, write_row() looks at all of them. */
 
-/* Whether offset i is below the one before it. */
-static inline int32_t falls_before(const uint8_t *offsets, int32_t is_large, int64_t i)
+/* Whether offsets fall before the items [begin, end) of a level, or after them. */
+static inline int32_t falls_beside(const uint8_t *offsets, int32_t is_large, int64_t begin,
+                                   int64_t end, int64_t items)
 {
-    return i > 0 && offset_at(offsets, is_large, i) < offset_at(offsets, is_large, i - 1);
+    return (begin > 0 &&
+            offset_at(offsets, is_large, begin) < offset_at(offsets, is_large, begin - 1)) ||
+           (end < items &&
+            offset_at(offsets, is_large, end + 1) < offset_at(offsets, is_large, end));
 }
 
 /* Goes into the lists [begin, end), of which each has to have `size` items; 0: one has not. */
@@ -946,7 +959,7 @@ static int32_t enter_equal(const pfd_arrow_space *space, const pfd_arrow_level *
     int32_t is_large = level->kind == PFD_ARROW_LARGE_LISTS;
     int64_t n = items->end - items->begin, wrong = 0;
     int64_t first = offset_at(offsets, is_large, items->begin);
-    if (falls_before(offsets, is_large, items->begin)) return 0;
+    if (falls_beside(offsets, is_large, items->begin, items->end, words[3])) return 0;
     if (first < 0 || first > words[2] || n * size > words[2] - first) return 0;
     for (int64_t i = 1; i <= n; i++)
         wrong |= offset_at(offsets, is_large, items->begin + i) - first - i * size;
@@ -1002,12 +1015,13 @@ static int32_t point_at_items(const writer *w)
         return 0;
     const uint8_t *offsets = space->base + words[lists->word + 1];
     int32_t is_large = lists->kind == (is_text ? PFD_ARROW_LARGE_BYTES : PFD_ARROW_LARGE_LISTS);
-    int64_t most = words[is_text ? values->word + 3 : lists->word + 2], item = values->bytes;
+    int64_t most = words[lists->word + 2], item = values->bytes, last = row->index + row->n;
     int64_t begin = offset_at(offsets, is_large, row->index);
-    int64_t end = offset_at(offsets, is_large, row->index + row->n);
-    if (begin < 0 || end < begin || end > most || falls_before(offsets, is_large, row->index))
+    int64_t end = offset_at(offsets, is_large, last);
+    if (begin < 0 || end < begin || end > most ||
+        falls_beside(offsets, is_large, row->index, last, words[lists->word + 3]))
         return 0;
-    const uint8_t *data = space->base + words[values->word + (is_text ? 2 : 1)] + begin * item;
+    const uint8_t *data = space->base + words[values->word + (is_text ? 4 : 1)] + begin * item;
     if (end > begin && (space->is_passing || (uintptr_t)data % (uintptr_t)item)) {
         uint8_t *copy = row->args->host->alloc(row->args->scratch, (end - begin) * item);
         if (!copy) return 0;
@@ -1088,8 +1102,8 @@ pfd_arrow_extent pfd_arrow_column_place(const pfd_arrow_column *column,
     pfd_arrow_extent found = {index, 1};
     if (column->json) return (pfd_arrow_extent){0, 0}; /* its values have no place of their own */
     if (last->kind == PFD_ARROW_BYTES || last->kind == PFD_ARROW_LARGE_BYTES) {
-        found = first_items(space, words[1], last->kind == PFD_ARROW_LARGE_BYTES, index, words[3]);
-        return (pfd_arrow_extent){words[2] + found.offset, found.size};
+        found = first_items(space, words[1], last->kind == PFD_ARROW_LARGE_BYTES, index, words[2]);
+        return (pfd_arrow_extent){words[4] + found.offset, found.size};
     }
     if (last->kind == PFD_ARROW_VIEWS) bytes = 16;
     for (int32_t k = column->num_outer; k < column->num_levels; k++) {

@@ -2,7 +2,9 @@
  * batch, and its rows written to outputs.
  *
  * Buffers are checked against the body when the words of a column are made; offsets and numbers of
- * values in the buffers are checked for each row.
+ * values in the buffers are checked for each row.  Where an offset is lower than the one before it,
+ * the rows that either of them bounds are refused.  A damaged offset that still fits between its
+ * neighbours breaks no rule: the two rows beside it have other items.
  *
  * OWNERSHIP  Ragged rows point into the mapped file if their numbers are aligned, else into the
  *            scratch.

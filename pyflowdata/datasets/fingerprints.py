@@ -168,7 +168,7 @@ def _value(value: Any, seen: Seen) -> Any:
     if isinstance(value, functools.partial):
         return kind, [_value(part, seen) for part in (value.func, value.args, value.keywords)]
     if isinstance(value, Parted):
-        return kind, _value(value.state, seen)
+        return kind, _value(value.__wrapped__, seen)
     if isinstance(value, types.ModuleType) and is_library(value.__name__):
         return kind, value.__name__, str(getattr(value, "__version__", sys.version))
     if isinstance(value, re.Pattern):

@@ -20,7 +20,8 @@ from ..pyops.callbacks import user_failure
 from ..pyops.op import GIVEN_BY_HOST, name_of
 from ..pyops.records import (
     NumParts,
-    OnePart,
+    Parted,
+    PartsFunction,
     RecordFunction,
     all_parameters,
     fields_named_by,
@@ -270,12 +271,15 @@ class Regrouping(Maps):
         mask: str | None,
         attrs: Mapping[str, Any],
     ) -> OwnT:
+        made = "a window" if what == "windows" else "a group"
         for name, blob in blobs.items():
             if name not in kept and blob.is_ragged:
                 raise InvalidArgumentError(
                     f"{what}: the field {shown(name)} is {field_of(name, blob).type}, and "
-                    "rows that differ in shape cannot be stacked; leave it out, "
-                    f"drop({name!r}), or make rows of one shape before, with map()"
+                    "rows that differ in shape cannot be stacked: make them equal before, "
+                    f"map(flow.Pad, {name!r}, shape=..., on_longer='truncate'), or number the "
+                    f"records, enumerate('row').drop({name!r}), and read the rows that {made} has "
+                    f"by data[number][{name!r}]"
                 )
         if mask is not None and (not isinstance(mask, str) or not mask or mask in blobs):
             raise InvalidArgumentError(
@@ -365,16 +369,17 @@ class _Exploded:
         fields = {name: view[name] for name in blobs}
         if types:
             inputs = [*self._read, own]
-            part = self._record_function(OnePart(self._function, tuple(types)), view, inputs)
+            part = self._record_function(PartsFunction, self._function, view, inputs)
             op = mapped_op(part, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))
         return fields
 
     def _record_function(
-        self, function: Callable[..., Any], blobs: Mapping[str, Blob], inputs: Sequence[str]
-    ) -> RecordFunction:
-        return RecordFunction(
+        self, kind: type[RecordFunction], function: Callable[..., Any], blobs: Mapping[str, Blob],
+        inputs: Sequence[str],
+    ) -> RecordFunction:  # fmt: skip
+        return kind(
             function, self._attrs, [is_bytes(row_type_of(blobs[one])) for one in inputs],
             self._read, has_index=len(inputs) > len(self._read), at_once=0, extra=(),
             known=tuple(self._data._fields),
@@ -384,7 +389,9 @@ class _Exploded:
         """How many parts each record has: the function is called for all of them, by all threads or
         processes."""
         data = self._data
-        counted = self._record_function(NumParts(self._function), data._fields, self._read)
+        counted = self._record_function(
+            RecordFunction, NumParts(self._function), data._fields, self._read
+        )
         declared = {"count": row_type("count", "int64")}
         op = mapped_op(counted, declared, per="row", processes=self._processes)
         fields = {one: data._fields[one] for one in self._read}
@@ -422,19 +429,21 @@ class _Exploded:
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
         """The parts of the first records that have some."""
-        function = OnePart(self._function, tuple(names or ()))
+        function = Parted(self._function)
         fields = {name: self._data._fields[name] for name in self._read}
         with naming():
             records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
-            yield from self._parts_of(records, function)
+            yield from self._parts_of(records, function, names or ())
 
     def _parts_of(
-        self, records: Iterable[dict[str, Any]], function: OnePart
+        self, records: Iterable[dict[str, Any]], function: Parted, names: Sequence[str]
     ) -> Iterator[dict[str, Any]]:
         num_found = 0
         for record in records:
+            given = dict(record)  # the function may set fields of the record
             try:
-                parts = function.parts(record, self._attrs)
+                found = function.parts(record, self._attrs)
+                parts = [function.made_by(one, given, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:

@@ -7,8 +7,10 @@ once: the dicts are made of columns, and what the function returns becomes colum
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
+import operator
 import os
 import threading
 import types
@@ -348,6 +350,7 @@ class RecordFunction(RowFunction):
         self.fields, self.has_index = tuple(fields), has_index
         self.at_once, self.extra = at_once, extra
         self.types: list[RowType] = []
+        self._names: tuple[str, ...] = ()  # of the last result; (): the outputs
         super().__init__(function, keywords, are_bytes)
 
     @property
@@ -355,8 +358,9 @@ class RecordFunction(RowFunction):
         return (*super().form, self.fields, self.has_index, self.at_once, self.extra)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (self.function, self.keywords, self.are_bytes, self.fields,
-                         self.has_index, self.at_once, self.extra, self.known)  # fmt: skip
+        made = functools.partial(type(self), has_index=self.has_index, at_once=self.at_once,
+                                 extra=self.extra, known=self.known)  # fmt: skip
+        return made, (self.function, self.keywords, self.are_bytes, self.fields)
 
     def signature(self) -> inspect.Signature:
         own = _parameters(self.function, self.keywords)
@@ -411,7 +415,7 @@ class RecordFunction(RowFunction):
                 wanted = [name for name in found if name not in (self.extra or ())]
             else:
                 wanted = [outputs] if isinstance(outputs, str) else list(outputs)
-                self._check_names(tuple(found), [found], [given], wanted)
+                self._check_names(found, given, wanted)
             self._check_same(found, given)
             if not wanted:
                 raise Mismatch(f"{self.__name__}() makes no field: it returns those of the record "
@@ -460,75 +464,69 @@ class RecordFunction(RowFunction):
     def _records(
         self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
     ) -> list[Array | Ragged]:
-        index: Any = inputs[-1].tolist() if self.has_index else None
-        records = records_of(dict(zip(self.fields, inputs, strict=False)))
-        given = [dict(one) for one in (records if self.extra is None else records[:1])]
-        keywords = {**self.keywords, **call.keywords}
-        function, before_row, found = self.function, call.before_row, []
-        lasting = [name for name, kind in zip(outputs, call.types, strict=True) if kind.shape]
-        row = 0
+        columns = [rows_of(one) for one in inputs[: len(self.fields)]]
+        columns += [one.tolist() for one in inputs[len(self.fields) :]]
+        keywords, before_row = {**self.keywords, **call.keywords}, call.before_row
+        if call.ids is not None or call.generator is not None:
+            before_row = _with_arguments(call, keywords)
+        has_keywords = bool(keywords) or before_row is not call.before_row
+        taken = self._taken(call, outputs, _CALLS, has_keywords=has_keywords)
+        made: list[list[Any]] = [[] for _ in outputs]
         try:
-            for row, record in enumerate(records):
-                before_row(row)
-                if call.ids is not None:
-                    keywords["ids"] = call.ids[row]
-                if call.generator is not None:
-                    keywords["rng"] = call.generator(row)
-                result = (
-                    function(record, **keywords) if index is None
-                    else function(record, index[row], **keywords)
-                )  # fmt: skip
-                if lasting:
-                    result = self._dict(result)
-                    result.update({one: _kept(result[one]) for one in lasting if one in result})
-                found.append(result)
+            taken(zip(*columns, strict=True), made, outputs, self._other_names,
+                  self.function, keywords, before_row)  # fmt: skip
         except BaseException as failure:
-            note_failure(failure, self.known, row)
+            note_failure(failure, self.known, len(made[0]))
             raise
-        if len(set(map(id, found))) != len(found):
-            raise Mismatch(
-                f"{self.__name__}() returned the same dict for several records; it must return a "
-                f"new one for each{self._place()}"
-            )
-        if set(map(type, found)) != {dict}:
-            found = [self._at_row(row, self._dict, one) for row, one in enumerate(found)]
-        self._check_same(found[0], given[0])
-        own = _by_field(found)
-        for names in set(map(tuple, found)) if own is None else [tuple(own)]:
-            self._check_names(names, found, given, outputs)
+        return self._columns(call, outputs, made)
+
+    def _taken(
+        self, call: Call, outputs: Sequence[str], loop: str, *, has_keywords: bool
+    ) -> Callable[..., Any]:
+        lasting = tuple(bool(kind.shape) for kind in call.types)
+        names = self._names or tuple(outputs)
+        return _loop(self.fields, names, tuple(outputs), lasting, loop, self.has_index,
+                     has_keywords)  # fmt: skip
+
+    def _columns(
+        self, call: Call, outputs: Sequence[str], made: Sequence[list[Any]]
+    ) -> list[Array | Ragged]:
         columns = []
-        for name, declared in zip(outputs, call.types, strict=True):
-            values = [one[name] for one in found] if own is None else own[name]
+        for name, values, declared in zip(outputs, made, call.types, strict=True):
             packed = _packed(values, declared)
             columns.append(self._checked(name, values, declared) if packed is None else packed)
         return columns
 
-    def _at_row(self, row: int, call: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return call(*args)
-        except Mismatch as failure:
-            BaseException.__setattr__(failure, "pyflowdata_row", row)
-            raise
+    def _other_names(
+        self, outputs: Sequence[str], found: Any, values: Sequence[Any]
+    ) -> Sequence[Any]:
+        """The outputs in a result whose names are not those of the last ones.
+
+        Args:
+            values: Those of the record's fields.
+        """
+        result, given = self._dict(found), dict(zip(self.fields, values, strict=False))
+        self._check_same(result, given)
+        self._check_names(result, given, outputs)
+        if all(name in self.fields or name in outputs for name in result):
+            self._names = tuple(result)
+        return [result[name] for name in outputs]
 
     def _check_names(
-        self,
-        names: tuple[str, ...],
-        found: Sequence[Mapping[str, Any]],
-        given: Sequence[Mapping[str, Any]],
-        outputs: Sequence[str],
+        self, found: Mapping[str, Any], given: Mapping[str, Any], outputs: Sequence[str]
     ) -> None:
-        """Refuses the results with these fields, if one is missing or one is new."""
-        missing = [one for one in outputs if one not in names]
-        more = [one for one in names if one not in outputs and one not in (self.extra or ())]
-        for row, result in enumerate(found) if missing or more else ():
-            if tuple(result) != names:
-                continue
-            changed = more
-            if self.extra is None:
-                own = given[row]
-                changed = [one for one in more if one not in own or result[one] is not own[one]]
-            if missing or changed:
-                self._at_row(row, self._refuse_names, names, missing, changed, outputs)
+        """Refuses a result if a field is missing or one is new."""
+        missing = [one for one in outputs if one not in found]
+        more = [one for one in found if one not in outputs and one not in (self.extra or ())]
+        if self.extra is None:
+            more = [one for one in more if one not in given or found[one] is not given[one]]
+        if missing or more:
+            said = f"does not have {shown(missing[0])}" if missing else f"also has {shown(more[0])}"
+            raise Mismatch(
+                f"{self.__name__}() returned {', '.join(map(str, found)) or 'no fields'}, which "
+                f"{said}; its outputs are {', '.join(outputs)}: return the same fields for every "
+                f"record, or name them in outputs{self._place()}"
+            )
 
     def _check_same(self, found: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """Refuses a result with other values of the fields that stay as they are."""
@@ -539,16 +537,6 @@ class RecordFunction(RowFunction):
                     "field stays as it is: if its file was edited meanwhile, start the program "
                     f"again; or name the field in outputs{self._place()}"
                 )
-
-    def _refuse_names(
-        self, names: tuple[str, ...], missing: list[str], more: list[str], outputs: Sequence[str]
-    ) -> NoReturn:
-        said = f"does not have {shown(missing[0])}" if missing else f"also has {shown(more[0])}"
-        raise Mismatch(
-            f"{self.__name__}() returned {', '.join(map(str, names)) or 'no fields'}, which {said};"
-            f" its outputs are {', '.join(outputs)}: return the same fields for every record, or "
-            f"name them in outputs{self._place()}"
-        )
 
     def _checked(self, name: str, values: Sequence[Any], declared: RowType) -> Array | Ragged:
         """The values as a column, each looked at."""
@@ -580,7 +568,7 @@ class RecordFunction(RowFunction):
             given = dict(record)
             try:
                 found = self._dict(self.function(record, *own[len(self.fields) :], **keywords))
-                self._check_names(tuple(found), [found], [given], outputs)
+                self._check_names(found, given, outputs)
                 self._check_same(found, given)
                 for place, name in enumerate(outputs):
                     declared = call.types[place]
@@ -627,36 +615,118 @@ class RecordFunction(RowFunction):
             raise
 
 
-def _remade(
-    function: Callable[..., Any], keywords: Mapping[str, Any], are_bytes: Sequence[bool],
-    fields: Sequence[str], has_index: bool, at_once: int, extra: tuple[str, ...] | None,
-    known: tuple[str, ...],
-) -> RecordFunction:  # fmt: skip
-    return RecordFunction(
-        function, keywords, are_bytes, fields, has_index=has_index, at_once=at_once, extra=extra,
-        known=known,
-    )  # fmt: skip
+def _with_arguments(call: Call, keywords: dict[str, Any]) -> Callable[[int], int]:
+    """What is called before each row, and sets the row's `ids` and `rng`."""
+
+    def before_row(row: int) -> int:
+        if call.ids is not None:
+            keywords["ids"] = call.ids[row]
+        if call.generator is not None:
+            keywords["rng"] = call.generator(row)
+        call.before_row(row)
+        return 1
+
+    return before_row
+
+
+_CALLS = """
+def loop(rows, made, outputs, other, function, keywords, before_row):
+    done, left = made[0], 0
+    {appends}, = [one.append for one in made]
+    for {values}, {index} in rows:
+        if not left:
+            left = before_row(len(done))
+        left -= 1
+        found = function({{{record}}}{given})
+        {body}
+"""
+_PARTS = """
+def loop(rows, made, outputs, other, parts_of, keywords, before_row, own, refuse_count):
+    done, left = made[0], 0
+    {lists}, = own
+    {extends}, = [one.extend for one in made]
+    for length, number, count, is_new, ({values},) in rows:
+        if is_new:
+            if not left:
+                left = before_row(len(done))
+            left -= 1
+            own = {lists}, = [[] for _ in made]
+            {appends}, = [one.append for one in own]
+            for found in parts_of({{{record}}}, keywords):
+                {body}
+        if len(o0) != count:
+            refuse_count(len(o0), count)
+        {extended}
+    return own
+"""
+_BODY = """
+try:
+    if type(found) is not dict or len(found) != {size}{other_values}:
+        raise KeyError
+    {read}
+except KeyError:
+    {taken}, = other(outputs, found, ({values},))
+{kept}
+{appended}
+"""
+
+
+@functools.lru_cache
+def _loop(
+    fields: tuple[str, ...], names: tuple[str, ...], outputs: tuple[str, ...],
+    lasting: tuple[bool, ...], loop: str, has_index: bool, has_keywords: bool,
+) -> Callable[..., Any]:  # fmt: skip
+    """A loop, _CALLS or _PARTS, that takes the outputs out of each result as soon as it is there.
+
+    Its code names the fields, so that it takes half the time of a loop over their names.  `other`
+    takes the outputs out of a result that has other names than `names`, or another value of a field
+    that is not an output.
+
+    Args:
+        lasting: For each output, whether a value may be memory that the function uses again.
+    """
+
+    def listed(form: str, count: int = len(outputs), between: str = ", ") -> str:
+        return between.join(form.format(i=i) for i in range(count))
+
+    text = {
+        "values": listed("v{i}", len(fields)),
+        "record": ", ".join(f"{name!r}: v{i}" for i, name in enumerate(fields)),
+        "index": "index" * has_index,
+        "given": ", index" * has_index + ", **keywords" * has_keywords,
+        "size": len(names),
+        "other_values": "".join(f" or found[{name!r}] is not v{fields.index(name)}"
+                                for name in names if name not in outputs),
+        "read": "; ".join(f"t{i} = found[{name!r}]" for i, name in enumerate(outputs)),
+        "kept": "\n".join(f"if type(t{i}) not in constants: t{i} = kept(t{i})"
+                          for i, is_lasting in enumerate(lasting) if is_lasting),
+        "taken": listed("t{i}"),
+        "lists": listed("o{i}"),
+        "appends": listed("a{i}"),
+        "appended": listed("a{i}(t{i})", between="; "),
+        "extends": listed("e{i}"),
+        "extended": listed("e{i}(o{i}[number : number + length])", between="; "),
+    }  # fmt: skip
+    (column,) = (len(line) - len(line.lstrip()) for line in loop.split("\n") if "{body}" in line)
+    body = _BODY.strip().format(**text).replace("\n", "\n" + " " * column)
+    made: dict[str, Any] = {"constants": _CONSTANTS, "kept": _kept}
+    exec(compile(loop.format(body=body, **text), __file__, "exec"), made)
+    found: Callable[..., Any] = made["loop"]
+    return found
+
+
+_CONSTANTS = frozenset((bytes, str, int, float, bool))  # their values do not change
 
 
 def _kept(value: Any) -> Any:
     """A value that stays as it is if the function uses the memory again for the next record."""
-    if type(value) in (bytes, str, int, float, bool) or isinstance(value, (np.number, np.bool_)):
+    if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_)):
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, list):
         return list(value)
     return np.array(value) if hasattr(value, "__array__") else value
-
-
-def _by_field(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
-    """The values of each field; None: the results have different fields."""
-    if len(set(map(len, results))) != 1:
-        return None
-    try:
-        return {name: [one[name] for one in results] for name in results[0]}
-    except KeyError:
-        return None
 
 
 def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
@@ -666,6 +736,9 @@ def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array |
     if isinstance(parts[0], Ragged):
         return Ragged.concatenate(parts)  # type: ignore[arg-type]
     return np.concatenate(parts)
+
+
+_NUMBERS = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def _packed(values: list[Any], declared: RowType) -> Array | Ragged | None:
@@ -681,6 +754,9 @@ def _packed(values: list[Any], declared: RowType) -> Array | Ragged | None:
         np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=splits[1:])
         return Ragged(np.frombuffer(b"".join(rows), np.uint8), splits)
     if shape == () and (kind in (bool, int, float) or issubclass(kind, np.generic)):
+        if _NUMBERS.get(kind, kind) is dtype.type:
+            with contextlib.suppress(OverflowError):
+                return np.fromiter(values, dtype, len(values))
         array = np.array(values)
         if array.dtype == dtype:
             return array
@@ -777,39 +853,40 @@ class Parted:
         self.__qualname__ = str(getattr(function, "__qualname__", self.__name__))
         self.__module__ = str(getattr(function, "__module__", None) or "builtins")
 
-    @property
-    def state(self) -> tuple[Any, ...]:
-        """What it is made of."""
-        return (self.__wrapped__,)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.state
+        return type(self), (self.__wrapped__,)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Parted) and (type(self), self.state) == (type(other), other.state)
+        return type(other) is type(self) and other.__wrapped__ == self.__wrapped__
 
     def __hash__(self) -> int:
-        return hash((type(self), self.state))
+        return hash((type(self), self.__wrapped__))
 
-    def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> list[Any]:
-        """The parts of a record, each without the fields that stay as they are."""
-        given = dict(record)  # the function may set fields of the record
+    def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> Iterable[Any]:
+        """What the function gives for a record; its elements are not known to be parts."""
         found = self.__wrapped__(record, **keywords)
+        if type(found) is list:  # most are, and the other question is slow
+            return found
         if isinstance(found, (Mapping, str, bytes)) or not isinstance(found, Iterable):
             what = "None; is a return missing? It" if found is None else f"{shown(found)}; it"
-            self._refuse(f"returned {what} must return a list of dicts, or yield dicts")
-        return [self._part(one, given) for one in found]
+            self.refuse(f"returned {what} must return a list of dicts, or yield dicts")
+        return found
 
-    def _part(self, part: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    def made_by(
+        self, part: Any, given: Mapping[str, Any], made: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """A part without the fields that stay as they are.
+
+        Args:
+            given: The record as the function got it.
+            made: Fields of a part, whatever they are.
+        """
         if not isinstance(part, Mapping):
-            self._refuse(f"gave the part {shown(part)}; each part is a dict of fields")
+            self.refuse(f"gave the part {shown(part)}; each part is a dict of fields")
         return {name: _kept(one) for name, one in part.items()
-                if name not in given or one is not given[name] or self._is_made(name)}  # fmt: skip
+                if name not in given or one is not given[name] or name in made}  # fmt: skip
 
-    def _is_made(self, _name: str) -> bool:
-        return False
-
-    def _refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
         place = function_place(self.__wrapped__)
         raise Mismatch(f"{self.__name__}() {what}{f' ({place})' if place else ''}")
 
@@ -818,56 +895,103 @@ class NumParts(Parted):
     """How many parts a record has."""
 
     def __call__(self, record: Mapping[str, Any], **keywords: Any) -> dict[str, int]:
-        return {"count": len(self.parts(record, keywords))}
+        count = 0
+        for part in self.parts(record, keywords):
+            if type(part) is not dict:
+                self.made_by(part, {})
+            count += 1
+        return {"count": count}
 
 
-class OnePart(Parted):
-    """One part of a record.  Each thread keeps the parts of its last record."""
+class PartsFunction(RecordFunction):
+    """Calls a function of parts once for rows of one record that follow one another.
 
-    def __init__(self, function: Callable[..., Any], made: tuple[str, ...]) -> None:
-        """Args:
-        made: The fields of a part; others that it has must be those of the record as they are.
-        """
-        super().__init__(function)
-        self._made = made
-        self._last = threading.local()
+    The last input tells the part: its number, and how many parts the record has.
+    """
+
+    def __init__(self, function: Callable[..., Any], *args: Any, **options: Any) -> None:
+        """As RecordFunction."""
+        super().__init__(function, *args, **options)
+        self._parted = Parted(function)
+        self._last = threading.local()  # the record of the last row, and what its parts have
 
     @property
-    def state(self) -> tuple[Any, ...]:
-        return (self.__wrapped__, self._made)
+    def form(self) -> tuple[Any, ...]:
+        return (*super().form, "parts")
 
-    def _is_made(self, name: str) -> bool:
-        return name in self._made
+    def signature(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature(
+            [inspect.Parameter(f"field{i}", kind) for i in range(len(self.are_bytes))]
+        )
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """That of the function, with the part as one more parameter."""
-        own = list(inspect.signature(self.__wrapped__).parameters.values())
-        part = inspect.Parameter("part", inspect.Parameter.POSITIONAL_ONLY)
-        return inspect.Signature([own[0].replace(kind=part.kind), part, *own[1:]])
+    def _records(
+        self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
+    ) -> list[Array | Ragged]:
+        *columns, part = inputs
+        numbers, counts = np.asarray(part).T
+        is_other = np.ones(call.num_rows, np.bool_)  # than the record of the row before
+        is_other[1:] = np.any([_differ(column) for column in columns], axis=0)
+        begins = is_other.copy()
+        begins[1:] |= numbers[1:] != numbers[:-1] + 1
+        bounds = np.flatnonzero(begins)
+        records = list(zip(*(_at(column, bounds) for column in columns), strict=True))
+        last = list(map(_memory, records[0]))
+        if getattr(self._last, "record", None) == last:
+            is_other[0] = False
+        runs = zip(np.diff(bounds, append=call.num_rows).tolist(), numbers[bounds].tolist(),
+                   counts[bounds].tolist(), is_other[bounds].tolist(), records,
+                   strict=True)  # fmt: skip
+        made: list[list[Any]] = [[] for _ in outputs]
+        taken = self._taken(call, outputs, _PARTS, has_keywords=False)
+        try:
+            own = taken(runs, made, outputs, self._other_part, self._parted.parts,
+                        {**self.keywords, **call.keywords}, call.before_row,
+                        getattr(self._last, "parts", made), self._refuse_count)  # fmt: skip
+        except BaseException as failure:
+            self._last.record = None
+            note_failure(failure, self.known, len(made[0]))
+            raise
+        self._last.record, self._last.parts = list(map(_memory, records[-1])), own
+        return self._columns(call, outputs, made)
 
-    def __call__(
-        self, record: Mapping[str, Any], part: Sequence[int], **keywords: Any
-    ) -> dict[str, Any]:
-        """Args:
-            part: The number of the part, and how many the record has.
+    def _refuse_count(self, found: int, counted: int) -> NoReturn:
+        self._parted.refuse(
+            f"gives {found} parts of this record, and gave {counted} when parts were counted; it "
+            "must give the same number each time"
+        )
 
-        Raises:
-            UserFunctionError: The record has another number of parts now.
-        """
-        own = record.values()
-        sizes = [len(one) if type(one) is bytes else one.shape
-                 for one in own if not isinstance(one, np.generic)]  # fmt: skip
-        key = (b"".join(own), sizes)  # the fields' memory; much faster than tobytes()
-        if getattr(self._last, "key", None) != key:
-            self._last.key = None
-            self._last.parts = self.parts(record, keywords)
-            self._last.key = key
-        number, count = part
-        parts: list[dict[str, Any]] = self._last.parts
-        if len(parts) != count:
-            self._refuse(
-                f"gives {len(parts)} parts of this record, and gave {count} when parts were "
-                "counted; it must give the same number each time"
-            )
-        return {**parts[number]}
+    def _other_part(
+        self, outputs: Sequence[str], found: Any, values: Sequence[Any]
+    ) -> Sequence[Any]:
+        given = dict(zip(self.fields, values, strict=True))
+        own = self._parted.made_by(found, given, outputs)
+        self._other_names(outputs, own, ())
+        if all(name in given or name in outputs for name in found):
+            self._names = tuple(found)
+        return [own[name] for name in outputs]
+
+
+def _memory(value: Any) -> Any:
+    return value if type(value) is bytes else (value.shape, value.tobytes())
+
+
+def _differ(column: Array | Ragged) -> Array:
+    """For each row but the first, whether its memory differs from that of the row before."""
+    if isinstance(column, Ragged):
+        memory = list(map(_memory, rows_of(column)))
+        return np.fromiter(map(operator.ne, memory[1:], memory), np.bool_)
+    size = column.nbytes // max(len(column), 1)
+    if size == 0:
+        return np.zeros(max(len(column) - 1, 0), np.bool_)
+    rows = np.ascontiguousarray(column).view(np.uint8).reshape(len(column), size)
+    packed = rows.view(np.uint64 if size == 8 else f"V{size}").ravel()
+    return np.asarray(packed[1:] != packed[:-1])
+
+
+def _at(column: Array | Ragged, rows: Array) -> list[Any]:
+    """Rows of a column, as `rows_of()` gives them."""
+    if isinstance(column, Ragged):
+        own = rows_of(column)
+        return [own[row] for row in rows.tolist()]
+    return list(column[rows])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OutOfMemoryError, UserFunctionError, shown
-from ..native import CData, ffi
+from ..native import CData, ffi, lib
 from ..nodes.row_types import RAGGED_ROW, RowType, as_dtype, dtype_name, read_row_type
 from ..ragged import Ragged
 
@@ -23,7 +23,6 @@ Rows = Array | list[Array] | Ragged  # of an input; a batch of ragged rows is a 
 RaggedRows = Sequence[Array] | Ragged  # of an output whose rows differ in shape
 
 _UINT8 = np.dtype(np.uint8)
-_LARGE = 1 << 14  # bytes
 
 
 def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -267,19 +266,8 @@ def copy_ragged_values(
     tensor: CData, begin: int, num_rows: int, item_bytes: int, target: Array
 ) -> None:
     """Copies the bytes of rows back to back."""
-    rows = _ragged_rows(tensor, begin + num_rows)[begin:]
-    memory, at = ffi.from_buffer("char[]", target, require_writable=True), 0
-    ends = rows["data"] + (rows["size"] * item_bytes).astype(np.uint64)
-    if num_rows and np.array_equal(ends[:-1], rows["data"][1:]):  # they are back to back already
-        target[...] = _view(_at(int(rows["data"][0])), target.shape, _UINT8)
-        return
-    for address, size in zip(rows["data"].tolist(), rows["size"].tolist(), strict=True):
-        num_bytes = size * item_bytes
-        if num_bytes < _LARGE:
-            ffi.memmove(memory + at, _at(address), num_bytes)
-        else:  # without the GIL
-            target[at : at + num_bytes] = _view(_at(address), (num_bytes,), _UINT8)
-        at += num_bytes
+    to = ffi.from_buffer("char[]", target, require_writable=True)
+    lib.pfd_copy_rows(tensor.rows + begin, num_rows, item_bytes, to)
 
 
 # ---- Calls of a function over rows --------------------------------------------------------------
@@ -298,7 +286,7 @@ class Call(NamedTuple):
         keywords: The attrs.
         ids, generator: The arguments `ids`, for all rows, and `rng`, for a row.
         types, outputs: The types and arrays of the outputs; None in place of a ragged output.
-        before_row: Called before each row.
+        before_row: Called before a row; returns in how many rows it must be called again.
     """
 
     inputs: Sequence[Rows]
@@ -308,7 +296,7 @@ class Call(NamedTuple):
     generator: Callable[[int], np.random.Generator] | None
     types: Sequence[RowType]
     outputs: Sequence[Array | None]
-    before_row: Callable[[int], None]
+    before_row: Callable[[int], int]
 
 
 @dataclass(frozen=True)

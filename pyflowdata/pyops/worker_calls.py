@@ -388,8 +388,9 @@ class _Worker:
         ]
         at_row = memory.place
 
-        def note(row: int) -> None:
+        def note(row: int) -> int:
             at_row[0] = row
+            return 1
 
         def generator(row: int) -> Any:
             assert keys is not None

@@ -145,6 +145,24 @@ def test_one_call_for_parts_that_are_read_one_after_another():
     assert 30 <= len(calls) < 150  # the thread that waits works, too, and has its own
 
 
+def signs(r):
+    part = {}
+    for place in range(3):  # one dict for all parts
+        part["sign"], part["place"] = np.signbit(r["x"]), place
+        yield part
+
+
+def test_neighbours_that_are_equal_in_value_or_in_memory():
+    x = np.array([0.0, -0.0, 1.5, 1.5, np.nan, -np.nan])
+    parts = flow.from_arrays({"x": x}).explode(signs)
+    wanted = [(bool(np.signbit(one)), place) for one in x for place in range(3)]
+    mixed = np.random.default_rng(1).permutation(18)
+    for order in (range(18), [2, 0, 5, 1, 1, 2, 9, 6, 11], mixed):
+        rows = parts.rows(list(map(int, order)))
+        found = zip(rows["sign"].tolist(), rows["place"].tolist(), strict=True)
+        assert list(found) == [wanted[row] for row in order]
+
+
 def test_counts_are_kept_with_the_indexes(tmp_path, monkeypatch):
     passes = []
     values = columns._Pass.values

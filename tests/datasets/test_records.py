@@ -3,6 +3,7 @@
 import json
 import pickle
 import threading
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -287,8 +288,28 @@ def test_memory_that_a_function_uses_again_is_copied_in_time():
     raw = np.concatenate([np.frombuffer(row) for row in one["raw"].to_bytes_list()])
     assert raw.tolist() == [i for i in range(SIZE) for _ in "ab"]
     assert data.column(lambda r: used_again({"y": r["y"]})["b"]).tolist() == found.tolist()
-    with pytest.raises(flow.UserFunctionError, match=r"the same dict .*test_records.py:\d+\)"):
-        batches(data.map(same_dict).batch(8).blobs)
+    (same,) = batches(data.map(same_dict).project("y", "z").batch(SIZE).blobs)
+    assert same["z"].tolist() == same["y"].tolist()
+
+
+def in_some_form(r):
+    y = int(r["y"])
+    if y == SIZE - 1:
+        return {"n": y, "text": b"other"}
+    return [{**r, "n": y}, {"n": y, "y": r["y"]}, MappingProxyType({"n": y}), {"n": y, **r}][y % 4]
+
+
+def test_results_may_differ_in_form_and_each_is_checked():
+    data = made().map(in_some_form, outputs={"n": "int64"})
+    found = data.take(SIZE - 1)
+    assert [int(one["n"]) for one in found] == list(range(SIZE - 1))
+    (batch,) = batches(found.project("n", "text").batch(SIZE - 1).blobs)
+    assert batch["n"].tolist() == list(range(SIZE - 1))
+    assert batch["text"].to_bytes_list() == TEXTS[:-1]
+    with pytest.raises(flow.UserFunctionError, match=rf"record {SIZE - 1}.*also has 'text'"):
+        batches(data.batch(8).blobs)
+    with pytest.raises(flow.UserFunctionError, match="dtype (object|uint64|float64)"):
+        batches(data.map(lambda r: {"m": 2**63}, outputs={"m": "int64"}).batch(8).blobs)
 
 
 def careful(r):

@@ -149,7 +149,7 @@ def test_wrong_use_says_what_to_write():
     data = made()
     short = data.drop("name")
     for call, text in (
-        (lambda: data.windows(3), r"'name' is bytes, .*cannot be stacked.*drop\('name'\)"),
+        (lambda: data.windows(3), r"'name' is bytes, .*stacked.*Pad, 'name'.*drop\('name'\)"),
         (lambda: data.group_by("user"), "the field 'name'"),
         (lambda: short.windows(0), "length = 0; it must be 1 or more"),
         (lambda: short.windows(2, step=0), "step = 0; it must be 1 or more"),

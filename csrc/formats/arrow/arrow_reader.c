@@ -790,6 +790,7 @@ static pfd_status open_batch(walk *w, message *m, pfd_error *err)
 
 static pfd_status open_files(arrow *self, const pfd_open_args *args, pfd_error *err)
 {
+    enum { MOST_DECODED = 256 << 20 }; /* bytes of batches that are kept: they decode fast */
     int64_t bytes = self->num_outputs * (int64_t)sizeof(int64_t);
     opening o = {.self = self, .current = args->host->alloc(args->scratch, bytes + 1)};
     if (!o.current) return fail_memory(args->host, err);
@@ -802,7 +803,7 @@ static pfd_status open_files(arrow *self, const pfd_open_args *args, pfd_error *
         if (self->layouts[i].widest < 0) self->layouts[i].widest = 0;
     for (int64_t i = 0; i < self->num_dictionaries; i++)
         self->dictionaries[i]->space.extras = self->extras.list;
-    if (self->has_packed && !(self->cache = pfd_arrow_cache_create()))
+    if (self->has_packed && !(self->cache = pfd_arrow_cache_create(args->scratch, MOST_DECODED)))
         return fail_memory(args->host, err);
     return PFD_OK;
 }
@@ -882,14 +883,6 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     return status == PFD_OK ? decode_columns(self, &w, &m, out, err) : status;
 }
 
-/* The bytes that decoded batches may have together. */
-static int64_t cache_bytes(const pfd_scratch *scratch)
-{
-    const int64_t usual = 256ll << 20;
-    int64_t bound = pfd_scratch_most_bytes(scratch) / 4;
-    return bound < usual ? bound : usual;
-}
-
 /* Makes `number` the batch from which rows are read. */
 static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
                               pfd_arrow_decoded **held, pfd_arrow_row *row, pfd_error *err)
@@ -902,12 +895,10 @@ static pfd_status go_to_batch(const pfd_compute_args *args, int64_t number,
         row->space = space_of(self, from);
         return PFD_OK;
     }
-    pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number,
-                                             cache_bytes(args->scratch), decode, self,
+    pfd_status status = pfd_arrow_cache_hold(self->cache, self->host, number, decode, self,
                                              args->scratch, held, err);
     if (status == PFD_OK)
-        row->space = pfd_arrow_cache_lend(self->cache, *held, cache_bytes(args->scratch),
-                                          args->scratch);
+        row->space = pfd_arrow_cache_lend(self->cache, *held, args->scratch);
     else err->row = row->row;
     return status;
 }
@@ -962,7 +953,9 @@ const pfd_op pfd_op_arrow_reader = {
            "datasets. Give the folder of a data set, its state.json, or files. Numbers, bools, "
            "dates, times and durations (as integers), fixed-size binary, lists of these, and texts "
            "and binary are read, also as members of structs, and encoded by dictionaries. Bodies "
-           "may be compressed by LZ4 or zstd.",
+           "may be compressed by LZ4 or zstd. Where the offsets of texts or lists fall, the rows "
+           "that they bound are damaged; a damaged offset that still fits between its neighbours "
+           "gives the two rows beside it other values, which only a seal tells.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
     .companions = add_files,

@@ -3,6 +3,7 @@
  * The object is a pfd_table of the addresses of the table's schema, then of its chunks. */
 #include "core/hash.h"
 #include "core/op_parts.h"
+#include "core/scratch.h"
 #include "core/tables.h"
 #include "index/record_index.h"
 #include "sources/arrow_interface.h"
@@ -271,6 +272,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const arrow_table *self = args->source;
     pfd_arrow_row row = {.args = args};
+    pfd_scratch_rows_last(args->scratch); /* they are in the table, or in the scratch */
     while (row.row < args->num_rows) {
         int64_t ordinal = args->records[row.row].ordinal;
         int64_t number = pfd_shard_of(&self->rows, ordinal);

@@ -293,17 +293,11 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
     return PFD_OK;
 }
 
-/* The bytes that decoded groups may have together. */
-static int64_t cache_bytes(const pfd_scratch *scratch)
-{
-    return pfd_scratch_most_bytes(scratch) / 2;
-}
-
 /* Warns of an order that needs another group for almost every record. */
 static void advise(const parquet *self, const pfd_open_args *args)
 {
     const double mb = 1e6;
-    int64_t most = cache_bytes(args->scratch);
+    int64_t most = pfd_arrow_account_share(args->scratch);
     if (self->table.size < 2 || self->bytes <= (double)most || !pfd_index_order_is_global(args))
         return;
     pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
@@ -334,7 +328,7 @@ static pfd_status open_parts(parquet *self, const pfd_open_args *args, pfd_error
     self->sessions = calloc(files, sizeof *self->sessions);
     self->leaves = calloc(files, sizeof *self->leaves);
     self->num_leaves = calloc(files, sizeof *self->num_leaves);
-    self->cache = pfd_arrow_cache_create();
+    self->cache = pfd_arrow_cache_create(args->scratch, INT64_MAX);
     if (!self->outputs || !self->sessions || !self->leaves || !self->num_leaves || !self->cache)
         return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++)
@@ -460,8 +454,8 @@ static void decode_ahead(const pfd_compute_args *args, int64_t number)
         i++;
     if (i == 0 || pfd_arrow_cache_state(self->cache, number + i) != PFD_ARROW_ABSENT) return;
     pfd_error_init(&later);
-    if (pfd_arrow_cache_hold(self->cache, self->host, number + i, cache_bytes(args->scratch),
-                             decode, self, args->scratch, &made, &later) == PFD_OK)
+    if (pfd_arrow_cache_hold(self->cache, self->host, number + i, decode, self, args->scratch,
+                             &made, &later) == PFD_OK)
         pfd_arrow_cache_release(self->cache, made);
 }
 
@@ -476,16 +470,15 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t numbe
                        pfd_error *err)
 {
     const parquet *self = args->source;
-    int64_t i = *place = number % MOST_HELD, most = cache_bytes(args->scratch);
+    int64_t i = *place = number % MOST_HELD;
     if (!all->groups[i] || all->numbers[i] != number) {
         pfd_arrow_cache_release(self->cache, all->groups[i]);
         all->groups[i] = NULL;
         all->numbers[i] = number;
         if (self->in_sequence) decode_ahead(args, number);
-        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, most, decode, self,
-                                     args->scratch, &all->groups[i], err));
-        all->spaces[i] =
-            pfd_arrow_cache_lend(self->cache, all->groups[i], most, args->scratch);
+        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
+                                     &all->groups[i], err));
+        all->spaces[i] = pfd_arrow_cache_lend(self->cache, all->groups[i], args->scratch);
     }
     return PFD_OK;
 }
@@ -547,7 +540,8 @@ const pfd_op pfd_op_parquet_reader = {
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
            "threads of the loader. The types are those of ArrowReader. Decoded row groups are "
-           "kept, the most recently used in half of memory_budget. shuffle='window' mixes the rows "
+           "kept, the most recently used in half of memory_budget, which all readers of a loader "
+           "share. shuffle='window' mixes the rows "
            "of shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
            "global shuffle decodes row groups again and again unless all of them fit into memory: "
            "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",

@@ -130,6 +130,9 @@ int64_t pfd_dtype_size(int32_t dtype);
 #define PFD_OVERFLOW_WRAP 1     /* the low bits (0 for NaN and infinity); floats: infinity */
 #define PFD_OVERFLOW_SATURATE 2 /* the nearest value; 0 for NaN */
 
+/* Copies the elements of n rows back to back. */
+void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to);
+
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
  * are not converted.

@@ -351,10 +351,5 @@ void pfd_eager_copy(const pfd_eager_call *call, int32_t output, void *values)
     const pfd_plan_tensor *type =
         &call->eager->tensors[op_of(call)->num_inputs + (uint32_t)output];
     const pfd_ragged_row *rows = call->ragged[output];
-    uint8_t *to = values;
-    for (int64_t i = 0; i < call->rows; i++) {
-        size_t bytes = (size_t)(rows[i].num_elements * pfd_dtype_size(type->type.dtype));
-        if (bytes) memcpy(to, rows[i].data, bytes);
-        to += bytes;
-    }
+    pfd_copy_rows(rows, call->rows, pfd_dtype_size(type->type.dtype), values);
 }
