@@ -109,9 +109,13 @@ class _Course:
         self.seconds.append(_second(now, self._lately[-1]))
         self._lately.append(now)
 
+    def now(self) -> Counters:
+        """Of this moment."""
+        return self._counted.count()
+
     @property
     def total(self) -> Counters:
-        """Since the loader was opened."""
+        """Since the loader was opened, at the last count."""
         return self._lately[-1]
 
     def lately(self) -> Counters:
@@ -204,7 +208,8 @@ def _body(course: _Course) -> Html:
 def _verdicts(now: Verdict, whole: Verdict, lately: Counters) -> Html:
     """Of the last seconds, or since the open where these have too few steps."""
     length = lately.stats["now_seconds"] - lately.stats["opened_seconds"]
-    shown, said = now, f"In the last {seconds(round(length))}. Since the open: {whole.sentence}."
+    shown, said = now, f"In the last {seconds(round(length))}. Since the loader was opened: "\
+        f"{whole.sentence.partition('; ')[0]}."  # fmt: skip
     if now.limit == "unknown":
         shown, said = whole, f"Since the loader was opened; in the last {seconds(round(length))} "\
             f"there were {number(int(lately.stats['steps']))} steps."  # fmt: skip
@@ -231,7 +236,6 @@ def _tiles(course: _Course, total: Counters) -> Html:
         (f"of {total.num_threads} threads busy", number(round(mean("busy"), 1))),
         (f"of {size(total.memory_budget)} for batches", size(stats["slot_bytes"])),
         ("records in all", short_count(stats["records"])),
-        ("epochs begun", number(int(stats["starts"]))),
     ]
     if stats["skipped"]:
         shown.append(("records skipped", number(int(stats["skipped"]))))
@@ -302,7 +306,7 @@ def _ops(lately: Counters) -> Html:
 
 
 def _numbers(course: _Course) -> str:
-    lately, total = course.lately(), course.total
+    lately, total = course.lately(), course.now()
     return json.dumps({
         "blobs": total.blobs, "rank": total.rank, "world_size": total.world_size,
         "taken": total.taken,
@@ -314,7 +318,7 @@ def _numbers(course: _Course) -> str:
 
 
 def _metrics(course: _Course) -> str:
-    return as_prometheus(course.meter.read(course.total, judge(course.lately())))
+    return as_prometheus(course.meter.read(course.now(), judge(course.lately())))
 
 
 _ANSWERS: dict[str, tuple[str, Callable[[_Course], str]]] = {
@@ -413,7 +417,7 @@ class Watch:
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         self._server.course = self._course = _Course(counted)
         self._pid, self._ends = os.getpid(), threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="pyflowdata watch", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="pyflowdata page", daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:

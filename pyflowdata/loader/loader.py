@@ -216,6 +216,17 @@ class Loader(Generic[BatchT]):
         opened.check_life()
         return opened.observation.serve(opened, port)
 
+    def collective(self) -> AbstractContextManager[None]:
+        """Marks, in a `with` block, what waits for other ranks: a `RankReport` then tells it apart
+        from what this rank computes itself, and names the rank that is waited for.
+
+            with loader.collective():
+                torch.distributed.all_reduce(gradients)
+
+        It costs about a microsecond; the latest 1,024 are kept.
+        """
+        return open_loader_of(self).observation.collective()
+
     # ---- Counters -----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, float]:

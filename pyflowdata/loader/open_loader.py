@@ -47,6 +47,7 @@ from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, DataFacts
     from ..insight.live import Watch
+    from ..insight.ranks import Collectives
     from ..insight.report import Report
     from ..insight.stalls import Stall, Wait
     from ..insight.trace import Trace
@@ -140,6 +141,7 @@ class Observation:
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
         self._waits: list[Wait] = []  # [self._wait], for reports
+        self._collectives: Collectives | None = None
         self._pages: list[Watch] = []
         self._is_hidden = False
         self._at_end = report_at_end(loader, lambda: self._counted)
@@ -156,7 +158,12 @@ class Observation:
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
         from ..insight.report import Report
 
-        report = Report(self._counted.count(), describe_data)
+        steps = None
+        if self._readers[0].world_size > 1:
+            from ..insight.ranks import Collectives, read_steps
+
+            steps = read_steps(self._handle, self._collectives or Collectives())
+        report = Report(self._counted.count(), describe_data, steps=steps)
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
@@ -175,6 +182,14 @@ class Observation:
         self._is_hidden = True
         if self._at_end is not None:
             self._at_end.detach()
+
+    def collective(self) -> contextlib.AbstractContextManager[None]:
+        """As `Loader.collective`."""
+        from ..insight.ranks import Collectives
+
+        if self._collectives is None:
+            self._collectives = Collectives()
+        return self._collectives.one()
 
     # ---- A trace ------------------------------------------------------------------------------
 
