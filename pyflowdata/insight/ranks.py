@@ -1,11 +1,11 @@
 """Ranks that train together, step by step: which one the others wait for, and why.
 
 The rule.  A rank's step is the wait for its batch, and what it computes until it asks for the next
-one, less the time in collectives that the program has marked by `loader.collective()`.  A collective
-ends on all ranks when the last rank has come to it, so what remains is when a rank comes: in each
-step, the rank with the longest remainder is the slowest, and how much longer it is than the shortest
-is the skew.  Collectives that are not marked are part of what a rank computes: then ranks that meet
-in each step look alike, unless the loader of one is slow.
+one, less the time in collectives that the program has marked by `loader.collective()`.  As a
+collective ends on all ranks when the last rank has come to it, the rest of a step says when a rank
+comes: the rank with the longest rest is the last one, and how much longer this rest is than the
+shortest is the skew of the step.  Collectives that are not marked are part of what a rank computes:
+then ranks that meet in each step look alike, unless the loader of one is slow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..words.plain_text import counted, joined, number, percent, seconds
 from .counters import Counters
 from .drawing import STYLE, Axis, Panel, strips, ticks, timeline, whole_ticks
 from .measures import Measures, ratio
-from .report_page import LIMITS, figure, note, section, table
+from .report_page import LIMITS, figure, section, table
 from .verdict import Verdict, judge, judge_ranks, ranks_as_text
 
 Times = npt.NDArray[np.float64]
@@ -235,7 +235,7 @@ def _of_slow_step(
     return Verdict("rank", "step", sentence, tuple(remedies), evidence)
 
 
-_HEAD = ("rank", "training, a step", "waits for its batch", "in collectives", "is the last one in")
+_HEAD = ("rank", "trains", "waits", "collectives", "is last in")  # seconds of a step
 
 
 def _rows(ranks: Ranks) -> list[tuple[str, ...]]:
@@ -284,7 +284,7 @@ def _table(ranks: Ranks) -> tuple[Sequence[str], list[tuple[str, ...]]]:
     for row, one in zip(_rows(ranks), ranks.counters, strict=True):
         own = judge(one)
         rows.append((f"{row[0]} ({one.host})", *row[1:], own.cause or own.limit))
-    return (*_HEAD, "its loader alone"), rows
+    return (*_HEAD, "loader alone"), rows
 
 
 # ---- The page -----------------------------------------------------------------------------------
@@ -320,7 +320,8 @@ def _skew(ranks: Ranks) -> Html:
     scale = 1e3
     marks = ticks(max(float(skews.max()) * scale, 1e-6), 4)
     top = marks[-1] + (marks[1] if len(marks) > 1 else 1.0)
-    numbers = [(one, f"{int(ranks.numbers[0] + one):,}") for one in whole_ticks(count, 5)]
+    numbers = [(float(np.searchsorted(ranks.numbers, one)), f"{int(one):,}")
+               for one in whole_ticks(float(ranks.numbers[-1]), 8) if one >= ranks.numbers[0]]
     panel = Panel(Axis(top, [(one, f"{one:g}") for one in marks], "skew, ms"),
                   [float(one) * scale for one in skews], "b")  # fmt: skip
     over = Axis(float(count), numbers, "step")
@@ -333,8 +334,7 @@ def _skew(ranks: Ranks) -> Html:
         figure(timeline([panel], [float(i + 1) for i in range(count)], over, (),
                         "Skew of each step", height=110), _about_skew(ranks)),
         figure(strips(names, rows, cells, "How late each rank is in each step"),
-               f"The darker, the later a rank is than the first one; the darkest is "
-               f"{seconds(most)}."),
-        note("A step is the wait for its batch and the training step, without marked collectives; "
-             "the latest steps that all ranks have."),
+               f"The stronger the colour, the later a rank is than the first one; {seconds(most)} "
+               "at most. A step is the wait for its batch and the training step; these are the "
+               "latest steps that all ranks have."),
     )  # fmt: skip

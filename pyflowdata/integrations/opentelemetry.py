@@ -67,7 +67,8 @@ def observe(meter: Any, loader: Loader[Any]) -> None:
     """
     if not callable(getattr(meter, "create_observable_counter", None)):
         raise InvalidArgumentError(
-            f"meter = {shown(meter)}; it must be a Meter, as opentelemetry.metrics.get_meter() gives"
+            f"meter = {shown(meter)}; it must be a Meter, as opentelemetry.metrics.get_meter() "
+            "gives"
         )
     if not isinstance(loader, Loader):
         raise InvalidArgumentError(f"loader = {shown(loader)}; it must be a DataLoader")

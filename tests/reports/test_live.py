@@ -32,7 +32,7 @@ COMMENT = re.compile(r"# (?:HELP ([a-z_:]+) [^\n]+|TYPE ([a-z_:]+) (counter|gaug
 
 
 def parsed(text):
-    """Metric -> (kind, {labels: value}); each is described before its values, which stay together."""
+    """Metric -> (kind, {labels: value}); each is described before its values."""
     assert text.endswith("\n")
     found, helped, order = {}, set(), []
     for line in text.splitlines():
