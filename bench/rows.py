@@ -1,5 +1,6 @@
 """Rows of 1 KB in columnar files: an int64, a text and 128 float32, as Arrow streams of record
-batches of 1000 rows, which is what datasets writes, and as Parquet files of row groups of 5000."""
+batches of 1000 rows, which is what datasets writes, and as Parquet files of row groups of 5000; and
+rows of tokens as such streams."""
 
 from __future__ import annotations
 
@@ -62,6 +63,36 @@ class ParquetRows(ArrowRows):
         import pyarrow.parquet
 
         return pyarrow.parquet.ParquetWriter(sink, schema)
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenRows(Data):
+    """Rows of tokens, a source in each file; a row of the truth is a token, twice."""
+
+    parts: int = 100
+
+    KIND: ClassVar[str] = "token-rows"
+    FILE: ClassVar[str] = "source-{:03}.arrow"
+    VERSION: ClassVar[int] = 1
+    ROW_BYTES: ClassVar[float] = 2200
+    MOST: ClassVar[int] = 2048  # tokens of a row
+
+    @property
+    def part_records(self) -> int:
+        return max(4, super().part_records)
+
+    def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
+        import pyarrow
+
+        random = np.random.RandomState(8000 + part)
+        drawn = random.lognormal(np.log(400), 0.8, self.part_records).astype(np.int32)
+        ends = np.concatenate([[0], np.cumsum(np.clip(drawn, 1, self.MOST))]).astype(np.int32)
+        tokens = random.randint(1, 50257, ends[-1]).astype(np.int32)
+        table = pyarrow.table({"input_ids": pyarrow.ListArray.from_arrays(ends, tokens)})
+        sink = _Sink()
+        with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=1000)
+        yield sink.take(), Truth.of(tokens, tokens)
 
 
 class _Sink:

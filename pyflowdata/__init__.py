@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import native  # first: it says what ends a command while the rest is imported
 from . import ops
+from . import remote as remote
 from .errors import (
     CancelledError,
     CompileError,

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 # ---- Wrong uses ---------------------------------------------------------------------------------
 
-# Messages for a Ragged that is used like an array: rows of different lengths have no sums.
+# Rows of one shape compute as `dense` does.  Messages for a Ragged of other rows that is used like
+# an array: rows of different lengths have no sums.
 
 _ClassT = TypeVar("_ClassT", bound=type)
 
@@ -20,9 +21,9 @@ _AS_ARRAY = (
     "np.asarray(a) is an array where all rows are of one shape, a.to_padded() one with a mask, and "
     "a.values has the elements of all rows"
 )
-_RAGGED_SIGNS = {
+_SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
 _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 
@@ -46,23 +47,36 @@ def _refuse_attribute(name: str) -> NoReturn:
     raise AttributeError(f"{said}: {_AS_ARRAY}" if is_of_arrays else said)
 
 
-def _refuses_arithmetic(cls: _ClassT) -> _ClassT:
-    """Makes operators with a number or another Ragged raise an error that names the alternatives;
-    arrays and tensors handle theirs themselves."""
-    for name, sign in _RAGGED_SIGNS.items():
-        setattr(cls, f"__{name}__", _refusing(cls, sign))
+def _computes_as_dense(cls: _ClassT) -> _ClassT:
+    """Makes the operators with a number, a list or another Ragged; arrays and tensors handle theirs
+    themselves."""
+    for name, sign in _SIGNS.items():
+        setattr(cls, f"__{name}__", _operator(cls, f"__{name}__", sign))
     for name in _REFLECTED:
-        setattr(cls, f"__r{name}__", _refusing(cls, _RAGGED_SIGNS[name]))
+        setattr(cls, f"__r{name}__", _operator(cls, f"__r{name}__", _SIGNS[name]))
     return cls
 
 
-def _refusing(cls: type, sign: str) -> Callable[[Any, object], Any]:
-    def refuse(self: object, other: object) -> Any:
-        if isinstance(other, (int, float, list, cls)) and not isinstance(other, np.generic):
-            raise TypeError(f"a Ragged has no operator {sign}: {_AS_ARRAY}")
-        return NotImplemented
+def _operator(cls: type, name: str, sign: str) -> Callable[[Any, object], Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if isinstance(other, (str, bytes)) and sign in ("==", "!="):
+            return _equal_texts(self, other, sign == "==")
+        if not isinstance(other, (int, float, list, cls)) or isinstance(other, np.generic):
+            return NotImplemented
+        try:
+            dense, other = self.dense, getattr(other, "dense", other)
+        except ValueError:
+            raise TypeError(f"a Ragged of rows that differ has no operator {sign}: {_AS_ARRAY}") \
+                from None
+        return getattr(dense, name)(other)
 
-    return refuse
+    return operate
+
+
+def _equal_texts(rows: Any, other: str | bytes, is_equal: bool) -> Any:
+    """A truth for each row of bytes; a str is its UTF-8."""
+    wanted = other.encode() if isinstance(other, str) else other
+    return np.array([(row == wanted) is is_equal for row in rows.to_bytes_list()], np.bool_)
 
 
 # ---- Ragged -------------------------------------------------------------------------------------
@@ -72,13 +86,18 @@ _Integers = npt.NDArray[np.int64]
 _ROWS_SHOWN, _ELEMENTS_SHOWN = 5, 8  # in notebooks
 
 
-@_refuses_arithmetic
+@_computes_as_dense
 class Ragged:
     """Rows of different shapes: the elements of all rows one after another, and the row offsets.
 
     If only the first dimension of a row varies, `values` has the fixed dimensions after its first
     one, and row i is `values[row_splits[i]:row_splits[i + 1]]`.  Otherwise `values` is flat,
     `row_splits` count its elements, and each row is reshaped to its own shape.
+
+    Rows that all have one shape, such as those of PadBatch, are an array: `np.asarray(ragged)`, or
+    `dense`, of shape (rows, *shape of a row).  Operators, such as `ragged != 0`, compute with that
+    array, and raise TypeError where rows differ.  Rows of bytes are equal to a bytes or a str, in
+    UTF-8, or not: `ragged == "a"` is a truth for each row.
 
     The arrays that a loader delivers are views of its memory, without a copy.  They are writable,
     and belong to the caller until all of them are collected, like the arrays of other blobs.

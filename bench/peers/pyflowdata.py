@@ -299,6 +299,21 @@ for rule in ("best_fit", "chunk"):
     )
 
 
+def packs_of_mix(source: Source, rule: str) -> Iterator[Any]:
+    """Sources are opened in each epoch; lengths that were counted in the first one are kept."""
+    mix = flow.mix([flow.open(path) for path in source.files])
+    packs = mix.pack(documents.LENGTH, field="input_ids", rule=rule, add="segment_ids")
+    with flow.DataLoader(packs.batch(source.batch_size)[["input_ids", "segment_ids"]]) as loader:
+        for found in loader:
+            yield documents.batch_of(*found)
+
+
+for rule in ("best_fit", "chunk"):
+    contender("W18", name=rule, text=f"flow.mix of flow.open, pack(rule={rule!r}).")(
+        functools.partial(packs_of_mix, rule=rule)
+    )
+
+
 def of_records(source: Source) -> flow.Dataset:
     x, n = records.load(source)
     return flow.from_arrays({"x": x, "n": n})

@@ -33,6 +33,14 @@ def packs(source: Source, strategy: str, processes: int | None = None) -> Iterat
             yield padded(batch["input_ids"])
 
 
+def packs_of_mix(source: Source, strategy: str) -> Iterator[Batch]:
+    tables = [datasets.Dataset.from_file(path) for path in source.files]
+    mix = datasets.interleave_datasets(tables)  # in turns, until the first one ends
+    packed = pack_dataset(mix, documents.LENGTH, strategy)
+    for batch in packed.with_format("numpy").iter(source.batch_size):
+        yield padded(batch["input_ids"])
+
+
 def padded(rows: Any) -> Batch:
     """What a collator makes of packs of up to LENGTH tokens."""
     tokens = np.zeros((len(rows), documents.LENGTH), np.int64)
@@ -51,3 +59,6 @@ contender("W15", name="wrapped", text="The same; texts are cut where a pack ends
 contender("W15", name="bfd-processes", text="bfd, with map() in a process for each core.")(
     functools.partial(packs, strategy="bfd", processes=programs.cores())
 )
+for strategy in ("bfd", "wrapped"):
+    text = f"interleave_datasets, pack_dataset({strategy!r}), padded."
+    contender("W18", name=strategy, text=text)(functools.partial(packs_of_mix, strategy=strategy))

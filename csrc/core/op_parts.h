@@ -27,6 +27,15 @@
         return PFD_OK;                                                                             \
     }
 
+/* same_without() of an op that makes each output by itself. */
+static inline int32_t pfd_always_same(const pfd_host *host, const void *attrs, const void *fewer)
+{
+    (void)host;
+    (void)attrs;
+    (void)fewer;
+    return 1;
+}
+
 /* Defines compute() of an op that makes each row by itself:
  * pfd_status make_row(const pfd_compute_args *args, int64_t i, pfd_error *err). */
 #define PFD_COMPUTE_EACH_ROW(make_row)                                                             \

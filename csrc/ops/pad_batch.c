@@ -110,7 +110,8 @@ const pfd_op pfd_op_pad_batch = {
     .name = "PadBatch",
     .doc = "Pads the rows of each batch to the largest of its rows. "
            "The batch is the part of this rank. The size differs from batch to batch, so the "
-           "output is a Ragged; because its rows have one shape, its attribute dense is the array "
-           "(rows, longest, ...), without a copy. Pad makes the same size for all batches.",
+           "output is a Ragged; because its rows have one shape, numpy.asarray() of it, or its "
+           "attribute dense, is the array (rows, longest, ...), without a copy, and operators such "
+           "as != compute with that array. Pad makes the same size for all batches.",
     PFD_OP_ATTRS(pad_batch_attrs, attr_table),
 };

@@ -108,6 +108,25 @@ pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t stru
     return PFD_OK;
 }
 
+pfd_attrs *pfd_attrs_with_fewer(const pfd_attrs *attrs, uint32_t struct_size, const pfd_attr *list,
+                                const int32_t *kept, int32_t n)
+{
+    pfd_attrs *made = calloc(1, sizeof *made + struct_size);
+    if (!made) return NULL;
+    made->memory = pfd_scratch_create();
+    const char **elements =
+        made->memory ? pfd_scratch_alloc(made->memory, n * (int64_t)sizeof *elements) : NULL;
+    if (!elements) {
+        pfd_attrs_free(made);
+        return NULL;
+    }
+    memcpy(made->data, attrs->data, struct_size);
+    pfd_list_string *fewer = (void *)(made->data + list->offset);
+    for (int32_t i = 0; i < n; i++) elements[i] = fewer->data[kept[i]];
+    *fewer = (pfd_list_string){elements, n};
+    return made;
+}
+
 void pfd_attrs_free(pfd_attrs *attrs)
 {
     if (!attrs) return;

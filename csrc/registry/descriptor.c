@@ -323,6 +323,8 @@ static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
 
 static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
 {
+    if (!op->outputs_attr && op->same_without)
+        return fault(err, op->name, "same_without", "is there, and outputs_attr is NULL");
     if (!op->outputs_attr) return PFD_OK;
     if (op->num_outputs != 1)
         return fault(err, op->name, "outputs_attr", "needs one output declared, for all of them");

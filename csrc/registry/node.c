@@ -145,7 +145,8 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     if (status == PFD_OK && named.is_replaced)
         status = pfd_check_each_path_once("files", list->paths, named.size, err);
     for (int64_t i = 0; i < named.size && status == PFD_OK; i++)
-        if (access(list->paths[i], F_OK) != 0 && errno == ENOENT)
+        if (!pfd_path_is_remote(list->paths[i]) && access(list->paths[i], F_OK) != 0 &&
+            errno == ENOENT)
             status = pfd_fail_missing_path("files", list->paths[i], err);
     return status;
 }
@@ -1058,6 +1059,53 @@ pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_a
     return create(found, &of, out, err);
 }
 
+static pfd_status fill_part(pfd_node *part, const int32_t *kept, int32_t num_kept, pfd_error *err)
+{
+    const pfd_node *whole = part->whole;
+    const pfd_registered_op *from = whole->op;
+    const pfd_op *op = from->op;
+    uint32_t list = 0, all = from->public_op->num_outputs;
+    while (strcmp(op->attrs[list].name, op->outputs_attr)) list++;
+    part->name = strdup(whole->name);
+    part->attrs = pfd_attrs_with_fewer(whole->attrs, op->attrs_struct_size, &op->attrs[list], kept,
+                                       num_kept);
+    part->outputs = calloc(all, sizeof *part->outputs);
+    if (!part->name || !part->attrs || !part->outputs)
+        return pfd_fail_memory(err, (int64_t)sizeof *part, "a node");
+    for (int32_t i = 0; i < num_kept; i++) part->outputs[i] = whole->outputs[kept[i]];
+    for (uint32_t i = op->num_outputs; i < all; i++)
+        part->outputs[(uint32_t)num_kept + i - op->num_outputs] = whole->outputs[i];
+    const void *attrs = pfd_attrs_struct(part->attrs);
+    PFD_TRY(write_ports(from, attr_of(op, attrs, op->outputs_attr), op->num_inputs, &part->own_op,
+                        err));
+    part->op = part->own_op;
+    return PFD_OK;
+}
+
+pfd_status pfd_node_part(pfd_node *node, const int32_t *kept, int32_t num_kept, pfd_node **out,
+                         pfd_error *err)
+{
+    *out = NULL;
+    const pfd_op *op = node->op->op;
+    if (!op->outputs_attr || !op->same_without || num_kept < 1) return PFD_OK;
+    pfd_node *part = calloc(1, sizeof *part);
+    if (!part) return pfd_fail_memory(err, sizeof *part, "a node");
+    atomic_init(&part->references, 1);
+    part->op = node->op;
+    part->whole = pfd_node_retain(node);
+    part->file_attrs = node->file_attrs;
+    part->reader_attrs = node->reader_attrs;
+    part->batch_size = node->batch_size;
+    part->order = node->order == node ? part : node->order;
+    pfd_status status = fill_part(part, kept, num_kept, err);
+    if (status == PFD_OK && op->same_without(pfd_host_table(), pfd_attrs_struct(node->attrs),
+                                             pfd_attrs_struct(part->attrs)))
+        *out = part;
+    else
+        pfd_node_release(part);
+    return status;
+}
+
 pfd_node *pfd_node_retain(pfd_node *node)
 {
     (void)atomic_fetch_add_explicit(&node->references, 1, memory_order_relaxed);
@@ -1084,8 +1132,11 @@ void pfd_node_release(pfd_node *node)
         for (uint32_t i = 0; next->inputs && i < next->op->public_op->num_inputs; i++)
             drop(next->inputs[i].node, &released);
         pfd_attrs_free(next->attrs);
-        pfd_attrs_free(next->file_attrs);
-        pfd_attrs_free(next->reader_attrs);
+        if (!next->whole) {
+            pfd_attrs_free(next->file_attrs);
+            pfd_attrs_free(next->reader_attrs);
+        }
+        drop(next->whole, &released);
         free(next->inferred);
         pfd_path_list_free(&next->left_out);
         free(next->inputs);

@@ -33,11 +33,19 @@ struct pfd_node {
     const pfd_node *order;    /* the reader or view, itself or upstream, that orders its rows; NULL:
                                  there are several */
     int64_t batch_size;       /* logical, of the readers upstream */
+    pfd_node *whole;          /* owned reference; the node of which it is a part, and which owns its
+                                 file_attrs and reader_attrs; NULL: it is one itself */
     pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };
 
 /* Takes one more reference and returns the node. */
 pfd_node *pfd_node_retain(pfd_node *node);
+
+/* The same node with the outputs `kept` of its own alone, in rising order, besides those of every
+ * reader; it has no inputs.  A part has the spec, name and random numbers of the whole node.
+ * *out is NULL where the op cannot leave the others out. */
+pfd_status pfd_node_part(pfd_node *node, const int32_t *kept, int32_t num_kept, pfd_node **out,
+                         pfd_error *err);
 
 /* As pfd_node_create(), for an op that is not a reader, with the types of the inputs' rows in place
  * of blobs.  The node has no nodes upstream; loader/rows/eager.c uses it. */

@@ -42,7 +42,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
         if (more > INT64_MAX / 4 - self->begins[i]) {
             pfd_view_free(&self->base);
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "the data sets have more records together than can be counted");
+                            "the data sets have more records together than can be counted; where "
+                            "one is repeated without end, take(n) gives it one");
         }
         self->begins[i + 1] = self->begins[i] + more;
     }

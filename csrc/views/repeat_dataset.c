@@ -38,6 +38,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 {
     const repeat_dataset_attrs *attrs = args->attrs;
     const int64_t records = args->inner[0]->size, most = MOST_RECORDS / (records > 0 ? records : 1);
+    if (attrs->times > 1) PFD_TRY(pfd_view_need_end(args, "all records are repeated", err));
     if (records > 0 && attrs->times > most)
         return pfd_fail_attr(err, "times", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 " makes more than 2^62 records out of %" PRId64

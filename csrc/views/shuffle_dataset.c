@@ -36,6 +36,7 @@ static const pfd_view_methods methods = {
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
+    PFD_TRY(pfd_view_need_end(args, "the shuffle draws an order of all records", err));
     shuffle_view *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     self->args = *args;

@@ -16,10 +16,18 @@ static int64_t clamp(int64_t index, int64_t n, int64_t step)
     return index < least ? least : index > most ? most : index;
 }
 
+static int32_t counts_from_end(const slice_dataset_attrs *attrs, int64_t n)
+{
+    return (attrs->begin < 0 && attrs->begin >= -n) || (attrs->end < 0 && attrs->end >= -n) ||
+           (attrs->step < 0 && attrs->begin >= n);
+}
+
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const slice_dataset_attrs *attrs = args->attrs;
     int64_t n = args->inner[0]->size, step = attrs->step;
+    if (counts_from_end(attrs, n))
+        PFD_TRY(pfd_view_need_end(args, "the slice counts from the end", err));
     int64_t begin = clamp(attrs->begin, n, step), end = clamp(attrs->end, n, step);
     int64_t span = step < 0 ? begin - end : end - begin, stride = step < 0 ? -step : step;
     return pfd_range_view_open(begin, step, span > 0 ? (span - 1) / stride + 1 : 0, out, err);

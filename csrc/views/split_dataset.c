@@ -66,6 +66,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 {
     const split_dataset_attrs *attrs = args->attrs;
     const int64_t parts = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
+    PFD_TRY(pfd_view_need_end(args, "parts are cut from all records", err));
     int64_t *sizes = malloc((size_t)parts * sizeof *sizes), begin = 0;
     if (!sizes) return pfd_fail_memory(err, parts * 8, "a split");
     pfd_status status = attrs->counts.size > 0 ? take_counts(&attrs->counts, rows, sizes, err)

@@ -64,6 +64,15 @@ pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, p
     return pfd_fail(err, PFD_INTERNAL, "a view is no source of its own");
 }
 
+pfd_status pfd_view_need_end(const pfd_view_args *args, const char *what, pfd_error *err)
+{
+    if (args->inner[0]->size < PFD_ENDLESS) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "%s, and the data set has no end, as repeat() has none: use it before "
+                    "repeat(), or after take(n)",
+                    what);
+}
+
 /* ---- Ranges of records ----------------------------------------------------------------------- */
 
 typedef struct range_view {

@@ -51,6 +51,9 @@ pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd
  * before the op instead. */
 pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 
+/* PFD_INVALID_ARGUMENT if the inner view has no end, which `what` needs. */
+pfd_status pfd_view_need_end(const pfd_view_args *args, const char *what, pfd_error *err);
+
 /* A view of the records first, first + step, and so on of its inner view. */
 pfd_status pfd_range_view_open(int64_t first, int64_t step, int64_t size, pfd_view **out,
                                pfd_error *err);

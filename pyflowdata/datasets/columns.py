@@ -439,7 +439,8 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
 def refuse_endless(records: int, what: str) -> None:
     if records >= ENDLESS:
         raise InvalidArgumentError(
-            f"{what}: it needs all records, and repeat() has no end: use it before repeat()"
+            f"{what}: it needs all records, and repeat() has no end: use it before repeat(), or "
+            "after take(n)"
         )
 
 

@@ -89,6 +89,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _TRUTHS = {ast.BitAnd: ("&", operator.and_), ast.BitOr: ("|", operator.or_)}
 
 _MOST_DEPTH = 100
+_TOO_DEEP = f"it is nested too deeply; at most {_MOST_DEPTH} levels are possible"
 
 
 class _Strings:
@@ -174,7 +175,7 @@ class Expression:
         names: dict[str, None] = {}
         for node, depth in _in_order(self._body):
             if depth > _MOST_DEPTH:
-                raise InvalidArgumentError(f"{shown(self.text)}: it is nested too deeply")
+                raise InvalidArgumentError(f"{shown(self.text)}: {_TOO_DEEP}")
             name = self._name(node)
             if name is not None:
                 names[name] = None
@@ -191,7 +192,9 @@ class Expression:
             is_assigned = "==" in failure.msg or "assign" in failure.msg or here.startswith("=")
             hint = "; == compares" if is_assigned else ""
             raise InvalidArgumentError(f"{shown(self.text)}{place}: {failure.msg}{hint}") from None
-        except (ValueError, RecursionError, MemoryError) as failure:
+        except (RecursionError, MemoryError):  # a parser without room says either, or no word
+            raise InvalidArgumentError(f"{shown(self.text)}: {_TOO_DEEP}") from None
+        except ValueError as failure:
             raise InvalidArgumentError(f"{shown(self.text)}: {failure}") from None
 
     def _refuse(self, node: ast.expr, what: str) -> NoReturn:

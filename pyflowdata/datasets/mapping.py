@@ -23,7 +23,7 @@ from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.op import name_of
-from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
+from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from ..ragged import Ragged
 from .base import explain_key, names_of, no_field_of, numbered
@@ -443,6 +443,8 @@ def computed(
     are_bytes = [
         samples.per == "row" and is_bytes(row_type_of(one)) for one in inputs
     ]
+    texts = {name for name, one in zip(names, are_bytes, strict=True) if one}
+    refuse_str(function, texts, names)
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types_of(wrapped, names, outputs, samples)
     op = mapped_op(wrapped, types, per=samples.per, processes=processes)

@@ -25,11 +25,12 @@ from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..loader.state import ENDLESS
 from ..nodes.tables import array_of, is_array
-from ..pyops.records import joined, records_of, row_of, rows_of
+from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node, is_several, whole
 from .columns import FileState, files_state
 
+_NO_END = "repeat() has no end; take(n) after it, or repeat(n), has one"
 _AT_ONCE = 64  # records that are read in one call
 _SEEN = 64  # records among which a sample is looked for
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
@@ -37,10 +38,11 @@ _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 def _own(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a batch, whose arrays are its own now and do not keep the batch alive."""
+    found = Row(record)
     for name, value in record.items():
         if isinstance(value, np.ndarray):
-            record[name] = value.copy()
-    return record
+            found[name] = value.copy()
+    return found
 
 
 def _rows_at_once(blobs: Iterable[Blob]) -> int:
@@ -178,10 +180,7 @@ class Reading(DatasetBase):
         self._check_files()
         size = self._size()
         if size >= ENDLESS:
-            raise TypeError(
-                "this data set has no len(): repeat() has no end; take(n) after it, or repeat(n), "
-                "has one"
-            )
+            raise TypeError(f"this data set has no len(): {_NO_END}")
         if size < 0:
             raise TypeError(
                 "this data set has no len(): its source is a stream, which is read in sequence; "
@@ -189,6 +188,16 @@ class Reading(DatasetBase):
                 "decompress or convert the files, or cache() the data set"
             )
         return size
+
+    def __length_hint__(self) -> int:
+        """What list() and its like ask for where there is no len().
+
+        Raises:
+            InvalidArgumentError: The list would have no end.
+        """
+        if self._size() >= ENDLESS:
+            raise InvalidArgumentError(f"a list of all records: {_NO_END}")
+        return 0
 
     def __bool__(self) -> bool:
         """Whether there is a record; of a stream the first one is read."""
@@ -227,7 +236,8 @@ class Reading(DatasetBase):
         loader, _, most, *_ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
-        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        columns = {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        return Row(columns)
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
@@ -244,6 +254,8 @@ class Reading(DatasetBase):
             )
         numbers = [whole(index, "a record's number") for index in _listed(indexes)]
         for number in numbers:
+            if number < 0 and size >= ENDLESS:
+                raise TypeError(f"record {number} counts from the end: {_NO_END}")
             if not -size <= number < size:
                 raise IndexError(f"record {number} of {size} records")
         return [number + size if number < 0 else number for number in numbers]

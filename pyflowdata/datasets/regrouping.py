@@ -190,7 +190,7 @@ class Regrouping(Maps):
         length: int,
         *,
         step: int | None = None,
-        last: str = "drop",
+        last: str | None = None,
         padding: float | Mapping[str, float] = 0,
         mask: str | None = None,
         key: str | Sequence[str] | None = None,
@@ -208,7 +208,8 @@ class Regrouping(Maps):
             last: What becomes of windows that would go beyond the last record.  "drop": they are
                 left out.  "pad": `padding` stands in place of the missing records.  "short": they
                 have fewer records, so the first dimension is None.  With "pad" and "short" a window
-                begins at every step.
+                begins at every step.  None: "drop", with a warning where a key has fewer records
+                than a window, so that all of them are left out.
             padding: With "pad", the value in place of missing records, of all fields or by field.
             mask: The name of one more field, bool of `length` values: True for records.
             key: A field, or several: no window has records in which they differ, so that records
@@ -220,7 +221,8 @@ class Regrouping(Maps):
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
         """
         length, step = whole(length, "length", 1), None if step is None else whole(step, "step", 1)
-        given = {"step": step, "last": None if last == "drop" else last, "key": key}
+        is_drop = last in (None, "drop")
+        given = {"step": step, "last": None if is_drop else last, "key": key}
         words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
         said = f"windows({', '.join([str(length), *words])})"
         if key is None:
@@ -229,8 +231,8 @@ class Regrouping(Maps):
         else:
             self._refuse_shuffle("windows", "windows")
             kept, blobs = _checked_key(self, key), self._fields
-            runs = _runs_table(self, kept, said, length if last == "drop" else 0)
-        attrs = {"length": length, "step": step or 0, "last": last}
+            runs = _runs_table(self, kept, said, length if is_drop else 0, is_told=last is not None)
+        attrs = {"length": length, "step": step or 0, "last": last or "drop"}
         return self._windows("windows", blobs, kept, runs, padding, mask, attrs)
 
     def group_by(self: OwnT, key: str | Sequence[str]) -> OwnT:
@@ -507,18 +509,22 @@ def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return np.flatnonzero(differs).astype(np.int64)
 
 
-def _runs_table(data: DatasetBase, names: Sequence[str], said: str, length: int) -> Table:
+def _runs_table(
+    data: DatasetBase, names: Sequence[str], said: str, length: int, *, is_told: bool
+) -> Table:
     """Where each run of records with the same key begins.
 
     Args:
         length: Shorter runs give no window, which is warned of where all are shorter.
+        is_told: The program says that records are left out: some may be, without a warning.
     """
     wanted, key = _hashes(data, names)
 
     def starts() -> Array:
         keys = _keys(data, wanted)
         found = _starts(keys)
-        longest = int(np.diff(found, append=len(keys)).max(initial=0))
+        sizes = np.diff(found, append=len(keys))
+        longest, short = int(sizes.max(initial=0)), sizes[sizes < length]
         if 0 < longest < length:
             by = "".join(f".sort({name!r})" for name in reversed(names))
             text = (
@@ -527,6 +533,13 @@ def _runs_table(data: DatasetBase, names: Sequence[str], said: str, length: int)
                 f"data{by}.{said} if those of a key lie apart"
             )
             warn_program_once(("windows", said, longest), UserWarning(text))
+        elif len(short) and not is_told:
+            text = (
+                f"{said} leaves out {short.sum()} of {len(keys)} records: {len(short)} of "
+                f"{len(sizes)} runs with the same {', '.join(names)} are shorter than a window; "
+                'last="pad" or "short" keeps them, and last="drop" says that they are not wanted'
+            )
+            warn_program_once(("short runs", said, len(short)), UserWarning(text))
         return found
 
     return Table(

@@ -247,9 +247,9 @@ class Splitting(Reading):
         by: str | Sequence[str] | None = None,
         stratify: str | None = None,
         seed: int = 0,
-    ) -> list[tuple[OwnT, OwnT]]:
+    ) -> Sequence[tuple[OwnT, OwnT]]:
         """Pairs of data sets (train, val) for cross-validation: each record is in one val, and in
-        the train of all other pairs.
+        the train of all other pairs.  A pair is made when it is asked for.
 
         Args:
             count: How many pairs; each val has about 1 / count of the records.
@@ -261,10 +261,33 @@ class Splitting(Reading):
         if type(count) is not int or not 2 <= count <= _MOST_PARTS:
             raise InvalidArgumentError(f"folds({shown(count)}): give a number from 2 to 65536")
         split = _Split(self, _Sizes([1 / count] * count, RULE), by, stratify, seed)
-        return [
-            (self._selected(split.table(part, is_rest=True)), self._selected(split.table(part)))
-            for part in range(count)
-        ]
+        return _Folds(self, split, range(count))
+
+
+class _Folds(Sequence[tuple[OwnT, OwnT]]):
+    """The pairs of `folds()`, each made when it is asked for: a data set takes half a millisecond,
+    and there may be tens of thousands."""
+
+    def __init__(self, data: OwnT, split: _Split, parts: range) -> None:
+        self._data, self._split, self._parts = data, split, parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @overload
+    def __getitem__(self, key: int) -> tuple[OwnT, OwnT]: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> _Folds[OwnT]: ...
+
+    def __getitem__(self, key: int | slice) -> tuple[OwnT, OwnT] | _Folds[OwnT]:
+        if isinstance(key, slice):
+            return _Folds(self._data, self._split, self._parts[key])
+        part, select = self._parts[key], self._data._selected
+        return select(self._split.table(part, is_rest=True)), select(self._split.table(part))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} pairs (train, val) of {self._data!r}>"
 
 
 def _check_seed(seed: int) -> None:
@@ -437,21 +460,21 @@ class _Split:
             )
         self._data, self._sizes, self._by, self._seed = data, sizes, names, seed
         self._stratify = stratify
+        self._key = tuple(sizes.counts or sizes.fractions), tuple(names), stratify, seed
+        of = f", by={', '.join(names)}" if names else ""
+        of += f", stratify={stratify}" if stratify else ""
+        self._said = f"split({shown([*self._key[0]])}{of}, seed={seed})"
         self._is_by_rule = stratify is None and bool(sizes.fractions)
         self._found: tuple[Hashable, Array] | None = None
 
     def table(self, part: int, *, is_rest: bool = False) -> Table:
         """The records of a part, or those of all others, as a bitmap."""
-        sizes, by = self._sizes.counts or self._sizes.fractions, self._by
         rule = RULE if self._is_by_rule and self._sizes.rule == RULE else 0  # rule 1 had no name
-        key = ("split", tuple(sizes), tuple(by), self._stratify, self._seed, part, is_rest, rule)
-        of = f", by={', '.join(by)}" if by else ""
-        of += f", stratify={self._stratify}" if self._stratify else ""
-        said = f"split({shown(list(sizes))}{of}, seed={self._seed})"
         return Table(
             lambda: words_of((self._parts() == part) != is_rest),
-            said=f"{said} but [{part}]" if is_rest else f"{said}[{part}]",
-            key=key, state=lambda: files_state(self._data), rule=rule,
+            said=f"{self._said} but [{part}]" if is_rest else f"{self._said}[{part}]",
+            key=("split", *self._key, part, is_rest, rule),
+            state=lambda: files_state(self._data), rule=rule,
         )  # fmt: skip
 
     def _parts(self) -> Array:

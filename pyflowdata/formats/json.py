@@ -691,9 +691,13 @@ def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
         CorruptDataError: No line there has an object.
     """
     head = one.head.removeprefix(b"\xef\xbb\xbf")
-    if len(one.head) >= HEAD:
-        head = head[: head.rfind(b"\n") + 1]
-    lines: Iterable[bytes] = [line for line in head.split(b"\n") if line.strip()]
+    lines: Iterable[bytes]
+    if _is_array(head):
+        lines = list(_array_items(head, is_cut=len(one.head) >= HEAD))
+    else:
+        if len(one.head) >= HEAD:
+            head = head[: head.rfind(b"\n") + 1]
+        lines = [line for line in head.split(b"\n") if line.strip()]
     if not lines and len(one.head) >= HEAD:
         whole = dataclasses.replace(source, compression=one.compression, files=(one.path,))
         lines = itertools.islice(_lines(whole), 1)
@@ -712,12 +716,42 @@ def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
 
 
 def _lines(source: Source) -> Iterator[bytes]:
-    """All lines of the files."""
+    """All lines of the files, or the elements of their arrays."""
     plain = next(one for one in FORMATS.values() if ".txt" in one.suffixes)
-    lines = Source(plain, source.compression, source.files, memory_budget=source.memory_budget)
-    lines = dataclasses.replace(lines, fields=(Field("out", BYTES),))
-    for batch in lines.batches(batch_size=_SCANNED):
-        yield from batch["out"].to_bytes_list()
+    for path in source.files:
+        text = Source(plain, source.compression, (path,), memory_budget=source.memory_budget)
+        text = dataclasses.replace(text, fields=(Field("out", BYTES),))
+        batches = text.batches(batch_size=_SCANNED)
+        lines = (line for batch in batches for line in batch["out"].to_bytes_list())
+        first = next((line for line in lines if line.strip()), b"")
+        rest = itertools.chain([first], lines)
+        yield from _array_items(b"\n".join(rest)) if _is_array(first) else rest
+
+
+def _is_array(text: bytes) -> bool:
+    return text.lstrip().startswith(b"[")
+
+
+_BETWEEN = re.compile(r"[\s,]*")  # the elements of an array
+
+
+def _array_items(data: bytes, is_cut: bool = False) -> Iterator[bytes]:
+    """The elements of an array, up to one that is no JSON, which is the last; it is left out of a
+    text that is cut."""
+    text = data.decode(errors="surrogateescape")
+    at, scan = text.index("[") + 1, json.JSONDecoder().raw_decode
+    while True:
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        if text[at : at + 1] in ("", "]"):
+            return
+        try:
+            end = scan(text, at)[1]
+        except (ValueError, RecursionError):
+            if not is_cut:
+                yield text[at:].encode(errors="surrogateescape")
+            return
+        yield text[at:end].encode(errors="surrogateescape")
+        at = end
 
 
 def _typed(field: Field, seen: _Fields, exact: bool) -> Field:

@@ -112,8 +112,8 @@ class Measures:
         runnable_share: The share of the time of busy threads spent waiting for a processor; 0 where
             the machine has idle ones: then it is the time until a thread is awake.
         others_rate: Processors that other programs kept busy, on average.
-        lock_share: The share of the time of Python in the loader's threads in which its calls waited
-            to take the interpreter's lock.
+        lock_share: The share of the time of Python in the loader's threads in which its calls
+            waited to take the interpreter's lock.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.

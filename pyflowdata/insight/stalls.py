@@ -23,6 +23,7 @@ from ..native import CData, file_path, lib, new_struct
 from ..native.calling_line import PACKAGE, calling_frame, frames_of, is_ours, warn_at
 from ..native.calls import inside, waits_for
 from ..words.plain_text import seconds
+from .stats import read_stats
 
 
 # ---- Which op each thread works on --------------------------------------------------------------

@@ -44,8 +44,8 @@ _FEW_STEPS = 10
 # Share of the loop's time for first batches: epochs are then too short for their start.
 _LONG_STARTS = 0.10
 _EVIDENCE = (  # measures that every verdict has
-    "steps", "waited_steps", "wait_share", "next_share", "copy_share", "ahead_share", "start_share", "threads",
-    "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
+    "steps", "waited_steps", "wait_share", "next_share", "copy_share", "ahead_share", "start_share",
+    "threads", "busy_threads", "processors", "process_rate", "blocked_share", "runnable_share",
     "no_memory_share",
 )  # fmt: skip
 
@@ -349,7 +349,9 @@ def _with_others(one: SlowRange) -> str:
 
 def _largest(m: Measures) -> list[str]:
     """Records that have many times the bytes of others."""
-    mean = ratio(m.counters.stats["bytes"], sum(one.rows for one in m.counters.work if one.largest))
+    stats, readers = m.counters.stats, len(m.counters.readers)
+    made = stats["records"] * ratio(stats["batches_made"], stats["batches"])
+    mean = ratio(stats["bytes"], made * readers)
     return [
         f"{_record(one.largest)}, {size(one.largest.bytes)}; {size(mean)} on average"
         for one in m.counters.work

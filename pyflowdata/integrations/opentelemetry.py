@@ -13,9 +13,9 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..errors import InvalidArgumentError, shown
+from .. import DataLoader, InvalidArgumentError
+from ..errors import shown
 from ..insight.metrics import METRICS, Meter, Metric, Sample
-from ..loader.loader import Loader
 
 __all__ = ["observe"]
 
@@ -37,8 +37,8 @@ class _Observation(NamedTuple):
 class _Readings:
     """Reads a loader that may be collected meanwhile."""
 
-    def __init__(self, loader: Loader[Any]) -> None:
-        self._loader, self._meter = weakref.ref(loader), Meter()
+    def __init__(self, loader: Any) -> None:
+        self._loader, self._meter = weakref.ref(loader.data_loader), Meter()
         self._found: list[Sample] = []
         self._at = 0.0
 
@@ -47,14 +47,14 @@ class _Readings:
         if loader is None:
             return
         if now - self._at > _SAME_SECONDS:
-            self._found = self._meter.read(loader.data_loader.report().counters)
+            self._found = self._meter.read(loader.report().counters)
             self._at = now
         for sample in self._found:
             if sample.metric is metric:
                 yield _Observation(sample.value, dict(sample.labels))
 
 
-def observe(meter: Any, loader: Loader[Any]) -> None:
+def observe(meter: Any, loader: Any) -> None:
     """Makes an observable instrument of each number of a loader.
 
     Args:
@@ -70,7 +70,7 @@ def observe(meter: Any, loader: Loader[Any]) -> None:
             f"meter = {shown(meter)}; it must be a Meter, as opentelemetry.metrics.get_meter() "
             "gives"
         )
-    if not isinstance(loader, Loader):
+    if not isinstance(getattr(loader, "data_loader", None), DataLoader):
         raise InvalidArgumentError(f"loader = {shown(loader)}; it must be a DataLoader")
     readings = _Readings(loader)
     for metric in METRICS:

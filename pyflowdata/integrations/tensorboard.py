@@ -15,9 +15,9 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol
 
-from ..errors import InvalidArgumentError, shown
+from .. import DataLoader, InvalidArgumentError
+from ..errors import shown
 from ..insight.metrics import Meter, Sample
-from ..loader.loader import Loader
 
 __all__ = ["LoaderCurves"]
 
@@ -40,7 +40,7 @@ class LoaderCurves:
     the threads in it.  Bytes are `pyflowdata/read_bytes_per_second` and `pyflowdata/memory_bytes`.
     """
 
-    def __init__(self, writer: Writer, loader: Loader[Any]) -> None:
+    def __init__(self, writer: Writer, loader: Any) -> None:
         """Args:
             writer: Such as a SummaryWriter of torch.
             loader: A DataLoader, TorchLoader or JaxLoader.
@@ -53,7 +53,7 @@ class LoaderCurves:
                 f"writer = {shown(writer)}; it must have add_scalar(), as a SummaryWriter of torch "
                 "does"
             )
-        if not isinstance(loader, Loader):
+        if not isinstance(getattr(loader, "data_loader", None), DataLoader):
             raise InvalidArgumentError(f"loader = {shown(loader)}; it must be a DataLoader")
         self._writer, self._loader, self._meter = writer, loader, Meter()
         self._before, self._at = self._read(), time.monotonic()

@@ -28,6 +28,9 @@ class ConvertingLoader(Loader[BatchT]):
         """The DataLoader, as `loader`."""
         return self.loader
 
+    def __length_hint__(self) -> int:
+        return self.data_loader.__length_hint__()
+
     def __len__(self) -> int:
         """As len() of the DataLoader."""
         return len(self.loader)

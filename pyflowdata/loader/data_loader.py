@@ -362,6 +362,19 @@ class DataLoader(Loader[BatchT]):
             )
         return self._opened.share.size(self._opened.cursor.num_batches)
 
+    def __length_hint__(self) -> int:
+        """What list() and its like ask for where there is no len().
+
+        Raises:
+            InvalidArgumentError: The list would have no end.
+        """
+        if self.readers and min(reader.records for reader in self.readers) >= ENDLESS:
+            raise InvalidArgumentError(
+                "a list of all batches: repeat() has no end; take(n) after it has one, or take "
+                "some, itertools.islice(loader, n)"
+            )
+        return 0
+
     @property
     def blobs(self) -> tuple[Blob, ...]:
         """The blobs whose arrays a batch has, in order."""

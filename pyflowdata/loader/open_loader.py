@@ -312,7 +312,7 @@ class OpenLoader:
         readers: As in DataLoader.
         rank: Rank and world size in words.
         observation: What is seen of it besides batches.
-        repeating: Readers that have the same order in each epoch, for a warning.
+        repeating: What to say in a second epoch, see `repeating_orders()`.
         life: "open", "closed" or "forked".
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from ..native.calling_line import is_ours, warn_program_once
 from ..native import lib
@@ -42,31 +42,58 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
             return
 
 
-def repeating_orders(
-    blobs: Iterable[Blob], readers: Sequence[Reader]
-) -> tuple[tuple[str, str], ...]:
-    """The readers that have the same random order in every epoch, and were not told to: each with
-    the attr that changes it."""
-    return tuple(
-        (reader.name, "shuffle_after_epoch=True" if "shuffle" in node.values else "shuffle=True")
+Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its key
+
+
+def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> Advice:
+    """What to say in a second epoch of its likeness to the first one, where the program did not ask
+    for it: of readers with the same random order, and of plans over what a view draws."""
+    blobs = list(blobs)
+    orders = [
+        (
+            ("same order", reader.name),
+            f"{reader.name}: every epoch has the same random order, as shuffle_after_epoch is "
+            "left out; give the reader "
+            f"{'shuffle_after_epoch=True' if 'shuffle' in node.values else 'shuffle=True'} for a "
+            "new order in each, or shuffle_after_epoch=False to keep this one.",
+        )
         for node, reader in _pairs(blobs, readers)
         if reader.spec.get("random_shuffle") == "true"
         and reader.spec.get("shuffle_after_epoch") == "false"
         and "shuffle_after_epoch" not in node.values
+    ]
+    # A view with lengths plans all epochs by the lengths of the first one's records.
+    plans = [
+        (plan, _drawn_below(plan))
+        for plan in nodes_of(blobs)
+        if plan.op.is_view and plan.op.attr("lengths") is not None
+    ]
+    return (*orders, *(_of_plan(plan, drawn) for plan, drawn in plans if drawn is not None))
+
+
+def _drawn_below(plan: Node) -> Node | None:
+    """A view below by which the records are others in each epoch; a shuffle has the same ones."""
+    for node in nodes_of(plan.inputs):
+        if node is not plan and node.op.is_view and node.op.attr("seed") is not None:
+            if node.op.name != "ShuffleDataset":
+                return node
+    return None
+
+
+def _of_plan(plan: Node, drawn: Node) -> tuple[Hashable, str]:
+    return (
+        ("same records", plan.op.name, drawn.op.name),
+        f"{plan.op.name}: every epoch has the records that {drawn.op.name} draws in its first one, "
+        "as which record goes where is decided once, by their lengths. For other records in each, "
+        "plan as many epochs in one as the training has: repeat(epochs) before it, and one epoch "
+        "of the loader; or mix the packs of each source, flow.mix([a.pack(n), b.pack(n)], ...).",
     )
 
 
-def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
-    """Says of these readers that a second epoch has the order of the first one, once for each."""
-    for name, attr in repeating:
-        warn_program_once(
-            ("same order", name),
-            UserWarning(
-                f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
-                f"left out; give the reader {attr} for a new order in each, or "
-                "shuffle_after_epoch=False to keep this one."
-            ),
-        )
+def advise_on_orders(repeating: Advice) -> None:
+    """Gives each of these warnings once."""
+    for key, text in repeating:
+        warn_program_once(key, UserWarning(text))
 
 
 def warn_of_next_epoch(epoch: int) -> None:

@@ -110,8 +110,9 @@ def _binary(name: str, sign: str) -> Callable[[Any, Any], NoReturn]:
 
 
 def _eq(self: Any, other: Any) -> Any:
-    if isinstance(other, (bool, int, float, np.generic, np.ndarray)):
-        raise _refused(self, "has no operator ==", _WHERE)
+    if isinstance(other, (bool, int, float, str, bytes, np.generic, np.ndarray)):
+        is_text = isinstance(other, (str, bytes))
+        raise _refused(self, "has no operator ==", remedies.WHERE_TEXT if is_text else _WHERE)
     return NotImplemented  # blobs are equal if they are the same
 
 

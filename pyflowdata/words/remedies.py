@@ -46,6 +46,7 @@ SEED = "seed= of the reader, or of .shuffle() of a data set"
 SHUFFLE = "shuffle=True of the reader, or .shuffle() of a data set, before .batch(n)"
 SKIP_DAMAGED = "; data.skip_damaged() before it leaves damaged records out"
 SPLIT = "split([0.9, 0.1])"
+WHERE_TEXT = "choose records by data.where('x == \"a\"')"
 
 ANY_ORDER = (
     f"{ORDER}: shuffle=True of the reader, or data.shuffle(), data.sample(weights) or "

@@ -228,7 +228,7 @@ SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
 AT(pfd_port, doc, 8, 8);
 
-SIZE(pfd_op, 160);
+SIZE(pfd_op, 168);
 AT(pfd_op, struct_size, 0, 4);
 AT(pfd_op, attr_size, 4, 4);
 AT(pfd_op, port_size, 8, 4);
@@ -252,6 +252,7 @@ AT(pfd_op, companions, 128, 8);
 AT(pfd_op, propose, 136, 8);
 AT(pfd_op, group_attr, 144, 8);
 AT(pfd_op, batch_size_attr, 152, 8);
+AT(pfd_op, same_without, 160, 8);
 
 SIZE(pfd_probe_args, 40);
 AT(pfd_probe_args, struct_size, 0, 4);

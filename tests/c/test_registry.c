@@ -53,6 +53,11 @@ static pfd_status group(const pfd_group_args *args, int64_t *out, pfd_error *err
     return PFD_OK;
 }
 
+static int32_t same_without(const pfd_host *host, const void *attrs, const void *fewer)
+{
+    return host && attrs && fewer;
+}
+
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     (void)args, (void)err;
@@ -151,6 +156,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.open = open_source, "an op with open is a reader");
     FAULT(s.op.group = group, "group is for readers only");
     FAULT(s.op.group_attr = "flag", "group_attr is there, and group is NULL");
+    FAULT(s.op.same_without = same_without, "same_without is there, and outputs_attr is NULL");
     FAULT(s.op.attrs = NULL, "attrs is NULL");
     FAULT(s.op.outputs = NULL, "output array is NULL");
     FAULT(s.inputs[1].name = "Right", "input 'Right': name must be in lower_snake_case");

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyflowdata as flow
@@ -81,3 +82,23 @@ def test_what_fits_is_read(tmp_path: Path) -> None:
     blob = flow.TextLineReader(files=zeros(tmp_path, 5 * MIB), batch_size=1)
     with flow.DataLoader(blob, memory_budget=BUDGET) as loader:
         assert [len(batch.values) for batch in loader] == [1, 1, 5 * MIB, 1]
+
+
+def test_a_batch_takes_no_room_for_more_records_than_there_are():
+    """Also beside a reader with more of them; what fills up a batch needs all of its rows."""
+    x, y = flow.from_arrays({"x": np.arange(10)}), flow.from_arrays({"y": np.arange(12)})
+    for last, rows in (("short", 10), ("even", 9)):
+        for rank in range(3):
+            batches = x.batch(999_999_999, last=last, rank=rank, world_size=3, seed=1)
+            with flow.DataLoader(batches, memory_budget=BUDGET) as loader:
+                ((batch,),) = loader
+            assert batch.tolist() == np.array_split(np.arange(rows), 3)[rank].tolist()
+    with flow.DataLoader(x.batch(10**9, last="drop"), memory_budget=BUDGET) as loader:
+        assert len(loader) == 0
+    for blobs in (x.batch(10**9, last="pad"), x.batch(10**9, last="wrap")):
+        with pytest.raises(flow.InvalidArgumentError, match="1000000000 rows takes .*batch_size"):
+            flow.DataLoader(blobs, memory_budget=BUDGET)
+    both = (x.batch(11)["x"], y.batch(11)["y"])
+    for blobs in (both, both[::-1]):
+        with flow.DataLoader(*blobs, zip="shortest") as loader:
+            assert [[one.tolist() for one in batch] for batch in loader] == [[[*range(10)]] * 2]

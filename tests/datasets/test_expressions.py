@@ -245,6 +245,7 @@ REFUSED = [
     ("label > 99999999999999999999", "the number does not fit 64 bits"),
     ("label > 1 / 0", "division by zero"),
     ("-" * 150 + "label > 1", "nested"),
+    ("not " * 100_000 + "label", "nested too deeply; at most 100"),  # the parser has no word for it
     (" or ".join(["label"]) + "\0", "null bytes"),
 ]
 def test_what_is_refused():

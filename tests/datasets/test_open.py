@@ -272,3 +272,49 @@ def test_a_format_that_is_named_with_attrs_of_its_reader(tmp_path):
     rows.tofile(tmp_path / "rows.bin")
     data = flow.open(tmp_path / "rows.bin", format="raw", shape=(3,), dtype="int16")
     assert np.array_equal(data.rows(range(4))["out"], rows)
+
+
+# ---- Columns that nothing uses ------------------------------------------------------------------
+
+
+def delivered(data, names, **options):
+    """What two epochs of shuffled batches of some fields have, and the states after each batch."""
+    found, states = [], []
+    with flow.DataLoader(data.project(names).shuffle(seed=3).batch(4).blobs, **options) as loader:
+        for _ in range(2):
+            for batch in loader:
+                rows = zip(*(np.asarray(batch[name]).tolist() for name in names), strict=True)
+                found.append(list(rows))
+                states.append(loader.state_dict())
+    return found, states
+
+
+def test_a_column_that_nothing_uses_is_not_read_and_no_order_or_state_depends_on_it(tmp_path):
+    rows = [(i, i / 2, "broken" if i == 7 else i) for i in range(30)]
+    lines = [f'{{"a":{a},"b":{b},"c":{f"{c!r}" if c != "broken" else "[]"}}}' for a, b, c in rows]
+    (tmp_path / "x.csv").write_text("a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    fields = ["a:int64", "b:float64", "c:int64"]
+    for name in ("x.csv", "x.jsonl"):
+        data = flow.open(tmp_path / name, fields=fields)
+        with pytest.raises(flow.CorruptDataError, match=name):
+            delivered(data, ["a", "c"])
+        few, states = delivered(data, ["a"])
+        more, others = delivered(data, ["b", "a"])
+        assert few == [[(a,) for _, a in batch] for batch in more]
+        for names, state, place in (("a", others[8], 9), ("ba", states[8], 9)):
+            blobs = data.project(list(names)).shuffle(seed=3).batch(4).blobs
+            with flow.DataLoader(blobs) as loader:  # each takes the state of the other one
+                loader.load_state_dict(state)
+                assert next(iter(loader))["a"].tolist() == [a for (a,) in few[place]]
+        joined = data.project("b").concat(data.project("a").rename(a="b").map(
+            lambda r: {"b": float(r["b"])}))  # fmt: skip
+        assert [r["b"] for r in joined] == [b for _, b, _ in rows] + [a for a, *_ in rows]
+        halves = data.take(5).map(lambda a, b: {"half": a == 2 * b})
+        assert all(halves.column("half")) and len(halves.drop("c").where("half")) == 5
+    first, second = flow.CSVReader(files=tmp_path / "x.csv", columns=["a:int64", "b=1:float64"])
+    second = flow.Dataset({"a": first, "b": second}).project("b")
+    assert len(second) == 30  # the name "a" makes the first line a header
+    reader = flow.CSVReader(files=tmp_path / "x.csv", columns=fields, batch_size=10, with_id=True)
+    with flow.DataLoader(reader[-1]) as ids:
+        assert [batch[:, 1].tolist() for batch in ids] == [[*range(i, i + 10)] for i in (0, 10, 20)]

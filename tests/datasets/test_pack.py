@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 from support.views import pack_model
@@ -229,7 +230,7 @@ def test_a_mix_of_documents(corpus):
     assert sorted(found) == sorted(mixed_ids)
 
 
-def test_packs_of_a_mix_are_records(corpus):
+def test_packs_of_a_mix_are_records(corpus, monkeypatch):
     """They have columns, may be packed again, and go on with another epoch of the mix by repeat();
     a state has only a position, and refuses other weights."""
     data = corpus.open()
@@ -269,6 +270,19 @@ def test_packs_of_a_mix_are_records(corpus):
             parts.append([next(following)[0] for _ in range(20)])
     for whole, *of_ranks in zip(after, *parts, strict=True):
         np.testing.assert_array_equal(np.concatenate(of_ranks), whole)
+    told = r"every epoch has the records that MixDataset draws in its first one.*repeat\(epochs\)"
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
+    with loader_of([1, 1], **ALONE) as loader:
+        list(loader)
+        with pytest.warns(UserWarning, match=told):
+            list(loader)
+    with warnings.catch_warnings():  # what the warning says instead: other records in each epoch
+        warnings.simplefilter("error")
+        of_sources = [one.pack(LENGTH, field="ids") for one in (data[:130], data[130:])]
+        mixed = flow.mix(of_sources, [1, 1], length=8).batch(8, **ALONE)
+        with flow.DataLoader(mixed["ids"]) as loader:
+            first, second = (np.concatenate(list(loader)) for _ in range(2))
+    assert first.shape == second.shape and not {*map(bytes, first)} & {*map(bytes, second)}
     with loader_of({0: [1, 1], 90: [1, 2]}, **ALONE) as loader:
         with pytest.raises(flow.InvalidArgumentError, match="another loader"):
             loader.load_state_dict(json.loads(state))

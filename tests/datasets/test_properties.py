@@ -40,6 +40,27 @@ def test_several_records_of_one_and_one_of_several(tmp_path, monkeypatch):
     assert seen >= {"explode", "elements", "parts", "windows", "runs"}
 
 
+def test_sources_with_blocks(tmp_path, monkeypatch):
+    """Row groups of Parquet and compressed record batches of Arrow, below views and alone: a
+    shuffle in windows keeps groups together where batches are made of a source itself."""
+    kinds, in_windows, make = dict(pipelines.FORMATS), 0, Generator.make
+
+    def source(self, schema, depth, *, at_top=False):
+        is_source = at_top and schema in kinds["parquet"]
+        return self.source(schema) if is_source else make(self, schema, depth, at_top=at_top)
+
+    for number in range(max(40, fewer(150))):
+        is_view = number % 4 == 0
+        names = ("arrow", "parquet") if is_view else ("parquet",)
+        monkeypatch.setattr(pipelines, "FORMATS", {name: kinds[name] for name in names})
+        monkeypatch.setattr(Generator, "make", make if is_view else source)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        made = soak.run_pipeline(20_000 + number, folder, most_steps=4).pipeline
+        in_windows += bool(made.model.blocks) and made.batching.shuffle == "window"
+    assert in_windows > 1
+
+
 def test_killed_processes(tmp_path):
     """SIGKILL in the middle of work; the state that was saved last counts."""
     steps = 0

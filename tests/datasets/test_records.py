@@ -455,3 +455,61 @@ def test_fields_are_chosen_by_lists_as_well():
     assert list(data.drop(["text", "x"]).fields) == ["y", "tokens"]
     with pytest.raises(flow.InvalidArgumentError, match="no field 'z'"):
         data.drop(["z"])
+
+
+# ---- Texts and names ----------------------------------------------------------------------------
+
+WORD = "abab"
+WORDS = {"ab", "abab"}
+
+
+def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
+    data = made()
+    other = "ab"
+
+    def later(r):
+        text = r["text"].strip()
+        return r["y"] > 3 and text != other
+
+    for wrong, said in (
+        (lambda r: r["text"] == "ab", r"r\['text'\] == 'ab'"),
+        (lambda r: WORD != r["text"], r"WORD != r\['text'\]"),
+        (lambda r: r["text"].lower() in ("ab", "abab"), r"in \('ab', 'abab'\)"),
+        (lambda r: r["text"] not in WORDS, "not in WORDS"),
+        (lambda r: {"ab": 1}.get(r["text"], 0) == 1, "get"),
+        (later, "text != other"),
+    ):
+        for use in (data.filter, data.column, data.map):
+            with pytest.raises(flow.InvalidArgumentError, match=said) as caught:
+                use(wrong)
+            assert "test_records.py:" in str(caught.value) and "b'...'" in str(caught.value)
+    with pytest.raises(flow.InvalidArgumentError, match="text == 'ab'"):
+        data.map(lambda text: {"is": text == "ab"}, "text")
+    with pytest.raises(flow.InvalidArgumentError, match="== 'ab'"):
+        data.explode(lambda r: [{"is": r["text"] == "ab"}])
+    with pytest.raises(TypeError, match="data.where"):
+        data["text"] == "ab"  # noqa: B015
+
+    count = TEXTS.count(b"ab")
+    for right in (
+        "text == 'ab'",
+        lambda text: text == "ab",  # of columns
+        lambda r: r["text"] == b"ab",
+        lambda r: r["text"].decode() == "ab",
+        lambda r: any(r["text"] == WORD for WORD in (b"ab",)),
+        lambda r: (r["y"] == "ab") or r["text"] == b"ab",
+    ):
+        assert len(data.filter(right)) == count
+
+
+def test_a_name_that_is_no_field_is_a_key_error_with_the_likely_one():
+    data = made()
+    shown = data[3], next(iter(data)), data.head(1)[0], data.rows([1, 2]), data.__getitems__([1])[0]
+    for one in shown:
+        with pytest.raises(KeyError) as caught:
+            one["txet"]
+        assert str(caught.value) == (
+            "there is no field 'txet'; did you mean 'text'? There are x, y, text, tokens"
+        )
+        assert one.get("txet") is None and "txet" not in one
+        assert pickle.loads(pickle.dumps(one)).keys() == one.keys() == {**one}.keys()

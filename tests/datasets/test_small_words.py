@@ -133,6 +133,20 @@ def test_repeat_without_end():
                 lambda: plain.sort("id")[0], lambda: plain.cache()[0]):  # fmt: skip
         with pytest.raises(InvalidArgumentError, match="all records, and repeat.. has no end"):
             use()
+    for use in (lambda: list(plain), lambda: sorted(plain, key=str),
+                lambda: list(flow.DataLoader(plain.batch(2)["id"])),
+                lambda: plain.split([0.5, 0.5], in_order=True)[0][0], lambda: plain[-3:][0],
+                lambda: plain[::-1][0], lambda: next(iter(plain.shuffle())),
+                lambda: plain.shuffle().take(3)[0], lambda: plain.repeat(2)[0],
+                lambda: len(plain.concat(data, plain))):  # fmt: skip
+        with pytest.raises(InvalidArgumentError, match=r"take\(n\)"):
+            use()
+    for use in (lambda: len(plain.windows(2)), lambda: len(flow.mix([plain, plain])),
+                lambda: plain[-1], lambda: plain.rows([0, -1])):  # fmt: skip
+        with pytest.raises(TypeError, match=r"take\(n\)"):
+            use()
+    assert [one["id"] for one in plain[3::-1]] == [3, 2, 1, 0]
+    assert len(list(itertools.islice(plain.windows(3), 4))) == 4
     with pytest.raises(InvalidArgumentError, match="= 0; it must be 1 or more, or -1"):
         data.repeat(0)
     assert len(data.take(0).repeat()) == 0

@@ -297,6 +297,10 @@ def test_folds():
             assert not flow.leaks(train, val)
             assert bool(flow.leaks(train, val, key="user")) == ("by" not in attrs)
     assert [len(val) for _, val in data.folds(4, stratify="user")] == [50] * 4
+    folds = data.folds(50_000)  # each pair is made when it is asked for
+    assert len(folds) == 50_000 and len(folds[-7:]) == 7 and "50000 pairs" in repr(folds)
+    (one, other), (last, _) = data.folds(2)
+    assert xs(one) == xs(data.folds(2)[1][1]) and sorted(xs(one) + xs(last)) == list(range(200))
     with pytest.raises(InvalidArgumentError, match="give a number from 2"):
         data.folds(1)
 

@@ -685,7 +685,7 @@ def test_a_damaged_record_is_left_out_of_a_count_and_of_what_is_loaded(tmp_path,
     file without the record."""
     rows = [f"{x},{x % 3}" for x in range(12)]
     (tmp_path / "whole").mkdir()
-    for folder, kept in ((tmp_path, [*rows[:5], "bad,1", *rows[6:]]),
+    for folder, kept in ((tmp_path, [*rows[:5], "bad,bad", *rows[6:]]),
                          (tmp_path / "whole", rows[:5] + rows[6:])):  # fmt: skip
         (folder / "rows.csv").write_text("x,y\n" + "\n".join(kept) + "\n")
     damaged, whole = (

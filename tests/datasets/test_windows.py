@@ -3,6 +3,7 @@ tests/datasets/test_properties.py."""
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def padded(values, length, value):
 @pytest.mark.parametrize("key, keys", [(None, None), ("user", USERS), ("name", NAMES),
                                        (["name", "user"], USERS)])  # fmt: skip
 @pytest.mark.parametrize("length, step", [(3, None), (4, 1), (2, 5), (1, 1), (90, 7)])
-@pytest.mark.filterwarnings("ignore:.* has no window")
+@pytest.mark.filterwarnings("ignore:.* has no window", "ignore:.* leaves out")
 def test_windows(key, keys, length, step):
     data = made() if key is not None else made().drop("name")
     data = data.drop("name") if key == "user" else data
@@ -191,3 +192,16 @@ def test_a_key_that_lies_apart_is_warned_of():
     found = [window["n"].tolist() for window in data.sort("user").windows(3, key="user")]
     assert found == [[0, 2, 4], [1, 3, 5]]
     assert len(data.windows(3, key="user", last="short")) == 6
+
+
+def test_whole_runs_that_are_left_out_are_warned_of():
+    """last="drop" says that they are not wanted; records after the last window of a run are not
+    told, and none are with "pad" and "short"."""
+    data = flow.from_arrays({"video": [1] * 5 + [2] * 2 + [3] * 3, "n": np.arange(10)})
+    with pytest.warns(UserWarning, match=r"leaves out 2 of 10 records: 1 of 3 runs .*video"):
+        assert len(data.windows(3, key="video")) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(data.windows(3, key="video", last="drop")) == 2
+        assert len(data.windows(3, key="video", last="pad")) == 4
+        assert len(data.windows(2, key="video")) == 4

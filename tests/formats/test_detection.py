@@ -105,7 +105,8 @@ def test_formats_are_detected_as_recorded_or_better(table, recorded, tmp_path):
 
 
 JSON_LINES = ("near: json.json", "near: jsonl.jsonl", "near: jsonl as csv.csv",
-              "near: mds, index of other shards.json")  # fmt: skip
+              "near: mds, index of other shards.json",
+              "near: mds, index of a list.json")  # fmt: skip
 # Readers that are newer than the table, and what it says in their place.
 NEWER = {"near: arrow.arrow": ("ArrowReader", "Arrow-IPC"),
          "near: parquet.parquet": ("ParquetReader", "Parquet")}  # fmt: skip

@@ -525,3 +525,23 @@ def test_arrays_of_which_no_ragged_can_be_made():
             flow.Ragged(values, splits)
     with pytest.raises(ValueError, match="no Ragged"):
         flow.Ragged.concatenate([])
+
+
+def test_operators_compute_with_the_array_of_equal_rows_and_refuse_others():
+    equal = flow.Ragged(np.arange(6), np.array([0, 3, 6]))
+    array = np.arange(6).reshape(2, 3)
+    assert np.array_equal(equal != 0, array != 0) and np.array_equal(equal == equal, array == array)
+    assert np.array_equal(equal < 4, array < 4) and np.array_equal(1 - equal, 1 - array)
+    assert np.array_equal(np.int64(2) * equal, 2 * array)
+    assert np.array_equal(equal == array, array == array)
+    rows = flow.Ragged(np.arange(5), np.array([0, 3, 5]))
+    for wrong in (lambda: rows == 0, lambda: rows != 0, lambda: rows < 1, lambda: rows + 1,
+                  lambda: rows == rows, lambda: equal == rows, lambda: 2 * rows):  # fmt: skip
+        with pytest.raises(TypeError, match=r"rows that differ.*to_padded\(\)"):
+            wrong()
+    assert (rows == None) is False and rows in {rows}  # noqa: E711
+    texts = flow.Ragged(np.frombuffer("aübcü".encode(), np.uint8), np.array([0, 3, 3, 7]))
+    assert (texts == "aü").tolist() == [True, False, False]
+    assert (texts != b"").tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="no rows of bytes"):
+        rows == "a"  # noqa: B015

@@ -94,6 +94,10 @@ PARTS = (
          "pyflowdata.integrations.jax"),
     Part("ray", "Ray integration", "Readers as sources of Ray Data.",
          "pyflowdata.integrations.ray"),
+    Part("tensorboard", "TensorBoard integration", "What a loader does, as curves.",
+         "pyflowdata.integrations.tensorboard"),
+    Part("opentelemetry", "OpenTelemetry integration", "What a loader does, as instruments.",
+         "pyflowdata.integrations.opentelemetry"),
     Part("packaging", "Packages with a plugin",
          "For the setup.py of a package with a plugin, which is given `commands` of this module, "
          "too: `setup(ext_modules=[plugin(...)], cmdclass=commands)`.",

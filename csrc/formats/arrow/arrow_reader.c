@@ -958,6 +958,7 @@ const pfd_op pfd_op_arrow_reader = {
            "gives the two rows beside it other values, which only a seal tells.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
+    .same_without = pfd_always_same,
     .companions = add_files,
     .propose = propose,
 };

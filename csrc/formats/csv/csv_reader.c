@@ -79,6 +79,11 @@ static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
     return 0;
 }
 
+static int32_t same_without(const pfd_host *host, const void *attrs, const void *fewer)
+{
+    return has_header(host, attrs) == has_header(host, fewer);
+}
+
 static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
                                const pfd_csv_column *column, pfd_error *err)
 {
@@ -409,5 +414,6 @@ const pfd_op pfd_op_csv_reader = {
            "files and a UTF-8 byte order mark are skipped.",
     PFD_OP_ATTRS(csv_attrs, attrs_table),
     .outputs_attr = "columns",
+    .same_without = same_without,
     .propose = propose,
 };

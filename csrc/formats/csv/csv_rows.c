@@ -1017,12 +1017,13 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
     return r->args->host->fail_row(
         err, r->number, byte, PFD_CORRUPT_DATA,
         "%s: expected %s for '%s', found %s; a default of the column replaces a missing value, as "
-        "in '%.*s:%s=%s'",
+        "in '%.*s:%s=%s'%s",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
         found,
         (int)size, key,
         column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
-        column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
+        column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0",
+        column->is_bytes ? "" : ", or is NaN in a column of floats, for FillMissing");
 }
 
 /* Reports a cell that does not fit the type of its column, which the attr `columns` states. */

@@ -57,6 +57,7 @@ typedef struct pfd_json_fields {
     pfd_json_node *nodes; /* the first one is the object of the line */
     int32_t num_nodes;
     int32_t invalid_utf8; /* PFD_JSON_*_BYTES */
+    int32_t is_array;     /* records are elements of an array, and not lines */
     int32_t *order;
     char *names;
 } pfd_json_fields;

@@ -1,4 +1,4 @@
-/* The format of text files in which each line is a JSON object. */
+/* The format of text files in which each line is a JSON object, or which are one array of them. */
 #include "parse/first_bytes.h"
 #include "parse/json.h"
 #include "pyflowdata/op.h"
@@ -31,6 +31,14 @@ static int32_t is_object(const uint8_t *line, int64_t size)
     return json.at >= size ? -1 : 0;
 }
 
+/* Whether the text begins as an array of objects. */
+static int32_t is_array(const uint8_t *text, int64_t size)
+{
+    pfd_json json = pfd_json_begin(text, size);
+    return pfd_json_is(&json, '[') && pfd_json_enter(&json, '[') && pfd_json_element(&json) &&
+           pfd_json_is(&json, '{');
+}
+
 /* Whether the name is .json, of which the lines need not be objects. */
 static int32_t is_document(const char *path)
 {
@@ -52,6 +60,7 @@ static int32_t probe(const pfd_probe_args *args)
     int64_t at;
     int32_t is_json = pfd_json_values(text.data, text.size, is_cut, &at, &problem);
     int32_t is_free = is_document(args->path);
+    if (is_json && is_array(text.data, text.size)) return objects_of_document;
     int32_t damaged = is_json ? PFD_PROBE_NO : is_free ? damaged_document : damaged_text;
     pfd_text_lines lines = pfd_text_lines_of(&text, most_lines);
     const uint8_t *line;
@@ -73,7 +82,7 @@ const pfd_format pfd_format_json = {
     .flags = PFD_FORMAT_TEXT,
     .name = "json",
     .title = "JSON lines",
-    .doc = "Text in which each line is a JSON object.",
+    .doc = "Text in which each line is a JSON object, or which is one array of objects.",
     .suffixes = ".jsonl|.ndjson|.json",
     .reader = "JSONLinesReader",
     .checks = "each line, and the types of the fields",

@@ -1,9 +1,13 @@
-/* JSONLinesReader: fields of the JSON objects that are the lines of a file. */
+/* JSONLinesReader: fields of the JSON objects that are the lines of a file, or the elements of the
+ * array that it holds. */
 #include "core/op_parts.h"
 #include "files/file_stream.h"
 #include "formats/json/json_fields.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 typedef struct json_lines_attrs {
     pfd_list_string fields;
@@ -29,6 +33,148 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return PFD_OK;
 }
 
+/* ---- Files that are one array of objects ----------------------------------------------------- */
+
+/* A frame is an element with the comma or bracket after it.  Its end is found by brackets alone:
+ * what is wrong inside an element costs one record. */
+typedef struct element {
+    int32_t is_first;        /* in: the bracket that begins the array is read, and no element */
+    int64_t begin, end, next; /* out: in the text; end == begin: there is no element */
+    int64_t at;               /* out: of the problem */
+    const char *problem;      /* out: NULL: none */
+} element;
+
+static int64_t pass_blanks(const uint8_t *text, int64_t size, int64_t at)
+{
+    while (at < size && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' ||
+                         text[at] == '\r'))
+        at++;
+    return at;
+}
+
+/* Passes a value, up to a comma or a bracket that is not the value's; `size` or more: the text ends
+ * before. */
+static int64_t pass_value(const uint8_t *text, int64_t size, int64_t at)
+{
+    int64_t depth = 0;
+    for (int32_t is_text = 0; at < size; at++) {
+        uint8_t c = text[at];
+        if (is_text && c == '\\') at++;
+        else if (c == '"') is_text = !is_text;
+        else if (is_text) continue;
+        else if (c == '{' || c == '[') depth++;
+        else if (depth == 0 && (c == ',' || c == ']' || c == '}')) return at;
+        else if (c == '}' || c == ']') depth--;
+    }
+    return at;
+}
+
+static pfd_status refuse(element *e, int64_t at, const char *problem)
+{
+    e->at = at;
+    e->problem = problem;
+    return PFD_OK;
+}
+
+/* What follows the array, from `at` on. */
+static pfd_status end_array(element *e, const uint8_t *text, int64_t size, int64_t at,
+                            int32_t is_end)
+{
+    e->next = pass_blanks(text, size, at);
+    if (e->next < size) return refuse(e, e->next, "expected the end of the file after the array");
+    return is_end ? PFD_OK : PFD_END;
+}
+
+static pfd_status begin_array(element *e, const uint8_t *text, int64_t size, int32_t is_end)
+{
+    int64_t at = pass_blanks(text, size, pfd_text_mark_bytes(text, size));
+    if (at < size && text[at] != '[')
+        return refuse(e, at, "expected '[', as the first file is an array");
+    e->next = pass_blanks(text, size, at + 1);
+    if (e->next < size) return text[e->next] == ']' ? end_array(e, text, size, e->next + 1, is_end)
+                                                    : PFD_OK;
+    return is_end ? refuse(e, at, "expected a value and ']' after the '['") : PFD_END;
+}
+
+/* Finds the end of an element, or begins the array; PFD_END: the text ends before. */
+static pfd_status look_for_element(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
+                                   pfd_error *err)
+{
+    (void)err;
+    element *e = ctx;
+    if (e->is_first) return begin_array(e, text, size, is_end);
+    e->begin = pass_blanks(text, size, 0);
+    int64_t at = pass_value(text, size, e->begin);
+    if (at >= size && !is_end) return PFD_END;
+    if (at >= size)
+        return refuse(e, e->begin, "expected ',' or ']' after the element that begins here");
+    if (text[at] == '}') return refuse(e, at, "expected ',' or ']'");
+    e->end = at;
+    while (e->end > e->begin && pass_blanks(text, e->end, e->end - 1) == e->end) e->end--;
+    if (e->end == e->begin) return refuse(e, at, "expected a value");
+    e->next = at + 1;
+    if (text[at] == ']') return end_array(e, text, size, e->next, is_end);
+    if (e->next < size) return PFD_OK;
+    return is_end ? refuse(e, at, "expected a value after the ','") : PFD_END;
+}
+
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    element e = {.is_first = args->offset == 0};
+    PFD_TRY(pfd_text_look(args->host, args->file, args->offset, args->scratch, look_for_element,
+                          &e, err));
+    if (e.problem) {
+        const uint8_t *text = pfd_file_data(args->file);
+        int64_t byte = args->offset + e.at, line = byte;
+        if (!text)
+            return args->host->fail_file(err, args->file, byte, PFD_CORRUPT_DATA, "%s", e.problem);
+        while (line > 0 && text[line - 1] != '\n') line--;
+        pfd_status status = args->host->fail_file(err, args->file, byte, PFD_CORRUPT_DATA,
+                                                  "column %" PRId64 ": %s", byte - line + 1,
+                                                  e.problem);
+        err->line = 1 + pfd_newline_scan_best()->count(text, byte);
+        return status;
+    }
+    out->is_record = e.end > e.begin;
+    out->data = args->offset + e.begin;
+    out->size = e.end - e.begin;
+    out->next = args->offset + e.next;
+    return PFD_OK;
+}
+
+static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+
+static pfd_status look_for_array(void *is_array, const uint8_t *text, int64_t size, int32_t is_end,
+                                 pfd_error *err)
+{
+    (void)err;
+    int64_t at = pass_blanks(text, size, pfd_text_mark_bytes(text, size));
+    int32_t is_open = at < size && text[at] == '[';
+    if (is_open) at = pass_blanks(text, size, at + 1);
+    if (at == size && !is_end) return PFD_END;
+    *(int32_t *)is_array = is_open && at < size && (text[at] == '{' || text[at] == ']');
+    return PFD_OK;
+}
+
+/* Whether the first file that is not empty begins as an array of objects. */
+static pfd_status find_array(const pfd_open_args *args, int32_t *is_array, pfd_error *err)
+{
+    *is_array = 0;
+    pfd_stream_window window = {0};
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < args->num_files && status == PFD_OK; i++) {
+        const pfd_file *file;
+        if (args->files[i]->size == 0) continue;
+        status = pfd_text_file(args->files[i], &window, &file, err);
+        if (status == PFD_OK)
+            status = pfd_text_look(args->host, file, 0, args->scratch, look_for_array, is_array,
+                                   err);
+        break;
+    }
+    pfd_stream_window_close(&window);
+    return status;
+}
+
 /* ---- Open ------------------------------------------------------------------------------------ */
 
 /* Finds where the lines of each file begin, after a byte order mark; the table is in the
@@ -49,11 +195,15 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_json_fields *fields = NULL;
     pfd_source_wrap wrap = {.free_state = pfd_json_fields_free, .text = args};
     PFD_TRY(pfd_text_check(args, '"', 0, err));
-    if (!pfd_files_are_stream(args)) PFD_TRY(find_heads(args, &wrap.heads, err));
+    int32_t is_array;
+    PFD_TRY(find_array(args, &is_array, err));
+    if (!is_array && !pfd_files_are_stream(args)) PFD_TRY(find_heads(args, &wrap.heads, err));
     PFD_TRY(pfd_json_fields_make(args->host, attrs->fields, &fields, err));
     fields->invalid_utf8 = attrs->invalid_utf8;
+    fields->is_array = is_array;
     wrap.state = fields;
-    pfd_status status = args->host->open_lines(args, out, err);
+    pfd_status status = is_array ? args->host->open_frames(args, &framing, out, err)
+                                 : args->host->open_lines(args, out, err);
     if (status != PFD_OK) {
         pfd_json_fields_free(fields);
         return status;
@@ -90,14 +240,16 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_json_lines_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "JSONLinesReader",
-    .doc = "Reads fields of JSON Lines files, in which each line is a JSON object. Each element of "
-           "fields becomes an output. All of a line is checked as RFC 8259 says, with at most 64 "
-           "levels of arrays and objects. Numbers are not changed: an integer field takes "
-           "integers in its range, a float field the nearest float. Strings become UTF-8. A value "
-           "that is missing or null is an error without a default, and so is a value of another "
-           "kind. Where a name is repeated, its last value counts. Blank lines, empty files and a "
-           "UTF-8 byte order mark are skipped.",
+    .doc = "Reads fields of JSON Lines files, in which each line is a JSON object, or of files "
+           "that are one array of objects, of any layout. Each element of fields becomes an "
+           "output. All of a line is checked as RFC 8259 says, with at most 64 levels of arrays "
+           "and objects. Numbers are not changed: an integer field takes integers in its range, "
+           "a float field the nearest float. Strings become UTF-8. A value that is missing or "
+           "null is an error without a default, and so is a value of another kind. Where a name "
+           "is repeated, its last value counts. Blank lines, empty files and a UTF-8 byte order "
+           "mark are skipped.",
     PFD_OP_ATTRS(json_lines_attrs, attrs_table),
     .outputs_attr = "fields",
+    .same_without = pfd_always_same,
     .propose = propose,
 };

@@ -408,15 +408,26 @@ static int64_t place_of(const reader *r, int64_t at)
     return from;
 }
 
+/* "column 5"; of an element, whose line begins somewhere before it, "byte 5 of the element". */
+static const char *column_of(const reader *r, int64_t at, char *out, size_t capacity)
+{
+    const char *words = r->fields->is_array ? "byte %" PRId64 " of the element" : "column %" PRId64;
+    (void)snprintf(out, capacity, words, at + 1);
+    return out;
+}
+
 static pfd_status fail_json(const reader *r, const pfd_json *json, pfd_error *err)
 {
-    char found[256] = "the end of the line";
+    const char *record = r->fields->is_array ? "element" : "line";
+    char found[256], place[64];
+    (void)snprintf(found, sizeof found, "the end of the %s", record);
     int64_t at = place_of(r, json->at);
     if (json->at < json->size)
         (void)pfd_quote_bytes(r->args->records[r->row].data + at, 1, found, sizeof found);
     return r->args->host->fail_row(err, r->row, at, PFD_CORRUPT_DATA,
-                                   "column %" PRId64 ": %s, found %s; a line is one JSON object",
-                                   at + 1, json->problem, found);
+                                   "%s: %s, found %s; %s %s is one JSON object",
+                                   column_of(r, at, place, sizeof place), json->problem, found,
+                                   r->fields->is_array ? "an" : "a", record);
 }
 
 static const char *kind_of(const pfd_json_field *field, int32_t is_item)
@@ -464,15 +475,15 @@ static void describe(const pfd_json_field *field, const slot *s, char *out, size
 static pfd_status fail_value(const reader *r, const pfd_json_field *field, const slot *s,
                              pfd_error *err)
 {
-    char found[256], problem[256];
+    char found[256], problem[256], place[64];
     pfd_json json = begin_row(r);
     int64_t at = place_of(r, s->at);
     json.at = s->at;
     (void)pfd_json_skip(&json);
     describe(field, s, problem, sizeof problem);
     (void)r->args->host->fail_row(
-        err, r->row, at, PFD_CORRUPT_DATA, "column %" PRId64 ": field '%.200s': %s, found %s",
-        at + 1, field->element, problem,
+        err, r->row, at, PFD_CORRUPT_DATA, "%s: field '%.200s': %s, found %s",
+        column_of(r, at, place, sizeof place), field->element, problem,
         pfd_quote_bytes(r->text + s->at, json.at - s->at, found, sizeof found));
     return pfd_error_set_attr(err, "fields");
 }
@@ -484,7 +495,9 @@ static pfd_status fail_missing(const reader *r, const pfd_json_field *field, con
     return r->args->host->fail_row(
         err, r->row, is_null ? place_of(r, s->at) : 0, PFD_CORRUPT_DATA,
         "field '%.200s': %s; a default, as in '%.200s%s', would replace it", field->element,
-        is_null ? "the value is null" : "the line has no such value", field->element,
+        is_null                ? "the value is null"
+        : r->fields->is_array ? "the element has no such value"
+                               : "the line has no such value", field->element,
         default_of(field));
 }
 

@@ -1025,6 +1025,7 @@ const pfd_op pfd_op_mds_reader = {
            "one shard after the other.",
     PFD_OP_ATTRS(mds_attrs, attrs),
     .outputs_attr = "columns",
+    .same_without = pfd_always_same,
     .companions = pfd_mds_add_shards,
     .propose = mds_infer,
 };

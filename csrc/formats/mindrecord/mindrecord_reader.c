@@ -1430,6 +1430,7 @@ const pfd_op pfd_op_mindrecord_reader = {
            "('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.",
     PFD_OP_ATTRS(mindrecord_attrs, attrs),
     .outputs_attr = "columns",
+    .same_without = pfd_always_same,
     .companions = companions,
     .propose = propose,
 };

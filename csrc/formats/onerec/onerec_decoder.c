@@ -512,4 +512,5 @@ const pfd_op pfd_op_onerec_decoder = {
            "empty row of varying size.",
     PFD_OP_ATTRS(onerec_decoder_attrs, attr_table),
     .outputs_attr = "features",
+    .same_without = pfd_always_same,
 };

@@ -547,5 +547,6 @@ const pfd_op pfd_op_parquet_reader = {
            "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",
     PFD_OP_ATTRS(parquet_attrs, attrs),
     .outputs_attr = "columns",
+    .same_without = pfd_always_same,
     .propose = propose,
 };

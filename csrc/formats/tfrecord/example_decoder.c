@@ -25,4 +25,5 @@ const pfd_op pfd_op_example_decoder = {
         "library: the last of equal keys counts, numbers may be packed or not.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     .outputs_attr = "features",
+    .same_without = pfd_always_same,
 };

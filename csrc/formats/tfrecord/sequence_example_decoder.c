@@ -22,4 +22,5 @@ const pfd_op pfd_op_sequence_example_decoder = {
            "counts the steps, and all steps have the same number of values.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     .outputs_attr = "features",
+    .same_without = pfd_always_same,
 };

@@ -587,6 +587,12 @@ typedef struct pfd_op {
      * the first reader of the loader, which must have this batch_size. With the input the attr may
      * be 0. */
     const char *batch_size_attr;
+
+    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, but for the
+     * outputs that are not there, with the attrs `fewer`, which lack some elements of that attr.
+     * The host then opens and calls the op without those whose outputs a loader does not use.
+     * NULL: it never does. */
+    int32_t (*same_without)(const pfd_host *host, const void *attrs, const void *fewer);
 } pfd_op;
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------

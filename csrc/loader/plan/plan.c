@@ -321,6 +321,61 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
     return PFD_OK;
 }
 
+/* ---- Parts: ops without the outputs that nothing uses ---------------------------------------- */
+
+/* Replaces the node of an op by a part of it, where it has outputs of its own that are not used. */
+static pfd_status leave_out_unused(pfd_plan *plan, pfd_plan_op *op, int32_t *kept, int32_t *n,
+                                   pfd_error *err)
+{
+    pfd_node *whole = op->node, *part;
+    int32_t own = (int32_t)whole->op->op->num_outputs;
+    *n = 0;
+    for (int32_t i = 0; i < own; i++)
+        if (plan->tensors[op->first_output + i].is_used) kept[(*n)++] = i;
+    if (*n == 0) kept[(*n)++] = 0; /* only the mask or the id is wanted */
+    if (*n == own) return PFD_OK;
+    PFD_TRY(pfd_node_part(whole, kept, *n, &part, err));
+    if (!part) {
+        *n = own;
+        return PFD_OK;
+    }
+    pfd_view_tree *tree = op->data_set >= 0 ? plan->trees[op->data_set] : NULL;
+    pfd_branch *branch = tree ? &tree->branches[op->branch < 0 ? 0 : op->branch] : NULL;
+    if (branch && branch->end == whole) branch->end = part;
+    pfd_node_release(whole);
+    op->node = part;
+    return PFD_OK;
+}
+
+/* Moves the tensors of the outputs that stay together. */
+static pfd_status take_parts(pfd_plan *plan, pfd_error *err)
+{
+    int32_t *moved = calloc((size_t)plan->num_tensors, sizeof *moved);
+    int32_t *kept = calloc((size_t)plan->num_tensors, sizeof *kept), used = 0;
+    pfd_status status = moved && kept ? PFD_OK : pfd_fail_memory(err, 0, "the plan of a loader");
+    for (int32_t i = 0; i < plan->num_ops && status == PFD_OK; i++) {
+        pfd_plan_op *op = &plan->ops[i];
+        int32_t own = (int32_t)op->node->op->op->num_outputs, n = own, begin = op->first_output;
+        if (!op->is_choice && op->node->op->op->same_without)
+            status = leave_out_unused(plan, op, kept, &n, err);
+        op->first_output = used;
+        for (int32_t k = 0, at = 0; k < op->num_outputs; k++) {
+            if (n < own && k < own && (at == n || kept[at] != k)) continue;
+            at++;
+            moved[begin + k] = used;
+            plan->tensors[used++] = plan->tensors[begin + k];
+        }
+        op->num_outputs = used - op->first_output;
+        for (int32_t k = 0; k < op->num_inputs; k++) op->inputs[k] = moved[op->inputs[k]];
+    }
+    for (int64_t i = 0; i < plan->num_wanted && status == PFD_OK; i++)
+        plan->wanted[i] = moved[plan->wanted[i]];
+    if (status == PFD_OK) plan->num_tensors = used;
+    free(moved);
+    free(kept);
+    return status;
+}
+
 /* ---- Fusion: one op of two ------------------------------------------------------------------- */
 
 static const pfd_fusion *find_fusion(const pfd_plan_op *producer, const pfd_plan_op *consumer)
@@ -486,6 +541,8 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
+        if (other->local_batch_size > plan->local_batch_size)
+            plan->local_batch_size = other->local_batch_size;
         if (sizes_differ(first) || sizes_differ(other))
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
                             "the batches of '%s' differ in size, and cannot be paired with those "
@@ -521,6 +578,7 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
 {
     *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
+    PFD_TRY(take_parts(plan, err));
     fuse(plan);
     plan->num_record_arrays = plan->num_readers * (plan->num_trees > 0 ? 2 : 1);
     PFD_TRY(open_readers(plan, has_peers ? -1 : pfd_draw_seed(), err));

@@ -92,7 +92,7 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
  * has; as long as they fit into a core's second cache. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
-    enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
+    enum { MANY_ROWS = 16, MANY_BYTES = 16 * CHUNK_BYTES };
     uint32_t flags = 0;
     int64_t rows = 1;
     for (int32_t i = 0; i < plan->num_ops; i++) flags |= plan->ops[i].node->op->op->flags;

@@ -75,7 +75,7 @@ typedef struct pfd_measuring {
     int32_t is_long;        /* 1: the range took so long that reading both clocks costs little */
     int32_t longest_item;   /* the item that took the longest in the range that is measured */
     int64_t longest_ns;     /* how long it took */
-    uint64_t slow_ticks;    /* ranges that took longer are kept: the fastest of those, once all are */
+    uint64_t slow_ticks;    /* ranges that took longer are kept */
     int32_t num_slowest;    /* and these are under pfd_work.kept */
     int32_t items[PFD_MOST_SLOWEST];
     pfd_slow_range slowest[PFD_MOST_SLOWEST];

@@ -136,6 +136,34 @@ def _mds(folder: Path, schema: Schema, shards: Sequence[Rows]) -> Path:
     return mds_files.write(folder, used, samples)
 
 
+def _arrow_table(schema: Schema, rows: Rows) -> Any:
+    import pyarrow as pa
+
+    types = {"v": pa.list_(pa.float64()), "n": pa.int64(), "t": pa.binary(),
+             "s": pa.list_(pa.int64())}  # fmt: skip
+    columns = {
+        name: [bytes(row[name]) if name == "t" else row[name].tolist() for row in rows]
+        for name in schema
+    }
+    return pa.table(columns, pa.schema([(name, types[name]) for name in schema]))
+
+
+def _blocks(path: Path, schema: Schema, format_: str, rows: Rows) -> list[int]:
+    """Compressed record batches, or row groups, of up to 4 records; the sizes of the groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = _arrow_table(schema, rows)
+    if format_ == "parquet":
+        pq.write_table(table, path, row_group_size=4)
+        facts = pq.read_metadata(path)
+        return [facts.row_group(i).num_rows for i in range(facts.num_row_groups)]
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if len(rows) % 2 else "lz4")
+    with pa.ipc.new_file(str(path), table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=4)
+    return []
+
+
 FORMATS: dict[str, tuple[Schema, ...]] = {
     "mini": (V,),
     "npy": (V, N),
@@ -144,6 +172,8 @@ FORMATS: dict[str, tuple[Schema, ...]] = {
     "tfrecord": (V, N, T, NT, NS),
     "mds": (N, T, NT),
     "text": (T,),
+    "arrow": (V, N, T, NT, NS),
+    "parquet": (V, N, T, NT, NS),
 }
 CAN_BE_DAMAGED = ("csv", "tfrecord")
 
@@ -159,7 +189,11 @@ def _blobs(schema: Schema, format_: str, files: list[str]) -> dict[str, flow.Blo
         return {name: flow.RawReader(files=files, dtype=dtype, shape=list(shape))}
     if format_ == "text":
         return {"t": flow.TextLineReader(files=files)}
-    if format_ == "csv":
+    if format_ in ("arrow", "parquet"):
+        columns = {"v": "v:float64[2]", "n": "n:int64", "t": "t:bytes", "s": "s:int64[?]"}
+        reader = flow.ArrowReader if format_ == "arrow" else flow.ParquetReader
+        blobs = reader(files=files, columns=[columns[name] for name in schema])
+    elif format_ == "csv":
         columns = {"v": "v=0|1:float64", "n": "n=0:int64", "t": f"t={len(schema) - 1}:bytes"}
         blobs = flow.CSVReader(files=files, columns=[columns[name] for name in schema])
     elif format_ == "tfrecord":
@@ -183,9 +217,10 @@ def file_name(first: int, format_: str, number: int) -> str:
 def write_source(
     folder: Path, schema: Schema, format_: str, counts: Sequence[int], first: int,
     damage: Mapping[int, str],
-) -> flow.Dataset:  # fmt: skip
-    """Records first, first + 1 ... in a file for each count; damage by record."""
-    files, begin = [], 0
+) -> tuple[flow.Dataset, list[int]]:  # fmt: skip
+    """Records first, first + 1 ... in a file for each count; damage by record.  Also the sizes of
+    the blocks that the source has."""
+    files, begin, blocks = [], 0, []
     shards = []
     for i, count in enumerate(counts):
         rows = [values_of(schema, first + begin + k) for k in range(count)]
@@ -200,6 +235,8 @@ def write_source(
             _tfrecord(path, rows, own)
         elif format_ == "text":
             path.write_bytes(b"".join(bytes(row["t"]) + b"\n" for row in rows))
+        elif format_ in ("arrow", "parquet"):
+            blocks += _blocks(path, schema, format_, rows)
         elif format_ in ("npy", "raw"):
             ((name, (dtype, shape)),) = schema.items()
             array = np.array([row[name] for row in rows], dtype).reshape(count, *shape)
@@ -212,7 +249,7 @@ def write_source(
         index = folder / f"{first}-mds"
         index.mkdir()
         files = [str(_mds(index, schema, shards))]
-    return flow.Dataset(_blobs(schema, format_, files))
+    return flow.Dataset(_blobs(schema, format_, files)), blocks
 
 
 # ---- Pipelines -----------------------------------------------------------------------------------
@@ -250,13 +287,13 @@ class Generator:
             for k in rng.sample(range(size), rng.randint(0, min(2, size))):
                 damage[k] = file_name(first, format_, bisect.bisect_right(ends, k))
             self.has_damage = True
-        data = write_source(self.folder, schema, format_, counts, first, damage)
+        data, blocks = write_source(self.folder, schema, format_, counts, first, damage)
         if format_ == "mds":
             counts = [0, *counts]  # the index is a file, too
         rows = [values_of(schema, first + k) for k in range(size)]
         columns = {name: [row[name] for row in rows] for name in schema}
         self.words.append(f"{format_}{counts}")
-        return Made(data, model.Source(counts, columns, damage), size, schema)
+        return Made(data, model.Source(counts, columns, damage, blocks), size, schema)
 
     # ---- Views --------------------------------------------------------------------------------
 
@@ -496,7 +533,7 @@ class Generator:
     def source_with_elements(self) -> tuple[Made, list[int]]:
         first = 1000 * self.num_sources
         self.num_sources += 1
-        data = write_source(self.folder, NS, "tfrecord", [5], first, {})
+        data, _ = write_source(self.folder, NS, "tfrecord", [5], first, {})
         rows = [values_of(NS, first + k) for k in range(5)]
         columns = {name: [row[name] for row in rows] for name in NS}
         return (Made(data, model.Source([5], columns, {}), 5, NS), [len(row["s"]) for row in rows])

@@ -24,7 +24,14 @@ import numpy as np
 
 from support.views.bucket_model import BucketModel
 from support.views.mix_model import MixModel
-from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
+from support.oracle import (
+    block_order,
+    lanes_order,
+    permutation,
+    random_bits,
+    random_key,
+    window_order,
+)
 
 ONE = 2**64
 
@@ -101,10 +108,12 @@ class Source(Node):
     """Records in files; `files` has how many each has."""
 
     def __init__(
-        self, files: Sequence[int], rows: Mapping[str, Sequence[Any]], damage: Mapping[int, str]
-    ) -> None:
-        """`damage`: the name of the file, of each damaged record."""
-        self.files, self.rows, self.damage = files, rows, damage
+        self, files: Sequence[int], rows: Mapping[str, Sequence[Any]], damage: Mapping[int, str],
+        blocks: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        """`damage`: the name of the file, of each damaged record; `blocks`: sizes of those, such as
+        row groups, that a shuffle in windows keeps together in batches of the source itself."""
+        self.files, self.rows, self.damage, self.blocks = files, rows, damage, blocks
         self.size = sum(files)
 
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
@@ -761,6 +770,7 @@ class Model:
         self._epoch = [0]  # of the batch that is made, which random ops depend on
         self.data = node.open(Opening(batching.seed), self._epoch)
         self._orders: dict[int, Sequence[int]] = {}
+        self.blocks = node.order.blocks if isinstance(node.order, Source) else ()
         size, rest = divmod(self.data.size, batching.batch_size)
         self.num_batches = size + (rest > 0 and batching.last != "drop")
 
@@ -772,6 +782,9 @@ class Model:
                 order: Sequence[int] = range(n)
             elif at.shuffle == "global":
                 order = permutation(random_key(at.seed, key, at.order_key), n)
+            elif self.blocks:
+                order = block_order(at.seed, key, at.order_key, self.blocks, at.block_size,
+                                    at.window, at.lanes, at.batch_size)  # fmt: skip
             elif at.lanes == 1:
                 order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
             else:

@@ -189,7 +189,8 @@ typedef struct pfd_attr {
     int32_t type;              /* PFD_ATTR_* */
     uint32_t offset, size;     /* place of the value in the op's attr struct, in bytes */
     const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
-                                  "1,2"; "" is an empty list or string); NULL: required */
+                                  "1,2"; "" is an empty list or string, or since 1.1 a dtype 0,
+                                  which the op infers); NULL: required */
     double min, max;           /* inclusive, of numbers and list elements; min == max: no limit.
                                   As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* the strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
@@ -287,7 +288,7 @@ typedef struct pfd_source_methods {
     /* Since 1.1, optional, random access: the blocks that the records come in and that cost most to
      * reach, such as row groups: the number of the first record of each, from 0 and rising, and
      * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
-     * records. */
+     * records, and cuts lanes from them. */
     const int64_t *(*blocks)(void *self, int64_t *num_blocks);
 } pfd_source_methods;
 
@@ -586,6 +587,12 @@ typedef struct pfd_op {
      * the first reader of the loader, which must have this batch_size. With the input the attr may
      * be 0. */
     const char *batch_size_attr;
+
+    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, but for the
+     * outputs that are not there, with the attrs `fewer`, which lack some elements of that attr.
+     * The host then opens and calls the op without those whose outputs a loader does not use.
+     * NULL: it never does. */
+    int32_t (*same_without)(const pfd_host *host, const void *attrs, const void *fewer);
 } pfd_op;
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------
