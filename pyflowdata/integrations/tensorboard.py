@@ -29,7 +29,7 @@ def __dir__() -> list[str]:
 class Writer(Protocol):
     """What writes curves."""
 
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> Any: ...
+    def add_scalar(self, tag: str, value: float, step: int, /) -> Any: ...
 
 
 class LoaderCurves:
