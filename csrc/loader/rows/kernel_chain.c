@@ -417,18 +417,27 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
     return PFD_OK;
 }
 
-/* Bytes of a row's record, and of all that ops of this stage have made of it in rows of differing
- * sizes, such as a file and its image. */
-static int64_t bytes_of_row(const range *at, int64_t row)
+/* The first tensor from number t on of which this stage makes rows of differing sizes. */
+static int32_t next_sized(const range *at, int32_t t)
+{
+    for (; t < at->plan->num_tensors; t++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+        if (tensor->is_ragged && !tensor->in_branch && tensor->is_used &&
+            at->plan->ops[tensor->op].stage == at->batch->stage)
+            break;
+    }
+    return t;
+}
+
+/* Bytes of a row's record, and of all that was made of it from tensor `first` on, which is
+ * next_sized(), such as a file and its image. */
+static int64_t bytes_of_row(const range *at, int64_t row, int32_t first)
 {
     int64_t bytes = range_records(at, 0)[row].size;
     if (bytes < 0) bytes = 0; /* PFD_DRAWN */
-    for (int32_t t = 0; t < at->plan->num_tensors; t++) {
-        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+    for (int32_t t = first; t < at->plan->num_tensors; t = next_sized(at, t + 1)) {
         const pfd_tensor *rows = &at->worker->tensors[t];
-        if (!tensor->is_ragged || tensor->in_branch || !tensor->is_used) continue;
-        if (at->plan->ops[tensor->op].stage == at->batch->stage)
-            bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
+        bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
     }
     return bytes;
 }
@@ -437,8 +446,9 @@ static int64_t bytes_of_row(const range *at, int64_t row)
 __attribute__((noinline)) static void keep_slow(const range *at, uint64_t ticks)
 {
     int64_t rows = at->end - at->begin, largest = 0, most = 0;
+    int32_t first = next_sized(at, 0);
     for (int64_t row = 0; row < rows; row++) {
-        int64_t bytes = bytes_of_row(at, row);
+        int64_t bytes = bytes_of_row(at, row, first);
         if (bytes <= most) continue;
         most = bytes;
         largest = row;
