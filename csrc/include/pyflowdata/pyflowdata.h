@@ -636,6 +636,23 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* From now on, until close(), a thread of the library looks at the loader.  If next() does not
+ * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
+ * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.
+ * PFD_OUT_OF_MEMORY: it has no memory, or the system starts no thread. */
+pfd_status pfd_loader_watch(pfd_loader *loader, int64_t patience_ns, const char *const *doing,
+                            pfd_error *err);
+/* The caller, who has the interpreter's lock, will ask for it in so many ns; below 0: it will not.
+ * Between its calls, that is how the library knows that the lock is not free. */
+void pfd_watch_expect(int64_t ns);
+/* A signal that the library sends to a thread of its own when it has written so, for a handler that
+ * writes the stacks of Python's threads; 0: none, or no loader is watched. */
+int32_t pfd_watch_signal(void);
+/* Handles SIGTERM and SIGHUP where they have no handler, and waits until one of them comes: returns
+ * its number.  The process ends by it at pfd_ending_end(), after 5 s, or at a second one.  0: they
+ * all have a handler, or are ignored.  One call at a time. */
+int32_t pfd_ending_wait(void);
+void pfd_ending_end(void);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
  * With 0: counters of steps and history are again as they were at the call with 1. Calls may be
  * nested. PFD_OUT_OF_MEMORY: the call with 1 has no effect, and needs no call with 0.
