@@ -128,8 +128,9 @@ static void join_periods(pfd_history *history)
     history->period_ns *= 2;
 }
 
-/* Goes to the period of a moment after the last one. */
-static void go_on(pfd_steps *steps, int64_t now_ns)
+/* Goes to the period of a moment after the last one.  Not a part of pfd_steps_deliver(), whose
+ * registers it would take: few steps begin a period. */
+__attribute__((noinline)) static void go_on(pfd_steps *steps, int64_t now_ns)
 {
     pfd_history *history = &steps->history;
     if (!history->period_ns) {
