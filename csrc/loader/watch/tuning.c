@@ -457,7 +457,7 @@ static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *peri
  * they do, fewer of them are tried first. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
-    static const double one_turn = 0.5, one_and_some = 1.3;
+    static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
     double computing = (1 - t->idle - t->blocked) * t->num_threads;
@@ -468,7 +468,9 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
     t->state = PFD_TUNING_COMPUTING;
     if (take_turns && computing < one_and_some && choose_fewer_threads(t, period)) return 1;
     if (may_more) {
-        int32_t more = t->num_threads + t->ways[PFD_TUNE_MORE_THREADS].stride;
+        const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
+        int32_t may_be_many = computing < hardly && way->pause == BASE_PAUSE; /* at once */
+        int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
         if (more > bounds->most_threads) more = bounds->most_threads;
         if (!bounds->tunes_threads) more = t->num_threads;
         t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
