@@ -114,6 +114,8 @@ class Measures:
         others_rate: Processors that other programs kept busy, on average.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
+        own_lock_share: Of the threads that were in Python for a loader when it was counted, two or
+            more, the share that waited for a lock of the program.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.
@@ -202,6 +204,8 @@ class Measures:
         self.lock_share = ratio(
             sum(one.lock_seconds for one in python), sum(one.wall_seconds for one in python)
         )
+        callers = self.counters.callers
+        self.own_lock_share = ratio(self.counters.lock_waiters, callers) if callers > 1 else 0.0
         # Of the time when busy threads do not compute, what they wait for a processor, or wake up.
         self._runnable_part = min(ratio(runnable, self.busy_seconds - computed), 1.0)
 

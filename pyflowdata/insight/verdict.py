@@ -23,6 +23,7 @@ from .causes import (
     holding_the_lock,
     in_next,
     long_steps,
+    opening,
     starting,
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
@@ -88,8 +89,26 @@ def judge(counters: Counters) -> Verdict:
         evidence={
             **{name: getattr(measures, name) for name in _EVIDENCE},
             **(finding.evidence if finding else {}),
+            "most_gain": _most_gain(measures, limit, finding),
         },
     )
+
+
+_MOST_GAIN = 1000.0  # it stands for more
+
+
+def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
+    """How many times as many steps there would be at most, if the cause took no time."""
+    if finding is None or limit not in ("loader", "hand-over", "starts"):
+        return 1.0
+    lost = {
+        "loader": measures.next_share,
+        "hand-over": max(measures.copy_share, measures.ahead_share),
+        "starts": measures.start_share,
+    }[limit]
+    if finding.cause == "index":
+        lost = 1.0
+    return 1.0 / max(1.0 - min(lost, 1.0) * min(finding.part, 1.0), 1.0 / _MOST_GAIN)
 
 
 def _find(measures: Measures) -> tuple[str, Finding | None]:
@@ -110,6 +129,8 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
     start_seconds = measures.counters.stats["start_seconds"]
     if measures.start_share >= _LONG_STARTS and start_seconds >= FELT:
         return "starts", starting(measures)
+    if (built := opening(measures)) is not None:
+        return "starts", built
     return "training", holding_the_lock(measures) or long_steps(measures)
 
 
@@ -377,6 +398,11 @@ def _copies(copies: CopyCounts) -> str:
     )
 
 
+def times(gain: float) -> str:
+    """A factor, as x 1.4."""
+    return f"x {gain:.2f}" if gain < 10 else f"x {gain:,.0f}"
+
+
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table: its first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -393,6 +419,10 @@ def as_text(counters: Counters, verdict: Verdict) -> str:
     """The report of a loader, for a terminal."""
     lines = [verdict.sentence]
     lines += [f"  - {remedy}" for remedy in verdict.remedies[1:]]
+    most = verdict.evidence.get("most_gain", 1.0)
+    if most > 1.0 and verdict.remedies:
+        lines.append(f"  expected: at most {times(most)} the steps, were the cause gone; what each "
+                     "remedy gives, report.try_remedies() measures")  # fmt: skip
     rows = table_rows(counters)
     if rows:
         lines += ["", *_aligned([TABLE_HEAD, *rows])]
