@@ -95,6 +95,7 @@ def judge(counters: Counters) -> Verdict:
 
 
 _MOST_GAIN = 1000.0  # it stands for more
+_UNBOUND = 100.0  # where training takes next to no time
 
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
@@ -403,7 +404,7 @@ def times(gain: float) -> str:
     return f"x {gain:.2f}" if gain < 10 else f"x {gain:,.0f}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table: its first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -421,11 +422,14 @@ def as_text(counters: Counters, verdict: Verdict) -> str:
     lines += [f"  - {remedy}" for remedy in verdict.remedies[1:]]
     most = verdict.evidence.get("most_gain", 1.0)
     if most > 1.0 and verdict.remedies:
-        lines.append(f"  expected: at most {times(most)} the steps, were the cause gone; what each "
-                     "remedy gives, report.try_remedies() measures")  # fmt: skip
+        bound = f"at most {times(most)}" if most < _UNBOUND else f"up to {times(_UNBOUND)} or more"
+        lines.append(
+            f"  expected: {bound} the steps, were the cause gone; report.try_remedies() measures "
+            "what each remedy gives"
+        )
     rows = table_rows(counters)
     if rows:
-        lines += ["", *_aligned([TABLE_HEAD, *rows])]
+        lines += ["", *aligned([TABLE_HEAD, *rows])]
     below = lines_below(counters)
     width = max(len(subject) for subject, _ in below)
     lines += ["", *(f"{subject.ljust(width)}  {said}" for subject, said in below)]
@@ -498,4 +502,4 @@ def ranks_as_text(counters: Sequence[Counters], verdict: Verdict) -> str:
             own.cause or own.limit,
         ))  # fmt: skip
     remedies = [f"  - {remedy}" for remedy in verdict.remedies[1:]]
-    return "\n".join([verdict.sentence, *remedies, "", *_aligned(rows)])
+    return "\n".join([verdict.sentence, *remedies, "", *aligned(rows)])
