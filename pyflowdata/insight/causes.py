@@ -92,7 +92,7 @@ class Finding:
 
 def holding_the_lock(m: Measures) -> Finding | None:
     """Python in the loader's threads takes the interpreter from the training loop."""
-    work = [one for one in m.counters.work if one.language == "Python"]
+    work = _python_work(m)
     held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
     if not MOST <= held <= 1 + _NEARLY or held * m.loop_seconds < FELT:
         return None
@@ -216,11 +216,16 @@ WAITING = ("wait", "help")
 
 
 def _lock_of_next(m: Measures) -> Finding:
-    remedy = _FOREIGN
-    if any(one.language == "Python" for one in m.counters.work):
-        remedy = f"the ops that hold it: {_RUN_ELSEWHERE}"
+    held = ratio(sum(one.cpu_seconds for one in _python_work(m)), m.loop_seconds)
+    own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if _python_work(m) else ()
+    is_foreign = held < min(MOST, m.process_rate / 2)
     said = "waiting for the interpreter's lock, which other threads hold"
-    return Finding("lock", said, (*_fewer_threads(m), remedy))
+    remedies = (_FOREIGN, *own) if is_foreign else (*own, _FOREIGN)
+    return Finding("lock", said, (*_fewer_threads(m), *remedies))
+
+
+def _python_work(m: Measures) -> list[Work]:
+    return [one for one in m.counters.work if one.language == "Python"]
 
 
 def _checking(m: Measures) -> Finding:
@@ -503,8 +508,10 @@ def _python(m: Measures) -> Finding | None:
     if cores > 1 + _NEARLY or (inside > 1 + _NEARLY and _lets_go(m, one)):
         return None
     is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
-    if not is_alone and cores < MOST and m.process_rate - cores >= MOST:
+    if not is_alone and cores < BLOCKED and m.process_rate >= 2 * cores:
         return _foreign_thread(m, one, share)
+    if m.worked_share < _BUSY and m.counters.prefetch < m.threads:
+        return None  # there is no room for the batches that all threads could work on
     if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:

@@ -201,9 +201,9 @@ class Measures:
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
         python = [one for one in self.counters.work if one.language == "Python"]
-        self.lock_share = ratio(
-            sum(one.lock_seconds for one in python), sum(one.wall_seconds for one in python)
-        )
+        # All waits for the lock are counted, and the time of work is estimated.
+        locked = sum(one.lock_seconds for one in python)
+        self.lock_share = min(ratio(locked, sum(one.wall_seconds for one in python)), 1.0)
         callers = self.counters.callers
         self.own_lock_share = ratio(self.counters.lock_waiters, callers) if callers > 1 else 0.0
         # Of the time when busy threads do not compute, what they wait for a processor, or wake up.

@@ -119,6 +119,10 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if _is_held_up_by_next(measures):
         return "loader", in_next(measures)
+    has_long_starts = _has_long_starts(measures)
+    start_seconds = measures.counters.stats["start_seconds"]
+    if has_long_starts and measures.starts > 1 and start_seconds > measures.wait_seconds:
+        return "starts", starting(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
             return "hand-over", copying(measures.counters.ahead, is_ahead=True)
@@ -127,12 +131,16 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
             if finding is not None:
                 return "loader", finding
         return "loader", None
-    start_seconds = measures.counters.stats["start_seconds"]
-    if measures.start_share >= _LONG_STARTS and start_seconds >= FELT:
+    if has_long_starts:
         return "starts", starting(measures)
     if (built := opening(measures)) is not None:
         return "starts", built
     return "training", holding_the_lock(measures) or long_steps(measures)
+
+
+def _has_long_starts(measures: Measures) -> bool:
+    seconds_in_all = measures.counters.stats["start_seconds"]
+    return measures.start_share >= _LONG_STARTS and seconds_in_all >= FELT
 
 
 def _is_held_up_by_next(measures: Measures) -> bool:
