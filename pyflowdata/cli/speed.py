@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seconds", type=float, default=5.0, metavar="S",
         help="at most so long for each of the three measurements (%(default)s)")  # fmt: skip
     add("--try", action="store_true", dest="tries",
-        help="also try what may make the loader faster, up to two seconds for each change")  # fmt: skip
+        help="also try what may make the loader faster, two seconds for each change")  # fmt: skip
     add("--blobs", metavar="MODULE:FUNCTION",
         help="measure only a loader of the blobs that the function returns")  # fmt: skip
     add("--json", action="store_true",

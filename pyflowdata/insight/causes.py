@@ -301,9 +301,11 @@ def _more_at_once(m: Measures, what: str, times: int) -> str:
     """More threads than processors, for work that waits."""
     if _is_tuned(m, "num_threads"):
         return _tuning(m, "num_threads")
+    count = times * m.threads
+    room = f" and prefetch={count}" if m.counters.prefetch < count else ""
     return (
         f"let more {what} wait at once: num_threads=\"auto\" (docs/speed/autotune.md), or "
-        f"num_threads={times * m.threads}, above the number of processors"
+        f"num_threads={count}{room}, above the number of processors"
     )
 
 
@@ -543,8 +545,8 @@ def _own_lock(m: Measures, one: Work, share: float) -> Finding:
     return Finding(
         "own-lock",
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and "
-        f"{m.counters.lock_waiters} of {m.counters.callers} calls of it were waiting for a lock of "
-        "the program, which one has at a time",
+        f"{percent(m.own_lock_share)} of its calls were waiting for a lock of the program, which one "
+        "has at a time",
         (
             "give each thread an object of its own (threading.local()) in place of one under a "
             "lock, or hold the lock for less: more threads do not help",

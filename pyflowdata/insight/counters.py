@@ -117,8 +117,8 @@ class Work:
         help_seconds: The part of wall_seconds in next(), while it worked itself.
         lock_seconds: The part in which calls waited to take the interpreter's lock.
         takes_turns: It is a source whose calls do not overlap, as thread_safe is not given.
-        row_bytes: Bytes of a row of its inputs and outputs, of an op in processes, which are copied;
-            0: rows differ.
+        row_bytes: Bytes of a row of the inputs and outputs, which are copied, of an op in
+            processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
         slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
@@ -248,8 +248,8 @@ class Counters:
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: "num_threads" or "prefetch", if adjusted.
         last_stall: The text of the last StallWarning, or "".
-        callers, lock_waiters: Threads that were in Python for a loader when this was counted, and
-            those of them that waited for a lock of the program.
+        callers, lock_waiters: Threads that were in Python for a loader, and those of them that
+            waited for a lock of the program, summed over a few looks while this was counted.
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
@@ -446,6 +446,19 @@ def _gives(node: Node) -> str:
 # ---- Threads that wait for a lock of the program ------------------------------------------------
 
 
+_LOOKS, _LOOK_SECONDS = 5, 0.0005
+
+
+def _looks_at_callers() -> tuple[int, int]:
+    """The sums of a few looks; of one where fewer than two threads are in Python."""
+    found = [_callers()]
+    while found[-1][0] > 1 and len(found) < _LOOKS:
+        time.sleep(_LOOK_SECONDS)
+        found.append(_callers())
+    callers, waiters = map(sum, zip(*found, strict=True))
+    return callers, waiters
+
+
 def _callers() -> tuple[int, int]:
     """The threads that are in Python for a loader now, and those of them that wait for a lock of
     the program: all but one of those that share a lock."""
@@ -510,7 +523,7 @@ class CountedLoader:
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
-        callers, waiters = _callers()
+        callers, waiters = _looks_at_callers()
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(

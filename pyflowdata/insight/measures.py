@@ -114,8 +114,8 @@ class Measures:
         others_rate: Processors that other programs kept busy, on average.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
-        own_lock_share: Of the threads that were in Python for a loader when it was counted, two or
-            more, the share that waited for a lock of the program.
+        own_lock_share: Of the threads that were in Python for a loader when it was counted, the
+            share that waited for a lock of the program.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.

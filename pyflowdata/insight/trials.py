@@ -156,7 +156,20 @@ def _threads(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
     counts = {max(1, m.threads // 2), m.processors, 2 * m.threads, 4 * m.threads}
     for count in sorted(counts - {m.threads}):
         if count <= _MOST_THREADS:
-            yield _Candidate(f"num_threads={count}", {"num_threads": count})
+            options = _with_threads(m, count)
+            yield _Candidate(_written(options), options)
+
+
+def _with_threads(m: Measures, count: int) -> dict[str, int]:
+    """So many threads, and a batch for each."""
+    options = {"num_threads": count}
+    if count > max(m.counters.prefetch, m.threads):
+        options["prefetch"] = count
+    return options
+
+
+def _written(options: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items())
 
 
 def _prefetch(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
@@ -182,10 +195,8 @@ def _sources(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
         )  # fmt: skip
 
     yield _Candidate("thread_safe=True", {}, overlapping)
-    many = 4 * m.threads
-    yield _Candidate(
-        f"thread_safe=True, num_threads={many}", {"num_threads": many}, overlapping
-    )
+    options = _with_threads(m, 4 * m.threads)
+    yield _Candidate(f"thread_safe=True, {_written(options)}", options, overlapping)
 
 
 def _takes_turns(node: Node) -> bool:

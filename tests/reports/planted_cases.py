@@ -166,7 +166,7 @@ class SlowHandler(logging.Handler):
 @planted("loader", "python-op", "num_threads=", 1.5)
 def sleeping_op(remedied: bool) -> Made:
     data = numbers().map(sleeping(0.001), "x")
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-op", "num_threads=", 1.5)
@@ -178,31 +178,31 @@ def sleeping_op_in_one_thread(remedied: bool) -> Made:
 @planted("loader", "python-op", "num_threads=", 1.5)
 def two_sleeping_ops(remedied: bool) -> Made:
     data = numbers().map(sleeping(0.0005), "x").map(sleeping(0.001), "x")
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-op", "num_threads=", 1.5)
 def sleeping_op_after_a_mix(remedied: bool) -> Made:
     data = flow.mix([numbers(), numbers()], seed=1).map(sleeping(0.001), "x")
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-source", "thread_safe=True", 2.0)
 def sleeping_source(remedied: bool) -> Made:
     data = samples(Samples(0.001), overlaps=remedied)
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-source", "thread_safe=True", 2.0)
 def sleeping_shuffled_source(remedied: bool) -> Made:
     data = samples(Samples(0.001), overlaps=remedied, shuffle=True)
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-source", "thread_safe=True", 2.0)
 def sleeping_source_of_many(remedied: bool) -> Made:
     data = samples(ManySamples(0.001), overlaps=remedied)
-    return load(data, num_threads=8 if remedied else 2, prefetch=4), nothing
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
 
 
 @planted("loader", "python-source", "cache()", 2.0)
@@ -310,7 +310,7 @@ def records_that_are_left_out(remedied: bool) -> Made:
 # ---- Handing out --------------------------------------------------------------------------------
 
 
-@planted("loader", "small-batches", "larger", 2.0, 3000)
+@planted("loader", "small-batches", "larger", 2.0, 20_000)
 def batches_of_one(remedied: bool) -> Made:
     return load(numbers(), 64 if remedied else 1), nothing
 

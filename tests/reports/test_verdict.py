@@ -122,7 +122,7 @@ CASES = {
     "a lock of the program": (
         replace(recorded(work("Fetch", 15.5, 0.3, language="Python"), **QUIET, num_threads=8),
                 callers=8, lock_waiters=7),
-        "loader", "own-lock", "7 of 8 calls of it were waiting for a lock of the program, which "
+        "loader", "own-lock", "88 % of its calls were waiting for a lock of the program, which "
         "one has at a time; give each thread an object of its own",
     ),
     "a thread that holds the interpreter's lock": (
