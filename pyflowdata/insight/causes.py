@@ -545,8 +545,8 @@ def _own_lock(m: Measures, one: Work, share: float) -> Finding:
     return Finding(
         "own-lock",
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and "
-        f"{percent(m.own_lock_share)} of its calls were waiting for a lock of the program, which one "
-        "has at a time",
+        f"{percent(m.own_lock_share)} of its calls were waiting for a lock of the program, which "
+        "one has at a time",
         (
             "give each thread an object of its own (threading.local()) in place of one under a "
             "lock, or hold the lock for less: more threads do not help",

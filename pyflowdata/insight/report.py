@@ -105,7 +105,7 @@ class Report(Judged):
         counters: Counters,
         describe_data: Callable[[], DataFacts] | None = None,
         total: Counters | None = None,
-        try_remedies: Callable[[Report, float], Trials] | None = None,
+        try_remedies: Callable[[Counters, float], Trials] | None = None,
     ) -> None:
         """Judges counters.
 
@@ -170,7 +170,7 @@ class Report(Judged):
                 "try_remedies() of a report without its loader: call it in the program that runs "
                 "the loader, before close()"
             )
-        return self._try_remedies(self, seconds)
+        return self._try_remedies(self.counters, seconds)
 
     def with_counters(self, counters: Counters) -> Report:
         """Other numbers, of the same data."""

@@ -22,8 +22,8 @@ from ..nodes.batch_forms import rows_of
 from ..nodes.node import Blob, Node, nodes_of, rebuilt
 from ..nodes.python_ops import InUse, in_processes, language_of, processes_of
 from ..words.plain_text import number, percent
+from .counters import Counters
 from .measures import Measures, ratio
-from .report import Report
 from .speed import Usage, check_seconds, notes_of, other_programs, wait_until_idle
 from .verdict import aligned, times
 
@@ -87,8 +87,7 @@ class Trials:
 
     @property
     def best(self) -> Trial | None:
-        """The change with the largest gain, of those that help in each turn; None: there is none.
-        """
+        """The change with the largest gain, of those that help in each turn; None: none does."""
         return next((one for one in self.trials if one.helps), None)
 
     @property
@@ -116,8 +115,10 @@ class Trials:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        rows = [("change", "gain", "lowest", "highest", "records/s"),
-                ("as it is", "x 1.00", "", "", number(self.records_per_second))]  # fmt: skip
+        rows: list[tuple[str, ...]] = [
+            ("change", "gain", "lowest", "highest", "records/s"),
+            ("as it is", "x 1.00", "", "", number(self.records_per_second)),
+        ]
         rows += [
             (one.change, times(one.gain), *map(times, one.spread), number(one.records_per_second))
             for one in self.trials
@@ -301,18 +302,18 @@ class _Runner:
         return records, elapsed
 
 
-def try_remedies(loader: Any, report: Report, seconds: float) -> Trials:
+def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
     """Tries what may make a loader faster.
 
     Args:
         loader: A DataLoader, open.
-        report: What it did: the steps of training are as long as these were.
+        counters: What it did: the steps of training are as long as these were.
         seconds: The measured time of each change.
     """
     turn = check_seconds(seconds) / _TURNS
     loader._opened.check_life()
-    measures, blobs = Measures(report.counters), loader.blobs
-    training = _Training(report.counters.history.trains if measures.steps else (), _LONGEST * turn)
+    measures, blobs = Measures(counters), loader.blobs
+    training = _Training(counters.history.trains if measures.steps else (), _LONGEST * turn)
     usage = Usage.now()
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())

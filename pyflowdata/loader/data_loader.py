@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from ..insight.graph_drawing import Graph
     from typing_extensions import Unpack
 
+    from ..insight.counters import Counters
     from ..insight.report import Report
     from ..insight.trials import Trials
 
 
 def _try_remedies(
-    found: weakref.ref[DataLoader[Any]], report: Report, seconds: float
+    found: weakref.ref[DataLoader[Any]], counters: Counters, seconds: float
 ) -> Trials:
     """For a report, which does not keep its loader."""
     from ..insight.trials import try_remedies
@@ -53,7 +54,7 @@ def _try_remedies(
     loader = found()
     if loader is None:
         raise CancelledError("the DataLoader of the report is closed")
-    return try_remedies(loader, report, seconds)
+    return try_remedies(loader, counters, seconds)
 
 
 # ---- In notebooks -------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ class Loader(Generic[BatchT]):
         """
         from ..insight.trials import try_remedies
 
-        return try_remedies(self.data_loader, self.data_loader.report(), seconds)
+        return try_remedies(self.data_loader, self.data_loader.report().counters, seconds)
 
     def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
         """Writes down what threads and batches do, for https://ui.perfetto.dev to show.

@@ -45,7 +45,7 @@ from .shares import find_share
 from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
-    from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.counters import CountedLoader, Counters, DataFacts
     from ..insight.report import Report
     from ..insight.stalls import Stall, Wait
     from ..insight.trace import Trace
@@ -152,7 +152,7 @@ class Observation:
 
     def report(
         self, since: Report | None, describe_data: Callable[[], DataFacts],
-        try_remedies: Callable[[Report, float], Trials],
+        try_remedies: Callable[[Counters, float], Trials],
     ) -> Report:  # fmt: skip
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data,
         and `try_remedies` if it tries them."""
