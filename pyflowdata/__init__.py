@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import native  # first: it says what ends a command while the rest is imported
 from . import ops
+from . import remote as remote
 from .errors import (
     CancelledError,
     CompileError,
@@ -36,7 +37,6 @@ from .nodes.world import World, world
 from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version
-from .ops import *  # noqa: F403
 from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_package_ops, load_plugins_of_environment
 from .pyops import register_decoder
@@ -102,6 +102,7 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from .ops import *  # noqa: F403
     from .datasets import Batches, Dataset, Leaks, from_arrays, from_arrow, leaks, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .datasets import range as range  # not in __all__, like `open`
@@ -161,6 +162,8 @@ else:  # a type checker finds unknown names by itself
     def __getattr__(name: str) -> object:
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+        if name in ops.__all__:
+            return globals().setdefault(name, getattr(ops, name))
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
         raise missing(name, [*__all__, *_HIDDEN])

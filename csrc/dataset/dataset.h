@@ -37,7 +37,9 @@ typedef struct pfd_dataset_methods {
 
     /* Random access.  at() describes the records at n positions of an epoch, in any order and with
      * repeats; out[i] is the record at positions[i], a pure function of (epoch, position).
-     * err->row is the index into positions that failed. */
+     * err->row is the index into positions that failed.
+     * With `scratch` NULL nothing is read: out[i] has the ordinal, and the file and about the
+     * offset as places() of the source tells them, or file -1. */
     int64_t (*size)(const pfd_dataset *self);
     pfd_status (*at)(const pfd_dataset *self, int64_t epoch, const int64_t *positions, int64_t n,
                      pfd_scratch *scratch, pfd_record *out, pfd_error *err);

@@ -28,11 +28,25 @@ static int64_t source_size(const pfd_dataset *ds)
     return s->methods.size(s->self);
 }
 
+/* Where records lie, as far as the source can tell without reading. */
+static void place_records(const source *s, const int64_t *ordinals, int64_t n, pfd_record *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        pfd_place place = {.file = -1};
+        if (s->methods.places) s->methods.places(s->self, &ordinals[i], 1, &place);
+        out[i] = (pfd_record){.file = place.file, .offset = place.offset, .ordinal = ordinals[i]};
+    }
+}
+
 static pfd_status source_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
                             int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
     (void)epoch;
     const source *s = (const source *)ds;
+    if (!scratch) {
+        place_records(s, positions, n, out);
+        return PFD_OK;
+    }
     return s->methods.at(s->self, positions, n, scratch, out, err);
 }
 

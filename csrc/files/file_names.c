@@ -3,6 +3,7 @@
 
 #include "core/system_calls.h"
 #include "files/file_read.h"
+#include "files/remote_file.h"
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -349,10 +350,11 @@ static void say_home(const char *path, char *out, size_t capacity)
 const char *pfd_missing_file_words(const char *pattern, char *out, size_t capacity)
 {
     struct stat st;
-    if (strstr(pattern, "://"))
-        (void)snprintf(out, capacity,
-                       "'%.400s' is an address; files are read from mounted file systems: copy or "
-                       "mount it first", pattern);
+    if (pfd_path_is_remote(pattern))
+        (void)snprintf(out, capacity, strpbrk(pattern, WILDCARDS)
+                                          ? "no object matches the pattern '%.400s'"
+                                          : "there is no object '%.400s', and none below it",
+                       pattern);
     else if (pattern[0] == '~')
         say_home(pattern, out, capacity);
     else if (strpbrk(pattern, WILDCARDS) && stat(pattern, &st) != 0)
@@ -372,12 +374,10 @@ void pfd_missing_file(const char *pattern, char *out, int64_t room)
 pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
 {
     char words[700];
-    int32_t is_address = strstr(pattern, "://") != NULL;
-    pfd_status status = is_address ? PFD_UNSUPPORTED : PFD_IO;
     (void)pfd_missing_file_words(pattern, words, sizeof words);
-    (void)pfd_fail_attr(err, attr, NULL, status, ": %s", words);
-    if (!is_address && !strpbrk(pattern, WILDCARDS)) pfd_error_set_file(err, pattern);
-    return status;
+    (void)pfd_fail_attr(err, attr, NULL, PFD_IO, ": %s", words);
+    if (!strpbrk(pattern, WILDCARDS)) pfd_error_set_file(err, pattern);
+    return PFD_IO;
 }
 
 /* Patterns do not stand for seals, which lie beside the data, unless they say so. */
@@ -481,6 +481,31 @@ static pfd_status add_matches(const char *attr, const char *pattern, int32_t wan
     return PFD_OK;
 }
 
+static pfd_status take_path(void *list, char *path, pfd_error *err)
+{
+    return pfd_path_list_take(list, path, err);
+}
+
+pfd_status pfd_path_list_add_remote(pfd_path_list *list, const char *pattern, pfd_error *err)
+{
+    return pfd_remote_list(pattern, take_path, list, err);
+}
+
+/* The same, of addresses, and only of objects. */
+static pfd_status add_objects(const char *attr, const char *pattern, pfd_path_list *out,
+                              pfd_error *err)
+{
+    int64_t before = out->size, kept = out->size;
+    if (strpbrk(pattern, WILDCARDS)) PFD_TRY(pfd_path_list_add_remote(out, pattern, err));
+    for (int64_t i = before; i < out->size; i++) {
+        char *path = out->paths[i];
+        if (is_seal(path) && !is_seal(pattern)) free(path);
+        else out->paths[kept++] = path;
+    }
+    out->size = kept;
+    return kept > before ? PFD_OK : pfd_fail_missing_path(attr, pattern, err);
+}
+
 pfd_status pfd_folder_pattern_find(const char *attr, const char *pattern, pfd_path_list *out,
                                    pfd_error *err)
 {
@@ -514,7 +539,13 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         if (!pattern[0])
             return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                  ": an element is empty; it must be a path or a pattern");
-        int32_t is_kept = keep_missing && !strpbrk(pattern, WILDCARDS) && !strstr(pattern, "://");
+        int32_t is_remote = pfd_path_is_remote(pattern), is_pattern = !!strpbrk(pattern, WILDCARDS);
+        /* Addresses are looked at all together, when they are opened. */
+        int32_t is_kept = (keep_missing || is_remote) && !is_pattern;
+        if (is_remote && is_pattern) {
+            PFD_TRY(add_objects(attr, pattern, out, err));
+            continue;
+        }
         if (!is_kept) PFD_TRY(pfd_path_kind(pattern, &kind, err));
         if (is_kept || kind != PFD_PATH_MISSING)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));

@@ -79,6 +79,9 @@ const char *pfd_missing_file_words(const char *pattern, char *out, size_t capaci
 pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
                                   int32_t keep_missing, pfd_path_list *out, pfd_error *err);
 
+/* Adds the addresses that a pattern of addresses stands for; none: the list stays as it is. */
+pfd_status pfd_path_list_add_remote(pfd_path_list *list, const char *pattern, pfd_error *err);
+
 /* Adds the folders that a pattern matches, sorted by the bytes of their paths; PFD_IO: there are
  * none. */
 pfd_status pfd_folder_pattern_find(const char *attr, const char *pattern, pfd_path_list *out,

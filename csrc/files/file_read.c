@@ -2,6 +2,7 @@
 #include "files/file_read.h"
 
 #include "core/system_calls.h"
+#include "files/remote_file.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>
@@ -141,6 +142,27 @@ static void advise_mapping(const pfd_input_file *opened, int64_t offset, int64_t
 
 const pfd_file_methods pfd_mapped_file = {view, find_end, advise_mapping, NULL};
 
+/* ---- Opened files: a remote file ------------------------------------------------------------- */
+
+static pfd_status copy_piece(const pfd_input_file *opened, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+{
+    PFD_TRY(check_range(opened, offset, size, err));
+    uint8_t *out = pfd_scratch_alloc(scratch, size);
+    if (!out) return pfd_fail_memory(err, size, "a piece of a file");
+    *data = out;
+    PFD_TRY(pfd_remote_file_read(opened->remote, offset, size, out, opened->bounds, err));
+    atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
+    return PFD_OK;
+}
+
+static void ask_for(const pfd_input_file *opened, int64_t offset, int64_t size)
+{
+    pfd_remote_file_will_need(opened->remote, offset, size);
+}
+
+const pfd_file_methods pfd_remote_bytes = {copy_piece, find_end, ask_for, NULL};
+
 /* ---- Opened files: any of them --------------------------------------------------------------- */
 
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
@@ -200,6 +222,7 @@ int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
     for (int64_t i = 0; i < n && found; i++) {
         if (places[i].file < 0 || places[i].file >= num_files) return 0;
         const pfd_input_file *opened = pfd_input_file_of(files[places[i].file]);
+        if (opened->remote) return 0;
         if (opened != last) {
             let_go(last, fd);
             fd = descriptor_of(opened, &(pfd_error){.struct_size = sizeof(pfd_error)});
@@ -237,11 +260,32 @@ static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_
     return pfd_fail_file(err, path, "the file changed while it was read");
 }
 
+static pfd_status read_remote(const char *path, int64_t most, uint8_t **data, int64_t *size,
+                              int64_t *file_size, pfd_error *err)
+{
+    pfd_remote_facts facts;
+    pfd_remote_file *file;
+    char *paths[] = {(char *)(uintptr_t)path}; /* never written */
+    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
+    PFD_TRY(pfd_remote_file_open(path, &facts, &file, err));
+    *file_size = facts.size;
+    *size = facts.size < most ? facts.size : most;
+    *data = malloc(*size ? (size_t)*size : 1);
+    pfd_status status = *data ? pfd_remote_file_read(file, 0, *size, *data, NULL, err)
+                              : pfd_fail_memory(err, *size, "the beginning of a file");
+    pfd_remote_file_close(file);
+    if (status == PFD_OK) return PFD_OK;
+    free(*data);
+    *data = NULL;
+    return status;
+}
+
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err)
 {
     *data = NULL;
     *size = *file_size = 0;
+    if (pfd_path_is_remote(path)) return read_remote(path, most, data, size, file_size, err);
     int fd = pfd_sys_open(NULL, AT_FDCWD, path, O_NONBLOCK);
     if (fd < 0) return fail_path(path, "opened", errno, err);
     pfd_status status = read_descriptor(path, fd, most, data, size, file_size, err);
@@ -300,6 +344,7 @@ pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err)
 {
     struct stat st;
     *kind = PFD_PATH_MISSING;
+    if (pfd_path_is_remote(path)) return pfd_remote_kind(path, kind, err);
     if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0) {
         *kind = S_ISREG(st.st_mode)   ? PFD_PATH_FILE
                 : S_ISDIR(st.st_mode) ? PFD_PATH_FOLDER

@@ -3,6 +3,7 @@
  *
  *   mapped     views of the file's mapping            input_files.c chooses between these two
  *   read       pieces read into the caller's scratch
+ *   remote     pieces of the block cache copied into the caller's scratch: remote_file.h
  *   streamed   copies out of a window that moves over decompressed bytes: file_stream.c
  *
  * OWNERSHIP  Bytes of a mapped file live as long as the file, others as long as the scratch.
@@ -38,6 +39,7 @@ typedef struct pfd_file_methods {
 
 extern const pfd_file_methods pfd_mapped_file;
 extern const pfd_file_methods pfd_read_file;
+extern const pfd_file_methods pfd_remote_bytes;
 
 /* A file as an op sees it, and the way to its bytes. */
 struct pfd_input_file {
@@ -46,7 +48,8 @@ struct pfd_input_file {
     const uint8_t *data;         /* the whole file, mapped; else NULL */
     int fd;                      /* descriptor of a file that is read; -1: opened for each read */
     int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
-    char *absolute;              /* absolute path; owned */
+    struct pfd_remote_file *remote; /* NULL: a file on disk */
+    char *absolute;              /* absolute path, or the address; owned */
     uint64_t device, inode;
     const pfd_bounds *bounds;    /* of the loader; NULL: none waits */
     _Atomic int64_t *bytes_read; /* the counter of all files */

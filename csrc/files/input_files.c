@@ -8,6 +8,7 @@
 #include "core/system_calls.h"
 #include "files/codecs.h"
 #include "files/file_names.h"
+#include "files/remote_file.h"
 #include "files/seal.h"
 #include "files/sigbus_guard.h"
 
@@ -29,7 +30,7 @@ typedef struct file_state {
     pfd_guarded_region *region; /* NULL: not mapped */
     pfd_sealed_file *sealed;    /* in the list in place of the file; NULL: not compared */
     struct timespec modified, changed; /* changed: in any way, also its rights */
-    uint64_t links;
+    uint64_t links, version; /* a hash of a remote file's tag */
     uint32_t mode, owner, group;
     int64_t first_byte; /* the sizes of the files before it, added up */
 } file_state;
@@ -40,6 +41,7 @@ struct pfd_input_files {
     const pfd_file **list; /* the same, for ops */
     file_state *states;
     int64_t bytes, fds; /* bytes of all files; descriptors kept open */
+    int64_t num_remote;
     const pfd_bounds *bounds; /* borrowed; may be NULL */
     int32_t access;     /* MAP, READ or FOLDER from here on */
     uint64_t fingerprint;
@@ -182,17 +184,48 @@ static char *absolute_path(const char *path)
     return absolute;
 }
 
-static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
+/* Opens what was looked at: its version is a part of the fingerprint. */
+static pfd_status open_remote(pfd_input_files *self, int64_t i, const pfd_remote_facts *facts,
+                              pfd_error *err)
+{
+    pfd_input_file *opened = &self->files[i];
+    file_state *state = &self->states[i];
+    if (self->access == PFD_FILE_ACCESS_FOLDER)
+        return pfd_fail_attr(err, "files", &opened->file, PFD_UNSUPPORTED,
+                             ": this reader takes folders, which it reads on local disks only; "
+                             "copy '%.300s' first, or pack its files into tar or MDS files",
+                             opened->file.path);
+    PFD_TRY(pfd_remote_file_open(opened->file.path, facts, &opened->remote, err));
+    opened->methods = &pfd_remote_bytes;
+    opened->file.size = facts->size;
+    opened->bytes_read = &self->bytes_read;
+    opened->bounds = self->bounds;
+    state->modified.tv_sec = (time_t)(facts->modified_ns / 1000000000);
+    state->modified.tv_nsec = (long)(facts->modified_ns % 1000000000);
+    state->version = pfd_hash_bytes(0, facts->tag, (int64_t)strlen(facts->tag));
+    state->first_byte = self->bytes;
+    self->bytes += facts->size;
+    self->num_remote++;
+    if (facts->size == 0) return PFD_OK;
+    state->region = pfd_sigbus_guard_add(pfd_remote_file_memory(opened->remote), facts->size,
+                                         &self->fault, i + 1);
+    return state->region ? PFD_OK : pfd_fail_memory(err, 64, "guarding a file");
+}
+
+static pfd_status open_file(pfd_input_files *self, const char *path, const pfd_remote_facts *facts,
+                            pfd_error *err)
 {
     int64_t i = self->size;
     pfd_input_file *opened = &self->files[i];
     char *copy = strdup(path);
     opened->file = (pfd_file){.struct_size = sizeof(pfd_file), .index = (int32_t)i, .path = copy};
-    opened->absolute = absolute_path(path);
+    int32_t is_remote = pfd_path_is_remote(path);
+    opened->absolute = is_remote ? strdup(path) : absolute_path(path);
     opened->fd = -1;
     self->list[i] = &opened->file;
     self->size++;
     if (!copy || !opened->absolute) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+    if (is_remote) return open_remote(self, i, facts, err);
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
     int fd = pfd_sys_open(self->bounds, AT_FDCWD, path, O_NONBLOCK);
     if (fd < 0) return fail_open(err, path, errno);
@@ -256,6 +289,7 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     const char *name = slash ? slash + 1 : file->path;
     *hash = pfd_hash_bytes(*hash, name, (int64_t)strlen(name));
     *hash = pfd_hash_word(*hash, (uint64_t)file->size);
+    if (pfd_input_file_of(file)->remote) return PFD_OK; /* its version says more than samples */
     if (file->size <= (samples_between + 2) * sample_size)
         return hash_piece(file, 0, file->size, scratch, hash, err);
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
@@ -288,6 +322,22 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
 }
 
 /* ---- The interface --------------------------------------------------------------------------- */
+static pfd_status open_each(pfd_input_files *self, char *const *paths, int64_t n, pfd_error *err)
+{
+    pfd_remote_facts *facts = NULL; /* of all at once: each look takes a request */
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < n && !facts && status == PFD_OK; i++) {
+        if (!pfd_path_is_remote(paths[i])) continue;
+        facts = calloc((size_t)n, sizeof *facts);
+        status = facts ? pfd_remote_look(paths, n, facts, err)
+                       : pfd_fail_memory(err, n * (int64_t)sizeof *facts, "facts of files");
+    }
+    for (int64_t i = 0; i < n && status == PFD_OK; i++)
+        status = open_file(self, paths[i], facts ? &facts[i] : NULL, err);
+    free(facts);
+    return status;
+}
+
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
                                 const pfd_bounds *bounds, pfd_input_files **out, pfd_error *err)
 {
@@ -305,7 +355,7 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, i
     pfd_status status = PFD_OK;
     if (!self->files || !self->list || !self->states)
         status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
-    for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
+    if (status == PFD_OK) status = open_each(self, paths, n, err);
     if (status == PFD_OK) status = look_at(self, compression, err);
     if (status == PFD_OK) status = pfd_input_files_check(self, err);
     if (status != PFD_OK) {
@@ -331,7 +381,10 @@ void pfd_input_files_close(pfd_input_files *files)
     for (int64_t i = 0; i < files->size; i++) {
         pfd_input_file *opened = &files->files[i];
         pfd_sealed_file_close(files->states[i].sealed);
-        if (files->states[i].region) {
+        if (opened->remote) {
+            pfd_sigbus_guard_remove(files->states[i].region);
+            pfd_remote_file_close(opened->remote);
+        } else if (files->states[i].region) {
             pfd_sigbus_guard_remove(files->states[i].region);
             munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
             num_mapped--;
@@ -393,6 +446,7 @@ static pfd_status check_difference(const pfd_input_file *opened, const file_stat
 static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
 {
     struct stat now;
+    if (opened->remote) return PFD_OK; /* each fetch asks for the version that was opened */
     if (pfd_sys_stat(opened->bounds, AT_FDCWD, opened->absolute, &now) != 0)
         return fail_look(&opened->file, errno, err);
     if (now.st_ino == opened->inode && now.st_dev == opened->device &&
@@ -430,6 +484,11 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files)
 {
     return files->fingerprint;
+}
+
+int32_t pfd_input_files_are_remote(const pfd_input_files *files)
+{
+    return files->num_remote > 0;
 }
 
 int64_t pfd_input_files_bytes(const pfd_input_files *files)
@@ -490,6 +549,7 @@ void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint6
         const struct timespec *times[] = {&files->states[i].modified, &files->states[i].changed};
         *identity = pfd_hash_bytes(*identity, opened->absolute, (int64_t)strlen(opened->absolute));
         *state = pfd_hash_word(*state, (uint64_t)opened->file.size);
+        if (opened->remote) *state = pfd_hash_word(*state, files->states[i].version);
         for (int j = 0; j < 2; j++) {
             *state = pfd_hash_word(*state, (uint64_t)times[j]->tv_sec);
             *state = pfd_hash_word(*state, (uint64_t)times[j]->tv_nsec);

@@ -53,6 +53,7 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 /* A hash of base names, sizes and sampled content (the same on another machine with equal files);
  * of folders only their number counts. */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
+int32_t pfd_input_files_are_remote(const pfd_input_files *files); /* at least one of them */
 int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
 
 /* Two hashes: which files of this machine these are, by absolute paths; and their state, by sizes,

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/system_calls.h"
 #include "files/codecs.h"
+#include "files/remote_file.h"
 #include "files/seal.h"
 
 #include <dirent.h>
@@ -277,6 +278,11 @@ static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *ste
     int digits_wanted = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
     (void)snprintf(suffix, sizeof suffix, "%0*d", digits_wanted, 0);
     if (digits_wanted > 1) (void)snprintf(length, sizeof length, "%d digits", digits_wanted);
+    if (pfd_path_is_remote(stem->text))
+        return pfd_fail_file(err, stem->folder,
+                             "no part found: the name of a part is '%.100s' and %s; to read "
+                             "objects of other names, give files = \"%.300s/*\" in place of "
+                             "data_dir", stem->base, length, stem->folder);
     describe_folder(stem, suffix, names, hint);
     (void)pfd_suggest_pattern(stem->folder, pattern, sizeof pattern);
     return pfd_fail_file(err, stem->folder,
@@ -309,6 +315,10 @@ static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 static pfd_status check_folder(const char *path, pfd_error *err)
 {
     struct stat st;
+    if (pfd_path_is_remote(path))
+        return pfd_fail_attr(err, "data_dir", NULL, PFD_UNSUPPORTED,
+                             ": this reader takes folders, which it reads on local disks only; "
+                             "copy '%.300s' first, or pack its files into tar or MDS files", path);
     if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) != 0) return fail_folder(path, errno, err);
     if (S_ISDIR(st.st_mode)) return PFD_OK;
     return pfd_fail_file(err, path, "this is a file; the reader takes folders");
@@ -347,7 +357,7 @@ static pfd_status find_numbered(const pfd_file_attrs *attrs, const path_stem *st
         char *path;
         if (asprintf(&path, "%s%0*d", stem->text, width, (int)i) < 0) path = NULL;
         PFD_TRY(pfd_path_list_take(list, path, err));
-        if (access(path, F_OK) != 0 && errno == ENOENT)
+        if (!pfd_path_is_remote(path) && access(path, F_OK) != 0 && errno == ENOENT)
             return fail_missing_part(attrs, stem, path, i, err);
     }
     return PFD_OK;
@@ -367,9 +377,32 @@ static int by_number(const void *a, const void *b, void *stem)
     return order ? order : strcmp(left.all, right.all);
 }
 
+/* The same, of addresses: one list of what begins as the parts do. */
+static pfd_status collect_objects(const pfd_file_attrs *attrs, const path_stem *stem,
+                                  pfd_path_list *list, pfd_error *err)
+{
+    char *pattern;
+    int64_t kept = 0;
+    if (asprintf(&pattern, "%s*", stem->text) < 0) return pfd_fail_memory(err, 0, "a pattern");
+    pfd_status status = pfd_path_list_add_remote(list, pattern, err);
+    free(pattern);
+    for (int64_t i = 0; i < list->size; i++) {
+        pfd_digits number;
+        char *path = list->paths[i];
+        if (is_part_name(strrchr(path, '/') + 1, stem->base, attrs->part_name_suffix_length,
+                         &number))
+            list->paths[kept++] = path;
+        else
+            free(path);
+    }
+    list->size = kept;
+    return status;
+}
+
 static pfd_status collect(const pfd_file_attrs *attrs, const path_stem *stem,
                           pfd_path_list *list, pfd_error *err)
 {
+    if (pfd_path_is_remote(stem->text)) return collect_objects(attrs, stem, list, err);
     pfd_status status = PFD_OK;
     int reason = 0;
     DIR *directory = pfd_sys_opendir(NULL, AT_FDCWD, stem->folder);
@@ -429,7 +462,12 @@ pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing
         return pfd_file_patterns_find("files", &attrs->files, keep_missing, out, err);
     PFD_TRY(path_stem_make(attrs, &stem, err));
     pfd_status status = PFD_OK;
-    if (pfd_sys_stat(NULL, AT_FDCWD, stem.folder, &st) != 0)
+    int32_t is_remote = pfd_path_is_remote(stem.text);
+    if (is_remote && attrs->data_part_num == -1)
+        status = find_all(attrs, &stem, keep_missing, out, err);
+    else if (is_remote)
+        status = find_numbered(attrs, &stem, out, err);
+    else if (pfd_sys_stat(NULL, AT_FDCWD, stem.folder, &st) != 0)
         status = fail_folder(stem.folder, errno, err);
     else if (S_ISREG(st.st_mode)) status = fail_not_a_folder(attrs->data_dir, err);
     else if (!S_ISDIR(st.st_mode)) status = fail_folder(stem.folder, ENOTDIR, err);

@@ -64,10 +64,10 @@ class Judged(ABC):
         return f"{type(self).__name__}({self.verdict.sentence!r})"
 
     def _repr_html_(self) -> str:
-        from ..words.html_text import element
+        from ..words.html_text import element, lines
 
         first, _, others = str(self).partition("\n")
-        return element("b", first) + element("pre", others)
+        return element("b", first) + lines(others)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -200,7 +200,8 @@ class Loader(Generic[BatchT]):
 
         The file has Chrome's trace events: each op of each row range on its thread, waits, and
         where each batch was.  Its clock is that of a torch profile.  It is written when the block
-        ends, or the loader is closed.
+        ends, or the loader is closed.  Without `with` it does not start, and a RuntimeWarning says
+        so.
 
         Args:
             path: Where to write the file; one that ends in ".gz" is compressed.

@@ -20,6 +20,7 @@ PYTHON_LAYERS = {
     "ragged": {"words"},
     "native": {"errors"},
     "workers": set(),
+    "remote": {"native", "errors"},
     "nodes": {"native", "ragged", "words", "errors"},
     "ops": {"nodes"},
     "packaging": {"native"},
@@ -31,11 +32,11 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "words", "errors"},
     "pyops": {"workers", "plugins", "ops", "nodes", "native", "ragged", "words", "errors"},
     "__init__": {
-        "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
-        "ragged", "errors",
+        "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "remote",
+        "native", "ragged", "errors",
     },
     "testing": {"words"},
-    "formats": {"loader", "nodes", "native", "ragged", "words", "errors"},
+    "formats": {"loader", "remote", "nodes", "native", "ragged", "words", "errors"},
     "io": {"formats"},
     "integrations": {"__init__", "workers", "loader", "insight", "nodes", "native", "errors"},
     "cli": {
@@ -160,7 +161,7 @@ def test_formats_take_little_of_what_is_below():
     allowed = {
         "native.__init__", "native.protobuf", "errors", "ragged", "nodes.__init__",
         "nodes.attr_values", "nodes.eager", "nodes.registry", "nodes.image_files",
-        "nodes.sampled_attrs", "nodes.node", "loader.__init__", "words.plain_text",
+        "nodes.sampled_attrs", "nodes.node", "loader.__init__", "remote.client", "words.plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}

@@ -139,6 +139,45 @@ def contrast(colors):
     return (lighter + 0.05) / (darker + 0.05)
 
 
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """Paths of the pages of a graph: of few boxes, and of a wide one."""
+    folder = tmp_path_factory.mktemp("graphs")
+    fields = flow.from_arrays({f"field_{one}": np.arange(64.0) for one in range(24)}).batch(4)
+    wide = {name: flow.Affine(blob, scale=0.5) for name, blob in fields.blobs.items()}
+    flow.graph(fields[0]).save(folder / "few.html")
+    flow.graph(wide).save(folder / "wide.html")
+    return [folder / "few.html", folder / "wide.html"]
+
+
+def test_a_graph_fits_the_page(view, graphs):
+    """A phone shows few boxes whole and scrolls a wide picture; a screen shows all of each."""
+    tab, said, _ = view
+    width = tab.viewport_size["width"]
+    for path in graphs:
+        tab.goto(path.as_uri())
+        assert said == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        inside = tab.evaluate("(one => [one.scrollWidth, one.clientWidth])"
+                              "(document.querySelector('.picture'))")  # fmt: skip
+        if width >= 1280 or path.stem == "few":
+            assert inside[0] <= inside[1], path.stem
+        cut = tab.locator("svg.pfd-graph g.vertex").evaluate_all("""all => {
+          const svg = document.querySelector("svg.pfd-graph").getBoundingClientRect();
+          return all.filter(one => {
+            const box = one.getBoundingClientRect();
+            const [left, right] = [box.left - svg.left, svg.right - box.right];
+            const [top, bottom] = [box.top - svg.top, svg.bottom - box.bottom];
+            return Math.min(left, right, top, bottom) < -0.5;
+          }).map(one => one.textContent);
+        }""")
+        assert cut == []
+        families = tab.locator("table, svg text").evaluate_all(
+            "all => [...new Set(all.map(one => getComputedStyle(one).fontFamily))]"
+        )
+        assert len(families) == 1 and families[0].endswith("monospace")
+
+
 def test_charts_are_drawn_as_the_numbers_say(view, pages):
     tab, _, _ = view
     path, report = pages["long"]

@@ -11,6 +11,9 @@
  *   pfd_index_*                      the folder of indexes, and who may write into it
  *   pfd_shuffled                     the order of a shuffle, without a loader
  *   pfd_file_head, pfd_missing_file  how a file begins, and why a path stands for no file
+ *   pfd_remote_*, pfd_fetch_*        files at addresses: what the host language knows of them, and
+ *                                    the threads with which it fetches their blocks
+ *   pfd_cached_*                     the files of the block cache
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -633,6 +636,23 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* From now on, until close(), a thread of the library looks at the loader.  If next() does not
+ * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
+ * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.
+ * PFD_OUT_OF_MEMORY: it has no memory, or the system starts no thread. */
+pfd_status pfd_loader_watch(pfd_loader *loader, int64_t patience_ns, const char *const *doing,
+                            pfd_error *err);
+/* The caller, who has the interpreter's lock, will ask for it in so many ns; below 0: it will not.
+ * Between its calls, that is how the library knows that the lock is not free. */
+void pfd_watch_expect(int64_t ns);
+/* A signal that the library sends to a thread of its own when it has written so, for a handler that
+ * writes the stacks of Python's threads; 0: none, or no loader is watched. */
+int32_t pfd_watch_signal(void);
+/* Handles SIGTERM and SIGHUP where they have no handler, and waits until one of them comes: returns
+ * its number.  The process ends by it at pfd_ending_end(), after 5 s, or at a second one.  0: they
+ * all have a handler, or are ignored.  One call at a time. */
+int32_t pfd_ending_wait(void);
+void pfd_ending_end(void);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
  * With 0: counters of steps and history are again as they were at the call with 1. Calls may be
  * nested. PFD_OUT_OF_MEMORY: the call with 1 has no effect, and needs no call with 0.
@@ -1037,6 +1057,82 @@ const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 #define PFD_PATH_FOLDER 2
 #define PFD_PATH_OTHER 3
 pfd_status pfd_path_kind(const char *path, int32_t *kind, pfd_error *err);
+
+/* ---- Remote files ----------------------------------------------------------------------------
+ *
+ * A remote file is read through a cache of blocks in a folder, which all processes of the machine
+ * share.  The host language looks at objects, lists them, and fetches ranges of them.  THREADS
+ * The calls come from any thread; they return PFD_OK, or what pfd_remote_fail() returned. */
+
+/* An object as it is now. */
+typedef struct pfd_remote_facts {
+    int64_t size;        /* bytes */
+    int64_t modified_ns; /* since 1970; 0: not known */
+    char tag[512];       /* of the version: another text, another content */
+} pfd_remote_facts;
+
+typedef struct pfd_remote_calls {
+    /* The facts of those of n paths that are addresses. */
+    int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+    int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
+    /* Calls pfd_remote_listed() for each object that the pattern stands for. */
+    int32_t (*list)(const char *pattern, void *list, pfd_error *err);
+} pfd_remote_calls;
+
+void pfd_remote_install(const pfd_remote_calls *calls);
+
+/* The folder of the cache, for files that are opened from now on, and its budget in bytes, of which
+ * a part is fetched ahead. */
+pfd_status pfd_remote_set_folder(const char *path, int64_t budget, pfd_error *err);
+
+int32_t pfd_path_is_remote(const char *path); /* it is an address: SCHEME://, but not file:// */
+pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err);
+
+/* Writes a failure; url may be "". */
+pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
+                           const char *message);
+
+/* A range of an object to fetch. */
+typedef struct pfd_fetch pfd_fetch;
+typedef struct pfd_fetch_range {
+    const char *url, *tag; /* live as long as the request */
+    int64_t object_bytes, offset, size;
+} pfd_fetch_range;
+
+/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put() or fail(), in any
+ * thread.  Until then no other process of the machine fetches its blocks. */
+pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
+pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
+void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
+void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */
+
+typedef struct pfd_fetch_counts {
+    int64_t requests, bytes; /* that were put */
+    int64_t failures;        /* requests that failed */
+    int64_t waits;           /* reads that waited for a block */
+} pfd_fetch_counts;
+void pfd_fetch_counted(pfd_fetch_counts *out); /* of this process */
+
+/* The files of the cache. */
+const char *pfd_cache_suffix(void); /* of their names */
+#define PFD_CACHE_BLOCK_BYTES 1048576
+#define PFD_CACHE_PASSED_BYTES 786432 /* of a block were read: an epoch has passed it; the rest may
+                                         be frames around records, which nobody reads */
+typedef struct pfd_cached_block {
+    uint32_t state;    /* odd: the block is there */
+    uint32_t used;     /* bytes read of it since it came, or was asked for ahead */
+    int64_t used_ms;   /* when it was last read or asked for, since 1970 */
+    uint64_t checksum; /* XXH64 */
+} pfd_cached_block;
+
+/* The blocks of a file, and its address.  Returns how many there are, also beyond `room`; -1: the
+ * file is not one of the cache, or not this user's. */
+int64_t pfd_cached_blocks_read(const char *path, pfd_cached_block *out, int64_t room, char *url,
+                               int64_t url_room);
+
+/* Takes blocks out of the cache, but those that are being written; returns how many bytes that
+ * frees. */
+int64_t pfd_cached_blocks_drop(const char *path, const int64_t *blocks, int64_t n);
 
 /* The PFD_REASON_* of a failed call with this errno; PFD_REASON_NONE: the path leads to nothing. */
 int32_t pfd_reason_of_errno(int32_t reason);

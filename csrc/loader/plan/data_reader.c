@@ -8,6 +8,7 @@
 #include "core/tables.h"
 #include "dataset/shuffle.h"
 #include "dataset/view.h"
+#include "files/remote_file.h"
 #include "index/index_image.h"
 #include "registry/node.h"
 #include "registry/version.h"
@@ -492,6 +493,32 @@ static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
 }
 
 /* Makes the chain over reader->chain, which is the source. */
+enum { most_batches_ahead = 256 };
+
+struct pfd_blocks_ahead {
+    _Atomic int32_t is_busy; /* a thread has the fields below */
+    int64_t now, next;       /* batches: at work; to be asked for next */
+    int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
+};
+
+static int32_t has_remote_files(const pfd_data_reader *reader)
+{
+    int32_t found = reader->files && pfd_input_files_are_remote(reader->files);
+    for (int32_t i = 0; i < reader->num_leaves && !found; i++)
+        found = has_remote_files(&reader->leaves[i]);
+    return found;
+}
+
+static pfd_status prepare_blocks_ahead(pfd_data_reader *reader, pfd_error *err)
+{
+    if (!reader->random_access || !has_remote_files(reader)) return PFD_OK;
+    reader->blocks_ahead = calloc(1, sizeof *reader->blocks_ahead);
+    if (!reader->blocks_ahead)
+        return pfd_fail_memory(err, sizeof *reader->blocks_ahead, "the blocks ahead");
+    reader->blocks_ahead->next = -1;
+    return PFD_OK;
+}
+
 static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
 {
     if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
@@ -499,7 +526,7 @@ static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
     if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
-    return PFD_OK;
+    return prepare_blocks_ahead(reader, err);
 }
 
 static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
@@ -672,6 +699,7 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->index_path);
     free(reader->notice);
     free(reader->windows_ahead);
+    free(reader->blocks_ahead);
     *reader = (pfd_data_reader){0};
 }
 
@@ -974,10 +1002,57 @@ static void read_ahead_of_windows(pfd_data_reader *reader, int64_t epoch, int64_
     }
 }
 
+/* ---- Reading ahead: the blocks of remote files ----------------------------------------------- */
+
+/* The next batch, if the blocks of those before it leave room in the cache. */
+static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
+{
+    int64_t asked = pfd_remote_blocks_asked();
+    int64_t most = pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES;
+    int32_t is_due = ahead->next < ahead->now + most_batches_ahead &&
+                     (ahead->next <= ahead->now + 1 ||
+                      asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most);
+    if (!is_due) {
+        atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
+        return 0;
+    }
+    ahead->before[ahead->next % most_batches_ahead] = asked;
+    *batch = ahead->next++;
+    return 1;
+}
+
+int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch)
+{
+    struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
+    if (!ahead || atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire)) return 0;
+    if (now > ahead->now || now < ahead->now - most_batches_ahead) ahead->now = now;
+    if (ahead->next < ahead->now || ahead->next > ahead->now + most_batches_ahead)
+        ahead->next = ahead->now; /* the first batch, or one after a jump */
+    return next_to_ask(ahead, batch);
+}
+
+int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch)
+{
+    return next_to_ask(reader->blocks_ahead, batch);
+}
+
+void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n)
+{
+    if (!reader->files || reader->num_records < 1) return;
+    const int64_t bytes = 4096 + 2 * (reader->num_bytes / reader->num_records);
+    int64_t num_files;
+    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    for (int64_t i = 0; i < n; i++)
+        if (places[i].file >= 0 && places[i].file < num_files)
+            pfd_file_will_need(files[places[i].file], places[i].offset, bytes);
+}
+
+/* ---- Reading ahead: what comes next ---------------------------------------------------------- */
+
 void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
                                 const pfd_record *records, int64_t rows)
 {
-    if (!reader->files || rows < 1) return;
+    if (!reader->files || rows < 1 || reader->blocks_ahead) return;
     const pfd_record *last = &records[rows - 1];
     if (reader->in_sequence && last->file >= 0)
         pfd_input_files_read_ahead(reader->files, last->file, last->offset + last->size);

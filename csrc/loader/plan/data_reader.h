@@ -61,6 +61,7 @@ typedef struct pfd_data_reader {
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* path of one of the indexes; "": in memory */
     char *notice;                  /* what users should be warned of, a sentence a line */
+    struct pfd_blocks_ahead *blocks_ahead; /* NULL: none of its files is remote */
     _Atomic int64_t *windows_ahead; /* for each lane: the window that was entered last, see
                                        read_ahead(); NULL: no window shuffle of files */
     int64_t num_batches;           /* batches of an epoch; -1: not known before its end */
@@ -154,4 +155,16 @@ pfd_status pfd_record_locate(const pfd_data_reader *reader, int64_t file, int64_
  * the positions [position, position + rows) of an epoch begins; `records` are theirs. */
 void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
                                 const pfd_record *records, int64_t rows);
+
+/* Remote files: blocks are asked for in the order in which batches need them, as far ahead as the
+ * cache has room.  Batches are counted over all epochs.
+ *
+ * Begins when work on batch `now` begins: *batch is to be asked for now.  0: none is, or another
+ * thread is at it.  Else pfd_data_reader_asked() follows when its places were asked for, which may
+ * give the next one. */
+int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch);
+int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch);
+
+/* Asks for the blocks of n places, of at() without a scratch. */
+void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n);
 #endif

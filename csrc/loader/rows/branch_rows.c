@@ -157,6 +157,12 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
     pfd_branch_rows *own = &rows[b];
     if (own->n == 0) return PFD_OK;
     pfd_error_clear(err);
+    if (!scratch) {
+        PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
+                                         own->records, err));
+        pfd_data_reader_ask(leaf, own->records, own->n);
+        return PFD_OK;
+    }
     pfd_status status = leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n,
                                                  scratch, own->records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);

@@ -165,12 +165,49 @@ static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *
     return status;
 }
 
+/* Asks for the blocks of a later batch, in pieces of as many rows as the range has. */
+static void ask_for_batch(const range *at, int32_t r, int64_t number)
+{
+    pfd_data_reader *reader = &at->plan->readers[r];
+    const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
+    const pfd_reader_attrs *attrs = at->plan->readers[0].attrs;
+    int64_t epoch = number / at->plan->num_batches, room = at->end - at->begin;
+    int64_t first, end, from, to, *positions = at->worker->positions;
+    pfd_record *records = range_records(at, r);
+    pfd_error *err = &(pfd_error){.struct_size = sizeof(pfd_error)}; /* the batch itself tells it */
+    reader->logical->methods->batch(reader->logical, epoch, number % at->plan->num_batches, &first,
+                                    &end);
+    pfd_rank_rows(end - first, attrs->rank, attrs->world_size, &from, &to);
+    for (int64_t n; from < to; from += n) {
+        n = to - from < room ? to - from : room;
+        for (int64_t i = 0; i < n; i++) positions[i] = first + from + i;
+        if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
+            return;
+        if (!tree)
+            pfd_data_reader_ask(reader, records, n);
+        else if (pfd_branch_rows_find(tree, at->worker->branches[r], n, NULL, records,
+                                      range_records(at, at->plan->num_readers + r), NULL, err))
+            return;
+    }
+}
+
+/* When a range of a batch begins: asks for remote blocks of that batch and of those after it. */
+static void ask_ahead(const range *at, int32_t r)
+{
+    pfd_data_reader *reader = &at->plan->readers[r];
+    if (!reader->blocks_ahead || at->batch->positions || at->begin == at->end) return;
+    int64_t batch, now = at->batch->epoch * at->plan->num_batches + at->batch->step;
+    int32_t is_due = pfd_data_reader_begin_ask(reader, now, &batch);
+    for (; is_due; is_due = pfd_data_reader_asked(reader, &batch)) ask_for_batch(at, r, batch);
+}
+
 /* Records of the range, of one reader. */
 static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 {
     pfd_data_reader *reader = &at->plan->readers[r];
     int64_t n = at->end - at->begin, first = at->batch->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
+    ask_ahead(at, r);
     if (at->batch->positions)
         memcpy(positions, at->batch->positions + at->begin, (size_t)n * sizeof *positions);
     else

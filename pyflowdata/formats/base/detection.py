@@ -8,12 +8,12 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
+from ...remote.client import has_magic, is_object, is_remote, listed
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -113,6 +113,8 @@ def expanded(path: str, format: str | None = None) -> list[str]:
     Raises:
         FileError: There are none; the message names what was found instead.
     """
+    if is_remote(path):
+        return _expanded_remote(path, format)
     if not path or not _is_there(path):
         found = sorted(filter(_is_there, set(_matches(path))))
         found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
@@ -126,6 +128,22 @@ def expanded(path: str, format: str | None = None) -> list[str]:
     if found := list(filter(_is_file, inside)):
         return found
     raise FileError(_why_empty(path, names), file=path)
+
+
+def _expanded_remote(path: str, format: str | None) -> list[str]:
+    """The same of an address."""
+    kind = lib.PFD_PATH_MISSING if has_magic(path) else _kind(path)
+    if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
+        return [path]
+    deep = path.rstrip("/") + "/*" if kind == lib.PFD_PATH_FOLDER else path
+    found = []
+    if has_magic(deep):
+        found = [one for one in listed(deep) if not _is_seal(one) or path.endswith(_SEAL)]
+    if kind == lib.PFD_PATH_FOLDER:
+        found = [one for one in found if _is_data(one.rpartition("/")[2])]
+    if not found:
+        raise FileError(_why_missing(path), file=path)
+    return found
 
 
 def _why_missing(path: str) -> str:
@@ -237,17 +255,18 @@ def file_bytes(path: str) -> Iterator[bytes]:
         lib.pfd_file_bytes_close(opened[0])
 
 
-def _is_of_another(path: Path) -> bool:
+def _is_of_another(path: str) -> bool:
     """Whether a file with the name of that of a data set is of no format with such a file: other
     programs have a state.json beside their files, too."""
     try:
         head = head_of(path)
-        name = detect_format(str(path), head.data, None if head.compression else head.size)
+        name = detect_format(path, head.data, None if head.compression else head.size)
     except FileError:
         raise
     except Error:
         return False  # the reader says what is wrong with it
-    return name not in {one.name for one in registered_formats() if one.folder_file == path.name}
+    own = os.path.basename(path)
+    return name not in {one.name for one in registered_formats() if one.folder_file == own}
 
 
 def data_file(path: str | os.PathLike[str]) -> str | None:
@@ -256,10 +275,13 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
     Raises:
         FileError: It cannot be told.
     """
-    folder = Path(path)
+    folder = os.fspath(path)
+    if is_remote(folder) and is_object(folder):
+        return None
     names = {one.folder_file for one in registered_formats()} - {""}
-    found = [folder / name for name in sorted(names) if _is_file(str(folder / name))]
-    return next((str(one) for one in found if not _is_of_another(one)), None)
+    inside = (os.path.join(folder, name) for name in sorted(names))
+    found = [one for one in inside if _is_file(one)]
+    return next((one for one in found if not _is_of_another(one)), None)
 
 
 def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool:
@@ -270,12 +292,14 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
     """
     if any(one.reads_folders for one in registered_formats() if one.name == format):
         return True
-    return data_file(path) is not None or folder_format(os.fspath(path)) is not None
+    if data_file(path) is not None:
+        return True
+    return not is_remote(path) and folder_format(os.fspath(path)) is not None
 
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
     """A folder that is read as a whole; None: this folder is not."""
-    if not _is_folder(path):
+    if is_remote(path) or not _is_folder(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
     name = folder_format(path) if format is None else format

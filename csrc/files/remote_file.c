@@ -1,0 +1,549 @@
+/* Remote files: what Python knows of them, the queue of blocks, and those who wait for blocks. */
+#include "files/remote_file.h"
+
+#include "core/error.h"
+#include "files/block_cache.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
+enum { most_of_request = 8 }; /* blocks */
+enum { in_sequence = 16 };    /* blocks asked for ahead where they are missed one after another */
+
+/* What this process does about a block. */
+enum { IDLE, AHEAD, URGENT, TAKEN, FAILED };
+
+struct pfd_remote_file {
+    pfd_block_cache cache;
+    char *url, *tag;
+    int32_t references;  /* by its opener and by requests */
+    uint8_t *asked;      /* for each block */
+    int64_t last_missed; /* block */
+    int32_t is_planned;  /* somebody asks for blocks ahead */
+    pfd_error failure;   /* of the last request that failed */
+};
+
+typedef struct wanted_block {
+    pfd_remote_file *file; /* NULL: the file was closed */
+    int64_t block;
+} wanted_block;
+
+/* A ring of blocks, in the order in which they were asked for. */
+typedef struct block_queue {
+    wanted_block *items;
+    int64_t first, size, capacity; /* a power of two */
+} block_queue;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below, and `asked` and what
+                                                            follows it in a file */
+static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
+static block_queue urgent, ahead;
+static int32_t is_stopped;
+static pfd_fetch_counts counts;
+static _Atomic int64_t blocks_asked;
+static pfd_remote_calls calls;
+static char *folder;
+static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+int32_t pfd_path_is_remote(const char *path)
+{
+    size_t size = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return size >= 2 && !strncmp(path + size, "://", 3) &&
+           !(size == 4 && !strncmp(path, "file", 4));
+}
+
+static pfd_status check_calls(pfd_error *err)
+{
+    if (calls.look) return PFD_OK;
+    return pfd_fail(err, PFD_UNSUPPORTED, "remote files are read by the Python package only");
+}
+
+/* What a function of Python returned; one that raised has written *err, or Python has failed. */
+static pfd_status returned(int32_t status, pfd_error *err)
+{
+    if (status == PFD_OK) return PFD_OK;
+    if (err->status == PFD_OK)
+        (void)pfd_fail(err, PFD_INTERNAL, "a function for remote files failed in Python");
+    return err->status;
+}
+
+pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
+{
+    int32_t any = 0;
+    memset(facts, 0, (size_t)n * sizeof *facts);
+    for (int64_t i = 0; i < n && !any; i++) any = pfd_path_is_remote(paths[i]);
+    if (!any) return PFD_OK;
+    PFD_TRY(check_calls(err));
+    pfd_error_clear(err);
+    return returned(calls.look((const char *const *)paths, n, facts, err), err);
+}
+
+pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
+{
+    PFD_TRY(check_calls(err));
+    pfd_error_clear(err);
+    return returned(calls.kind(url, kind, err), err);
+}
+
+/* Who lists objects. */
+typedef struct lister {
+    pfd_take_path take;
+    void *ctx;
+} lister;
+
+pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err)
+{
+    lister list = {take, ctx};
+    PFD_TRY(check_calls(err));
+    pfd_error_clear(err);
+    return returned(calls.list(pattern, &list, err), err);
+}
+
+pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err)
+{
+    const lister *to = list;
+    return to->take(to->ctx, strdup(url), err);
+}
+
+pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
+                           const char *message)
+{
+    (void)pfd_fail(err, (pfd_status)status, "%s", message);
+    if (*url) pfd_error_set_file(err, url);
+    return pfd_error_set_reason(err, reason);
+}
+
+/* ---- What Python installs -------------------------------------------------------------------- */
+
+/* In a child, the threads that fetch are gone, and the queues hold files of the parent. */
+static void begin_child(void)
+{
+    pthread_condattr_t clock;
+    urgent.size = ahead.size = in_flight = 0;
+    counts = (pfd_fetch_counts){0};
+    (void)pthread_mutex_init(&lock, NULL);
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&came, &clock);
+    (void)pthread_cond_init(&arrived, &clock);
+    (void)pthread_condattr_destroy(&clock);
+}
+
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void prepare(void)
+{
+    begin_child();
+    (void)pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
+}
+
+void pfd_remote_install(const pfd_remote_calls *installed)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, prepare);
+    calls = *installed;
+}
+
+pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err)
+{
+    char *copy = strdup(path);
+    if (!copy) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+    pthread_mutex_lock(&lock);
+    free(folder);
+    folder = copy;
+    budget = bytes;
+    is_stopped = 0;
+    pthread_mutex_unlock(&lock);
+    return PFD_OK;
+}
+
+static int64_t bytes_ahead(void) /* lock held */
+{
+    const int64_t most = 128 * INT64_C(1048576);
+    return budget / 4 < most ? budget / 4 : most;
+}
+
+int64_t pfd_remote_bytes_ahead(void)
+{
+    pthread_mutex_lock(&lock);
+    int64_t bytes = bytes_ahead();
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+/* ---- Queues (lock held) ---------------------------------------------------------------------- */
+
+static int32_t push(block_queue *queue, pfd_remote_file *file, int64_t block)
+{
+    if (queue->size == queue->capacity) {
+        int64_t capacity = queue->capacity ? 2 * queue->capacity : 256;
+        wanted_block *items = malloc((size_t)capacity * sizeof *items);
+        if (!items) return 0;
+        for (int64_t i = 0; i < queue->size; i++)
+            items[i] = queue->items[(queue->first + i) & (queue->capacity - 1)];
+        free(queue->items);
+        *queue = (block_queue){items, 0, queue->size, capacity};
+    }
+    queue->items[(queue->first + queue->size++) & (queue->capacity - 1)] =
+        (wanted_block){file, block};
+    return 1;
+}
+
+/* The earliest block that nobody has taken; 0: none. */
+static int32_t pop(block_queue *queue, wanted_block *out)
+{
+    while (queue->size > 0) {
+        *out = queue->items[queue->first];
+        queue->first = (queue->first + 1) & (queue->capacity - 1);
+        queue->size--;
+        if (!out->file) continue;
+        uint8_t asked = out->file->asked[out->block];
+        if (asked == URGENT || asked == AHEAD) return 1;
+    }
+    return 0;
+}
+
+static void forget(block_queue *queue, const pfd_remote_file *file)
+{
+    for (int64_t i = 0; i < queue->size; i++) {
+        wanted_block *item = &queue->items[(queue->first + i) & (queue->capacity - 1)];
+        if (item->file == file) item->file = NULL;
+    }
+}
+
+static void ask(pfd_remote_file *self, int64_t block, uint8_t how)
+{
+    uint8_t *asked = &self->asked[block];
+    if (*asked == TAKEN || (*asked >= how && *asked != FAILED)) return;
+    if (!push(how == URGENT ? &urgent : &ahead, self, block)) return; /* asked for again later */
+    *asked = how;
+    (void)pthread_cond_signal(&came);
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static void release(pfd_remote_file *self)
+{
+    pthread_mutex_lock(&lock);
+    int32_t left = --self->references;
+    pthread_mutex_unlock(&lock);
+    if (left > 0) return;
+    pfd_block_cache_close(&self->cache);
+    free(self->url);
+    free(self->tag);
+    free(self->asked);
+    free(self);
+}
+
+pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
+                                pfd_remote_file **out, pfd_error *err)
+{
+    const pfd_cache_key key = {.url = url, .tag = facts->tag, .size = facts->size};
+    pfd_remote_file *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a remote file");
+    self->references = 1;
+    self->last_missed = -2;
+    pfd_error_init(&self->failure);
+    pthread_mutex_lock(&lock);
+    char *where = strdup(folder ? folder : ".");
+    pthread_mutex_unlock(&lock);
+    self->url = strdup(url);
+    self->tag = strdup(facts->tag);
+    pfd_status status = where && self->url && self->tag
+                            ? pfd_block_cache_open(&self->cache, where, &key, err)
+                            : pfd_fail_memory(err, 0, "a remote file");
+    free(where);
+    if (status == PFD_OK) self->asked = calloc((size_t)self->cache.num_blocks + 1, 1);
+    if (status == PFD_OK && !self->asked)
+        status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
+    if (status == PFD_OK) *out = self;
+    else release(self);
+    return status;
+}
+
+void pfd_remote_file_close(pfd_remote_file *self)
+{
+    if (!self) return;
+    pthread_mutex_lock(&lock);
+    forget(&urgent, self);
+    forget(&ahead, self);
+    pthread_mutex_unlock(&lock);
+    release(self);
+}
+
+const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self)
+{
+    return self->cache.data;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static int64_t last_block(int64_t offset, int64_t size)
+{
+    return (offset + size - 1) / block_bytes;
+}
+
+void pfd_remote_file_will_need(pfd_remote_file *self, int64_t offset, int64_t size)
+{
+    if (size <= 0) return;
+    for (int64_t b = offset / block_bytes; b <= last_block(offset, size); b++) {
+        if (pfd_block_cache_want(&self->cache, b)) continue;
+        pthread_mutex_lock(&lock);
+        self->is_planned = 1;
+        if (self->asked[b] == IDLE)
+            atomic_fetch_add_explicit(&blocks_asked, 1, memory_order_relaxed);
+        ask(self, b, AHEAD);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+int64_t pfd_remote_blocks_asked(void)
+{
+    return atomic_load_explicit(&blocks_asked, memory_order_relaxed);
+}
+
+/* Asks for the blocks [first, last] that are not there, and for those behind them where blocks were
+ * missed one after another (lock held). */
+static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
+{
+    int64_t end = last + 1, most = bytes_ahead() / block_bytes;
+    if (first == self->last_missed + 1 && !self->is_planned)
+        end += in_sequence < most ? in_sequence : most;
+    self->last_missed = last;
+    if (end > self->cache.num_blocks) end = self->cache.num_blocks;
+    for (int64_t b = first; b < end; b++)
+        if (!pfd_block_cache_want(&self->cache, b)) ask(self, b, b <= last ? URGENT : AHEAD);
+}
+
+/* Another process may put the block, of which nobody tells this one. */
+static void pause_for_blocks(void)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 5000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    (void)pthread_cond_timedwait(&arrived, &lock, &until);
+}
+
+static int32_t is_cancelled(const pfd_bounds *bounds)
+{
+    return bounds && atomic_load_explicit(&bounds->cancelled, memory_order_relaxed);
+}
+
+static pfd_status check_waiting(const pfd_remote_file *self, int64_t block,
+                                const pfd_bounds *bounds, pfd_error *err)
+{
+    if (is_cancelled(bounds)) return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+    if (is_stopped) return pfd_fail(err, PFD_CANCELLED, "the program is ending");
+    if (self->asked[block] != FAILED) return PFD_OK;
+    pfd_error_copy(err, &self->failure);
+    return err->status;
+}
+
+/* Copies a piece of one block; waits for it. */
+static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size, int64_t last,
+                             uint8_t *out, const pfd_bounds *bounds, pfd_error *err)
+{
+    int64_t block = offset / block_bytes;
+    pfd_status status = PFD_OK;
+    if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
+    pthread_mutex_lock(&lock);
+    counts.waits++;
+    ask_for(self, block, last);
+    do {
+        pthread_mutex_unlock(&lock);
+        if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
+        pthread_mutex_lock(&lock);
+        status = check_waiting(self, block, bounds, err);
+        if (status == PFD_OK) {
+            ask(self, block, URGENT);
+            pause_for_blocks();
+        }
+    } while (status == PFD_OK);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
+                                const pfd_bounds *bounds, pfd_error *err)
+{
+    while (size > 0) {
+        int64_t left = block_bytes - offset % block_bytes, some = size < left ? size : left;
+        PFD_TRY(read_piece(self, offset, some, last_block(offset, size), out, bounds, err));
+        offset += some;
+        out += some;
+        size -= some;
+    }
+    return PFD_OK;
+}
+
+/* ---- Requests, for the threads that fetch ---------------------------------------------------- */
+
+struct pfd_fetch {
+    pfd_remote_file *file;
+    int64_t first, blocks;
+    int fd; /* holds the locks */
+};
+
+/* How many blocks may be taken: a part of the budget is in flight at a time. */
+static int64_t room_in_flight(void)
+{
+    return bytes_ahead() / block_bytes - in_flight;
+}
+
+/* Takes the blocks that follow, as far as they are wanted too (lock held). */
+static int64_t take_run(pfd_remote_file *file, int64_t first)
+{
+    int64_t n = 0, most = room_in_flight() < most_of_request ? room_in_flight() : most_of_request;
+    for (; n < most && first + n < file->cache.num_blocks; n++) {
+        uint8_t *asked = &file->asked[first + n];
+        if (*asked != URGENT && *asked != AHEAD) break;
+        *asked = TAKEN;
+    }
+    in_flight += n;
+    return n;
+}
+
+/* Ends what was begun for blocks (lock held). */
+static void give_up(pfd_remote_file *file, int64_t first, int64_t n, uint8_t asked)
+{
+    for (int64_t b = first; b < first + n; b++) file->asked[b] = asked;
+    in_flight -= n;
+    (void)pthread_cond_broadcast(&arrived);
+    (void)pthread_cond_broadcast(&came);
+}
+
+static void fail_blocks(pfd_remote_file *file, int64_t first, int64_t n, const pfd_error *failure)
+{
+    pthread_mutex_lock(&lock);
+    pfd_error_copy(&file->failure, failure);
+    counts.failures++;
+    give_up(file, first, n, FAILED);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Locks blocks that this thread has taken.  *n becomes 0 where others have them. */
+static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *fd, pfd_error *err)
+{
+    int64_t taken = *n;
+    pfd_status status = pfd_block_cache_claim(&file->cache, first, taken, fd, n, err);
+    if (status != PFD_OK) {
+        *n = 0;
+        fail_blocks(file, first, taken, err);
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    give_up(file, first + *n, taken - *n, IDLE); /* who waits asks again */
+    pthread_mutex_unlock(&lock);
+    if (*n == 0) close(*fd);
+    return PFD_OK;
+}
+
+/* Waits for a block that nobody has taken, and takes a run of them.  0: fetching has stopped. */
+static int32_t take(wanted_block *out, int64_t *n)
+{
+    pthread_mutex_lock(&lock);
+    while (!is_stopped && (room_in_flight() < 1 || (!pop(&urgent, out) && !pop(&ahead, out))))
+        (void)pthread_cond_wait(&came, &lock);
+    int32_t goes_on = !is_stopped;
+    if (goes_on) {
+        *n = take_run(out->file, out->block);
+        out->file->references++;
+    }
+    pthread_mutex_unlock(&lock);
+    return goes_on;
+}
+
+pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
+{
+    wanted_block wanted;
+    int64_t n;
+    while (take(&wanted, &n)) {
+        int fd = -1;
+        pfd_error err;
+        pfd_error_init(&err);
+        pfd_fetch *self = malloc(sizeof *self);
+        if (!self) {
+            (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
+            fail_blocks(wanted.file, wanted.block, n, &err);
+        } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
+            int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd};
+            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
+                                       at, n * block_bytes < left ? n * block_bytes : left};
+            return self;
+        }
+        free(self);
+        release(wanted.file);
+    }
+    return NULL;
+}
+
+static void end(pfd_fetch *self)
+{
+    close(self->fd);
+    release(self->file);
+    free(self);
+}
+
+pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < self->blocks && status == PFD_OK; i++) {
+        int64_t left = size - i * block_bytes, some = left < block_bytes ? left : block_bytes;
+        status = pfd_block_cache_put(&self->file->cache, self->fd, self->first + i,
+                                     data + i * block_bytes, some, err);
+    }
+    if (status != PFD_OK) {
+        fail_blocks(self->file, self->first, self->blocks, err);
+    } else {
+        pthread_mutex_lock(&lock);
+        counts.requests++;
+        counts.bytes += size;
+        give_up(self->file, self->first, self->blocks, IDLE);
+        pthread_mutex_unlock(&lock);
+    }
+    end(self);
+    return status;
+}
+
+void pfd_fetch_fail(pfd_fetch *self, int32_t status, int32_t reason, const char *message)
+{
+    pfd_error failure;
+    pfd_error_init(&failure);
+    (void)pfd_remote_fail(&failure, status, reason, self->file->url, message);
+    fail_blocks(self->file, self->first, self->blocks, &failure);
+    end(self);
+}
+
+void pfd_fetch_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    is_stopped = 1;
+    (void)pthread_cond_broadcast(&came);
+    (void)pthread_cond_broadcast(&arrived);
+    pthread_mutex_unlock(&lock);
+}
+
+void pfd_fetch_counted(pfd_fetch_counts *out)
+{
+    pthread_mutex_lock(&lock);
+    *out = counts;
+    pthread_mutex_unlock(&lock);
+}

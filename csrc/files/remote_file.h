@@ -1,0 +1,53 @@
+/* files/remote_file.h -- files at addresses, as s3://bucket/key: opened, read, and fetched ahead.
+ *
+ * Their bytes lie in the block cache (block_cache.h).  Who reads a block that is not there puts it
+ * into a queue, which all remote files of the process share, and waits.  The threads that fetch are
+ * Python's: they take requests from the queue, and put the bytes (pfd_fetch_* in pyflowdata.h).
+ * What a reader waits for is taken before what was only asked for ahead, and blocks that follow
+ * each other are one request.
+ *
+ * OWNERSHIP  A request holds its file: close() does not wait for a fetch.
+ * THREADS    Everything may be called from any thread.
+ * ERRORS     Those of the fetch: transient or the environment is PFD_IO.  PFD_CANCELLED: the loader
+ *            closes.
+ */
+#ifndef PFD_FILES_REMOTE_FILE_H
+#define PFD_FILES_REMOTE_FILE_H
+#include "core/scratch.h"
+#include "pyflowdata/pyflowdata.h"
+
+typedef struct pfd_remote_file pfd_remote_file;
+
+/* How many bytes are asked for ahead of those that are read: a part of the cache's budget. */
+int64_t pfd_remote_bytes_ahead(void);
+
+/* Looks at n addresses at once, those of `paths` that are remote; facts[i] is zeroed for others.
+ * PFD_IO names the first one that cannot be read. */
+pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+
+/* PFD_PATH_*, of one address. */
+pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
+
+/* Takes over an address, from malloc(); NULL: out of memory. */
+typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
+
+/* Gives the addresses that a pattern stands for, sorted by bytes, one after the other. */
+pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err);
+
+pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
+                                pfd_remote_file **out, pfd_error *err);
+void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
+
+/* Copies bytes of the file, whose range lies in it; waits until they are there. */
+pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
+                                const pfd_bounds *bounds, pfd_error *err);
+
+/* Blocks that were not there and were asked for ahead since the process began. */
+int64_t pfd_remote_blocks_asked(void);
+
+/* Asks for a range of the file, without waiting. */
+void pfd_remote_file_will_need(pfd_remote_file *self, int64_t offset, int64_t size);
+
+/* The memory that a SIGBUS may strike. */
+const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self);
+#endif

@@ -1,0 +1,39 @@
+"""Files at addresses, such as s3://bucket/key: the stores, and the cache of their blocks.
+
+C is told of them when the package is imported; what they need is imported when one is read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ..native import ffi, lib
+
+if TYPE_CHECKING:
+    from .cache import CacheInfo, cache_info, configure
+
+__all__ = ["CacheInfo", "cache_info", "configure"]
+
+
+def _cache() -> Any:
+    return importlib.import_module(".cache", __name__)
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(_cache(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_types = dict(ffi.typeof("pfd_remote_calls").fields)
+_functions = {
+    "look": lambda *given: _cache().look(*given),
+    "kind": lambda *given: _cache().kind(*given),
+    "list": lambda *given: _cache().list_objects(*given),
+}
+_callbacks = {
+    name: ffi.callback(_types[name].type, function, error=-1)
+    for name, function in _functions.items()
+}
+lib.pfd_remote_install(ffi.new("pfd_remote_calls *", _callbacks))

@@ -1,0 +1,382 @@
+"""The cache of blocks: its folder, its budget, what goes first, and the threads that fill it.
+
+C has the files, and says which blocks are missing (csrc/files/remote_file.h).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import stat
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import (
+    CancelledError, CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError,
+    shown,
+)  # fmt: skip
+from ..native import CData, check, encode, ffi, lib, new_error, text
+from ..native.lock_files import open_lock
+from . import client
+
+_FOLDER_VARIABLE = "PYFLOWDATA_CACHE"
+_BUDGET_VARIABLE = "PYFLOWDATA_CACHE_BUDGET"
+_LEAST_BUDGET = 16 << 20
+_SUFFIX = text(lib.pfd_cache_suffix())
+_BLOCK: int = lib.PFD_CACHE_BLOCK_BYTES
+
+# ---- Options ------------------------------------------------------------------------------------
+
+_UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
+
+
+def _bytes(name: str, value: object) -> int:
+    """A number of bytes, which may be a text such as "50GB" or "8GiB"."""
+    found = _SIZE.fullmatch(str(value)) if not isinstance(value, bool) else None
+    if not found:
+        raise InvalidArgumentError(f'{name} = {shown(value)}; give bytes, or a text as "50GB"')
+    number, unit, is_binary = found.groups()
+    power = "KMGT".find(unit.upper()) + 1 if unit else 0
+    size = int(float(number) * (1024**power if is_binary else _UNITS[unit.upper()]))
+    if size < _LEAST_BUDGET:
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be at least 16MiB")
+    return size
+
+
+def _default_folder() -> str:
+    if given := os.environ.get(_FOLDER_VARIABLE):
+        return given
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "pyflowdata", "blocks")
+
+
+class _Cache:
+    """The folder, and the budget of all processes that use it."""
+
+    def __init__(self, folder: str, budget: int | None) -> None:
+        self.folder = os.path.abspath(folder)
+        self._make_folder()
+        self.budget = budget if budget is not None else self._default_budget()
+        self._lock = threading.Lock()
+        self._pending = 0  # bytes that threads of this process are about to write
+        self._since = self.budget  # bytes since the folder was looked at
+
+    def _make_folder(self) -> None:
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            found = os.stat(self.folder)
+        except OSError as failure:
+            raise FileError(
+                f"the cache of remote files cannot be made: {failure.strerror}; give another "
+                f"folder, {_FOLDER_VARIABLE}", file=self.folder, reason="environment",
+            ) from failure
+        if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise FileError(
+                "the cache of remote files is not this user's alone, so that others could change "
+                f"what it holds; give a folder of your own, {_FOLDER_VARIABLE}, or chmod 700",
+                file=self.folder, reason="environment",
+            )
+
+    def _default_budget(self) -> int:
+        """Half of what the cache could have of its disk."""
+        if given := os.environ.get(_BUDGET_VARIABLE):
+            return _bytes(_BUDGET_VARIABLE, given)
+        used = sum(size for _, size in self.files())
+        return max((shutil.disk_usage(self.folder).free + used) // 2, _LEAST_BUDGET)
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Paths of the files, with the bytes that each has on disk."""
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX):
+                    with contextlib.suppress(FileNotFoundError):
+                        yield entry.path, entry.stat(follow_symlinks=False).st_blocks * 512
+
+    # ---- Room: the bytes on disk stay below the budget, an eighth of which is for what other
+    # processes write between two looks
+
+    @contextlib.contextmanager
+    def room(self, size: int) -> Iterator[None]:
+        """Makes room for bytes that are written in this context."""
+        with self._lock:
+            self._pending += size
+            self._since += size
+            is_due = self._since >= self.budget // 64
+            if is_due:
+                self._since = 0
+                self._keep_budget()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pending -= size
+
+    def _keep_budget(self) -> None:
+        used = sum(size for _, size in self.files()) + self._pending
+        if used <= self.budget * 7 // 8:
+            return
+        lock = open_lock(os.path.join(self.folder, "lock"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            files = [(path, size) for path, size in self.files() if size > 0]
+            used = sum(size for _, size in files) + self._pending
+            if used > self.budget * 7 // 8:
+                self.drop([path for path, _ in files], used - self.budget * 3 // 4)
+        finally:
+            os.close(lock)
+
+    def drop(self, paths: list[str], size: int) -> int:
+        """Takes the blocks out whose next use is last, until so many bytes are free.
+
+        A block that was read whole is not needed before the next epoch: those go first, and the one
+        that was read last is the first of them, since epochs begin with what the last one began
+        with.  Then those go that were read in part, the one first that was not read for the longest
+        time.  Those go last that were asked for ahead and not read yet: the latest first, as it is
+        needed last.
+
+        Returns:
+            How many bytes became free.
+        """
+        tables = [(path, read_blocks(path)[0]) for path in paths]
+        owner = np.repeat(np.arange(len(tables)), [len(one) for _, one in tables])
+        blocks = np.concatenate([one for _, one in tables] or [np.zeros(0, _BLOCK_TYPE)])
+        number = np.concatenate([np.arange(len(one)) for _, one in tables] or [np.zeros(0, int)])
+        there = np.flatnonzero(blocks["state"] % 2)
+        used, times = blocks["used"][there], blocks["used_ms"][there]
+        is_passed = used >= lib.PFD_CACHE_PASSED_BYTES
+        is_ahead = (used == 0) & (times > times.max(initial=0) - _AHEAD_MS)
+        is_partly = ~is_passed & ~is_ahead
+        order = there[np.lexsort((np.where(is_partly, times, -times), is_ahead, ~is_passed))]
+        chosen = order[: -(-size // _BLOCK)]
+        freed = 0
+        for one in np.unique(owner[chosen]):
+            own = np.ascontiguousarray(number[chosen[owner[chosen] == one]], np.int64)
+            path = encode(tables[int(one)][0], "path")
+            freed += lib.pfd_cached_blocks_drop(path, ffi.from_buffer("int64_t[]", own), len(own))
+        return freed
+
+
+_AHEAD_MS = 600_000  # who asked for a block longer ago has gone away
+_BLOCK_TYPE = np.dtype([("state", "u4"), ("used", "u4"), ("used_ms", "i8"), ("checksum", "u8")])
+
+
+def read_blocks(path: str) -> tuple[npt.NDArray[Any], str]:
+    """The blocks of a file of the cache, and the address of the object; none of other files."""
+    where, room = encode(path, "path"), ffi.new("char[4096]")
+    count = max(lib.pfd_cached_blocks_read(where, ffi.NULL, 0, room, 4096), 0)
+    blocks = np.zeros(count, _BLOCK_TYPE)
+    if count:
+        lib.pfd_cached_blocks_read(
+            where, ffi.from_buffer("pfd_cached_block[]", blocks), count, ffi.NULL, 0
+        )
+    return blocks, text(room)
+
+
+_state = threading.RLock()
+_cache: _Cache | None = None
+_threads: list[threading.Thread] = []
+_num_threads = 16
+
+
+def configure(
+    *, cache_dir: str | os.PathLike[str] | None = None, budget: int | str | None = None,
+    requests: int | None = None, options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Says where remote files are cached, and how stores are read, for what is opened from now on.
+
+        flow.remote.configure(cache_dir="/scratch/cache", budget="200GB")
+
+    Args:
+        cache_dir: The folder, which all processes of a machine should share.  None:
+            PYFLOWDATA_CACHE, else pyflowdata/blocks in XDG_CACHE_HOME or ~/.cache.
+        budget: The bytes that all files in it may have on disk together, such as "200GB".  None:
+            PYFLOWDATA_CACHE_BUDGET, else half of what is free on its disk.
+        requests: How many requests this process makes at a time; None: 16.
+        options: Options of stores, by how addresses begin, as `{"s3://bucket": {"region": ...}}`:
+            those of obstore's `from_url()`, or of the file system of fsspec.
+
+    Raises:
+        InvalidArgumentError: The budget is no size, or below 16 MiB.
+        FileError: The folder cannot be made, or others may write into it.
+    """
+    global _cache, _num_threads
+    size = None if budget is None else _bytes("budget", budget)
+    if requests is not None and (isinstance(requests, bool) or not 1 <= requests <= 1024):
+        raise InvalidArgumentError(f"requests = {shown(requests)}; it must be in [1, 1024]")
+    with _state:
+        if options is not None:
+            client.set_options(options)
+        _num_threads = requests or _num_threads
+        _cache = _Cache(os.fspath(cache_dir or _default_folder()), size)
+        _use(_cache)
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """The cache of blocks, and what this process fetched.
+
+    Attributes:
+        folder: Its folder.
+        budget: The bytes that its files may have on disk.
+        bytes: The bytes that they have.
+        requests: Requests for ranges that were answered.
+        bytes_fetched: Bytes that those brought.
+        failures: Requests that failed, after all tries.
+        retries: Further tries of requests.
+        waits: Reads that waited for a block.
+    """
+
+    folder: str
+    budget: int
+    bytes: int
+    requests: int
+    bytes_fetched: int
+    failures: int
+    retries: int
+    waits: int
+
+
+def cache_info() -> CacheInfo:
+    """The cache now."""
+    cache, counts = _prepared(), ffi.new("pfd_fetch_counts *")
+    lib.pfd_fetch_counted(counts)
+    used = sum(size for _, size in cache.files())
+    return CacheInfo(
+        cache.folder, cache.budget, used, counts.requests, counts.bytes, counts.failures,
+        client.retries, counts.waits,
+    )  # fmt: skip
+
+
+# ---- Threads that fetch -------------------------------------------------------------------------
+
+
+def _use(cache: _Cache) -> None:
+    err = new_error()
+    check(lib.pfd_remote_set_folder(encode(cache.folder, "path"), cache.budget, err), err)
+
+
+def _prepared() -> _Cache:
+    """The cache, with its threads running."""
+    global _cache
+    with _state:
+        if _cache is None:
+            _cache = _Cache(_default_folder(), None)
+            _use(_cache)
+        while len(_threads) < _num_threads:
+            name = f"pyflowdata fetch {len(_threads)}"
+            _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
+            _threads[-1].start()
+        return _cache
+
+
+def _forget_threads() -> None:
+    """In a forked child, which has none of them."""
+    global _state
+    _state = threading.RLock()
+    _threads.clear()
+
+
+def _stop() -> None:
+    lib.pfd_fetch_stop()
+    for thread in _threads:
+        thread.join(0.2)
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+atexit.register(_stop)
+
+
+def _fetch_all() -> None:
+    wanted = ffi.new("pfd_fetch_range *")
+    while (request := lib.pfd_fetch_take(wanted)) != ffi.NULL:
+        try:
+            data = client.fetch(
+                text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
+            )
+            kept = ffi.from_buffer("uint8_t[]", data)
+            cache = _cache
+            assert cache is not None  # threads start with it
+            with cache.room(int(wanted.size)):
+                ended, request = request, None
+                lib.pfd_fetch_put(ended, kept, wanted.size, new_error())
+        except BaseException as failure:  # noqa: BLE001  (who waits must hear of it)
+            if request is not None:
+                status, reason, message = _told(failure)
+                lib.pfd_fetch_fail(request, status, reason, message)
+
+
+# ---- Calls of C ---------------------------------------------------------------------------------
+
+_REASONS = {"environment": lib.PFD_REASON_ENVIRONMENT, "transient": lib.PFD_REASON_TRANSIENT}
+_STATUSES = (
+    (CancelledError, lib.PFD_CANCELLED), (CorruptDataError, lib.PFD_CORRUPT_DATA),
+    (UnsupportedError, lib.PFD_UNSUPPORTED), (InvalidArgumentError, lib.PFD_INVALID_ARGUMENT),
+    (FileError, lib.PFD_IO),
+)  # fmt: skip
+
+
+def _told(failure: BaseException) -> tuple[int, int, bytes]:
+    """An exception as C takes it."""
+    if isinstance(failure, Error):
+        status = next((code for kind, code in _STATUSES if isinstance(failure, kind)), lib.PFD_IO)
+        reason = _REASONS.get(failure.reason or "", lib.PFD_REASON_NONE)
+        return int(status), int(reason), failure.message.encode("utf-8", "replace")
+    said = f"{type(failure).__name__}: {failure}".encode("utf-8", "replace").replace(b"\0", b"")
+    return int(lib.PFD_IO), int(lib.PFD_REASON_ENVIRONMENT), said
+
+
+def _fail(err: CData, failure: BaseException, url: str) -> int:
+    status, reason, message = _told(failure)
+    where = getattr(failure, "file", None) or url
+    return int(lib.pfd_remote_fail(err, status, reason, str(where).encode(), message))
+
+
+def look(paths: CData, n: int, facts: CData, err: CData) -> int:
+    """`look` of pfd_remote_calls."""
+    names = [text(paths[i]) for i in range(n)]
+    places = [i for i, name in enumerate(names) if client.is_remote(name)]
+    try:
+        _prepared()
+        found = client.look_at([names[i] for i in places])
+        for i, one in zip(places, found, strict=True):
+            facts[i].size, facts[i].modified_ns = one.size, int(one.modified * 1e9)
+            facts[i].tag = one.tag.encode()
+    except BaseException as failure:  # noqa: BLE001  (C tells it)
+        return _fail(err, failure, names[places[0]] if places else "")
+    return 0
+
+
+def kind(url: CData, found: CData, err: CData) -> int:
+    """`kind` of pfd_remote_calls."""
+    name = text(url)
+    try:
+        if client.is_object(name):
+            found[0] = lib.PFD_PATH_FILE
+        elif client.is_folder(name):
+            found[0] = lib.PFD_PATH_FOLDER
+        else:
+            found[0] = lib.PFD_PATH_MISSING
+    except BaseException as failure:  # noqa: BLE001  (C tells it)
+        return _fail(err, failure, name)
+    return 0
+
+
+def list_objects(pattern: CData, found: CData, err: CData) -> int:
+    """`list` of pfd_remote_calls."""
+    name = text(pattern)
+    try:
+        for url in client.listed(name):
+            check(lib.pfd_remote_listed(found, url.encode(), err), err)
+    except BaseException as failure:  # noqa: BLE001  (C tells it)
+        return _fail(err, failure, name)
+    return 0

@@ -1,0 +1,416 @@
+"""What is asked of stores: the facts of an object, a range of its bytes, the objects of a pattern.
+
+Most stores are read with obstore, others with fsspec.  A failure is one of three kinds:
+
+- transient (a reset, a timeout, a 503): tried again, with pauses that grow;
+- the environment (no such object, no rights, no ranges): an error at once, with what to do;
+- a changed object: an error, since bytes of two versions are never mixed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import re
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from ..errors import Error, FileError, UnsupportedError, missing_package
+from ..native import encode, lib
+
+# ---- Addresses ----------------------------------------------------------------------------------
+
+_MAGIC = re.compile(r"[*?[]")
+_WEB = ("http", "https")
+_OBSTORE = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", *_WEB)
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is an address, SCHEME://..., and not file://."""
+    return bool(lib.pfd_path_is_remote(encode(os.fspath(path), "path")))
+
+
+def has_magic(url: str) -> bool:
+    """Whether an address is a pattern."""
+    return _MAGIC.search(url) is not None
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """A pattern of keys: * and ? stand for no slash, ** also for those."""
+    words, at = [], 0
+    while at < len(pattern):
+        end = pattern.find("]", at + 2) if pattern[at] == "[" else -1
+        if pattern.startswith("**", at):
+            at += 3 if pattern.startswith("**/", at) else 2
+            words.append("(?:.*/)?" if pattern[at - 1] == "/" else ".*")
+        elif end > 0:
+            inside = pattern[at + 1 : end].replace("\\", r"\\")
+            words.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
+            at = end + 1
+        else:
+            words.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at]) or re.escape(pattern[at]))
+            at += 1
+    return re.compile("".join(words), re.DOTALL)
+
+
+# ---- Stores -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An object as it is now.
+
+    Attributes:
+        size: In bytes.
+        modified: When it was written, in seconds since 1970; 0: not known.
+        tag: A text that is another one for another version.
+    """
+
+    size: int
+    modified: float
+    tag: str
+
+
+class _Changed(Exception):
+    """The object is another version than the one that was asked for."""
+
+
+class _Store(Protocol):
+    def look(self, url: str) -> Facts: ...
+
+    def get(self, url: str, tag: str, offset: int, size: int) -> Any:
+        """The bytes, as a buffer; those of another version are refused with _Changed."""
+
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
+        """The addresses below a folder, whose address ends with a slash; with their facts, where
+        a list tells them as look() does."""
+
+
+class _Obstore:
+    """The objects of a bucket or a server."""
+
+    def __init__(self, base: str, options: Mapping[str, Any]) -> None:
+        self._obstore = importlib.import_module("obstore")
+        self._base = base
+        given = dict(options)
+        client = dict(given.pop("client_options", {}))
+        where = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+        where = str(given.get("endpoint", where if base.startswith("s3") else base))
+        if where.startswith("http://"):
+            client.setdefault("allow_http", True)
+        client.setdefault("timeout", "30 seconds")
+        client.setdefault("connect_timeout", "10 seconds")
+        # Tries are counted and told below.
+        given.setdefault("retry_config", {"max_retries": 0})
+        store = importlib.import_module("obstore.store")
+        self._store = store.from_url(base, client_options=client, **given)
+
+    def _key(self, url: str) -> str:
+        return url[len(self._base) :]
+
+    def look(self, url: str) -> Facts:
+        return _facts(self._obstore.head(self._store, self._key(url)))
+
+    def get(self, url: str, tag: str, offset: int, size: int) -> Any:
+        asked: dict[str, Any] = {"range": (offset, offset + size)}
+        if tag.startswith('etag:"'):  # a weak one never matches
+            asked["if_match"] = tag[5:]
+        try:
+            got = self._obstore.get(self._store, self._key(url), options=asked)
+        except self._obstore.exceptions.PreconditionError:
+            raise _Changed from None
+        if _facts(got.meta).tag != tag:
+            raise _Changed
+        return got.bytes()
+
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
+        prefix = self._key(folder)
+        if is_deep:
+            pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=1000)
+        else:
+            pieces = [self._obstore.list_with_delimiter(self._store, prefix)["objects"]]
+        for piece in pieces:
+            for found in piece:
+                yield self._base + found["path"], _facts(found)
+
+
+def _facts(meta: Any) -> Facts:
+    modified = meta["last_modified"]
+    seconds = modified.timestamp() if modified else 0.0
+    tag = f"etag:{meta['e_tag']}" if meta["e_tag"] else f"time:{seconds!r} {meta['size']}"
+    return Facts(int(meta["size"]), max(seconds, 0.0), tag)
+
+
+class _Fsspec:
+    """The files of a file system of fsspec."""
+
+    def __init__(self, base: str, options: Mapping[str, Any]) -> None:
+        core = importlib.import_module("fsspec.core")
+        self._files, _ = core.url_to_fs(base, **options)
+
+    def look(self, url: str) -> Facts:
+        self._files.invalidate_cache()
+        return _fsspec_facts(self._files.info(url))
+
+    def get(self, url: str, tag: str, offset: int, size: int) -> Any:
+        name = self._files._strip_protocol(url)
+        data = self._files.cat_file(name, start=offset, end=offset + size)
+        if self.look(url).tag != tag:  # these stores cannot be asked for a version
+            raise _Changed
+        return data
+
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
+        self._files.invalidate_cache()
+        depth = None if is_deep else 1
+        begin = len(self._files._strip_protocol(folder).rstrip("/")) + 1
+        for name, info in self._files.find(folder, maxdepth=depth, detail=True).items():
+            if info["type"] != "directory":
+                yield folder + name[begin:], None
+
+
+def _fsspec_facts(info: Mapping[str, Any]) -> Facts:
+    if info["type"] == "directory":
+        raise FileNotFoundError(info["name"])
+    names = ("ETag", "etag", "checksum", "mtime", "LastModified", "last_modified", "created")
+    version = next((info[name] for name in names if info.get(name)), "")
+    times = (info.get(name) for name in names[3:])
+    modified = next((one for one in times if one), 0.0)
+    seconds = modified.timestamp() if hasattr(modified, "timestamp") else modified
+    return Facts(
+        int(info["size"]), float(seconds) if isinstance(seconds, (int, float)) else 0.0,
+        f"{version} {info['size']}",
+    )
+
+
+_options: dict[str, Mapping[str, Any]] = {}  # by the beginning of the address
+
+
+def set_options(options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Options of stores, by how addresses begin."""
+    _options.clear()
+    _options.update(options)
+    _store.cache_clear()
+    with _lock:
+        _seen.clear()
+
+
+@lru_cache(maxsize=256)
+def _store(base: str) -> _Store:
+    matching = [begin for begin in _options if base.startswith(begin)]
+    options = _options[max(matching, key=len)] if matching else {}
+    scheme = urlsplit(base).scheme
+    if scheme in _OBSTORE:
+        try:
+            return _Obstore(base, options)
+        except ModuleNotFoundError as missing:
+            if missing.name != "obstore":
+                raise
+    try:
+        return _Fsspec(base, options)
+    except ImportError as missing:
+        if scheme in _OBSTORE:
+            raise missing_package(f"{scheme}://", "obstore", "remote") from missing
+        raise UnsupportedError(
+            f"{scheme}:// is read with fsspec, which says: {missing}; pip install "
+            "pyflowdata[remote], and the package that fsspec needs for it"
+        ) from missing
+    except ValueError as unknown:  # of fsspec: no such protocol
+        raise UnsupportedError(f"{base}: {unknown}") from unknown
+
+
+def _store_of(url: str) -> _Store:
+    parts = urlsplit(url)
+    if "?" in url and parts.scheme in _WEB:
+        raise UnsupportedError(
+            "an address with a query, such as a signed one, is not read; give the address of the "
+            "object, and credentials", file=url
+        )
+    return _store(f"{parts.scheme}://{parts.netloc}/")
+
+
+# ---- Failures, and further tries ----------------------------------------------------------------
+
+_T = TypeVar("_T")
+_FETCH_PAUSES = (0.05, 0.2, 0.8, 2.0, 4.0, 8.0, 8.0, 8.0)  # seconds; 31 in all
+_LOOK_PAUSES = (0.05, 0.2, 0.8, 2.0)
+retries = 0  # of this process
+
+
+def _classes(*names: str) -> tuple[type[BaseException], ...]:
+    try:
+        found = importlib.import_module("obstore.exceptions")
+    except ModuleNotFoundError:
+        return ()
+    return tuple(getattr(found, name) for name in names)
+
+
+def _as_error(failure: Exception, url: str) -> Error | None:
+    """The error of a failure that no further try can mend; None: it may pass."""
+    if isinstance(failure, Error):
+        return failure
+    if isinstance(failure, _Changed):
+        return FileError(
+            "the object changed while open: it is no longer the version that was opened; open the "
+            "data set again", file=url, reason="environment",
+        )
+    if isinstance(failure, (FileNotFoundError, *_classes("NotFoundError"))):
+        return FileError("there is no such object", file=url, reason="environment")
+    if isinstance(failure, (
+        PermissionError, *_classes("PermissionDeniedError", "UnauthenticatedError"),
+    )):  # fmt: skip
+        return FileError(
+            "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "
+            "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read this "
+            "object?", file=url, reason="environment",
+        )
+    if isinstance(failure, _classes("NotSupportedError", "InvalidPathError")):
+        return UnsupportedError(
+            "the store cannot give ranges of this object, which remote files are read by: "
+            f"{_short(failure)}", file=url,
+        )
+    return None
+
+
+def _short(failure: BaseException) -> str:
+    return textwrap.shorten(f"{failure}", 300) or type(failure).__name__
+
+
+def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
+    global retries
+    for tries, pause in enumerate((*pauses, None), 1):
+        try:
+            return call()
+        except Exception as failure:
+            error, last = _as_error(failure, url), failure
+        if error is not None:
+            raise error from last
+        if pause is None:
+            break
+        retries += 1
+        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
+    raise FileError(
+        f"the store gave no answer in {tries} tries: {_short(last)}; is the server up, and "
+        "its name, address and region right?", file=url, reason="environment",
+    ) from last
+
+
+# ---- The calls ----------------------------------------------------------------------------------
+
+_SEEN_SECONDS = 10.0  # how long the facts of an object are taken to be true
+_LOOKERS = 32
+_lock = threading.Lock()
+_seen: dict[str, tuple[float, Facts]] = {}
+
+
+def _note(url: str, facts: Facts) -> Facts:
+    with _lock:
+        _seen[url] = (time.monotonic(), facts)
+    return facts
+
+
+def _look(url: str) -> Facts:
+    with _lock:
+        since, facts = _seen.get(url, (0.0, None))
+    if facts is not None and time.monotonic() - since < _SEEN_SECONDS:
+        return facts
+    return _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+
+
+def look_at(urls: list[str]) -> list[Facts]:
+    """The facts of objects, several at a time.
+
+    Raises:
+        FileError: One cannot be read.
+        UnsupportedError: A store cannot be.
+    """
+    if len(urls) == 1:
+        return [_look(urls[0])]
+    with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
+        found = list(pool.map(_look, urls))
+    with _lock:  # those of a large data set are not kept
+        if len(_seen) > 100_000:
+            _seen.clear()
+    return found
+
+
+def is_folder(url: str) -> bool:
+    """Whether an address is a prefix of others; one of a web server is by its slash."""
+    if urlsplit(url).scheme in _WEB:
+        return url.endswith("/")
+    below = url.rstrip("/") + "/"
+    return _tried(
+        lambda: any(True for _ in _store_of(url).list(below, True)), url, _LOOK_PAUSES
+    )
+
+
+def is_object(url: str) -> bool:
+    """Whether there is such an object."""
+    if url.endswith("/"):
+        return False
+    try:
+        _look(url)
+    except FileError as failure:
+        if isinstance(failure.__cause__, FileNotFoundError):
+            return False
+        raise
+    return True
+
+
+def listed(pattern: str) -> list[str]:
+    """The addresses that a pattern stands for, sorted; ** stands for any folders.
+
+    Raises:
+        FileError: The store cannot be read.
+        UnsupportedError: It cannot be listed.
+    """
+    if urlsplit(pattern).scheme in _WEB:
+        raise UnsupportedError(
+            "a web server lists no files, so that an address of one can be no pattern; give each "
+            "address", file=pattern,
+        )
+    magic = _MAGIC.search(pattern)
+    folder = pattern[: pattern.rindex("/", 0, magic.start() if magic else None) + 1]
+    rest, matches = pattern[len(folder) :], _regex(pattern[len(folder) :]).fullmatch
+    is_deep = "/" in rest or "**" in rest
+
+    def find() -> list[str]:
+        found = []
+        for url, facts in _store_of(pattern).list(folder, is_deep):
+            name = url[len(folder) :]
+            hidden = name.startswith(".") and not rest.startswith(".")
+            if not hidden and matches(name):
+                found.append(url)
+                if facts is not None:
+                    _note(url, facts)
+        return found
+
+    return sorted(_tried(find, pattern, _LOOK_PAUSES))
+
+
+def fetch(url: str, tag: str, offset: int, size: int) -> Any:
+    """A range of an object in a version, as a buffer of `size` bytes.
+
+    Raises:
+        FileError: It cannot be read, also after several tries; or it is another version now.
+    """
+
+    def get() -> Any:
+        data = _store_of(url).get(url, tag, offset, size)
+        if len(data) != size:
+            raise EOFError(f"{len(data)} bytes came, and {size} were asked for")
+        return data
+
+    try:
+        return _tried(get, url, _FETCH_PAUSES)
+    except FileError:
+        with _lock:
+            _seen.pop(url, None)
+        raise

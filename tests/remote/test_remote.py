@@ -1,0 +1,264 @@
+"""Files at addresses: the bytes of local ones, also with faults, several processes and a small
+cache."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from remote.server import files_below, serving
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata import io
+from pyflowdata.remote import configure
+
+pytest.importorskip("obstore")
+MB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path):
+    folder = tmp_path / "cache"
+    configure(cache_dir=folder, budget="1GB", requests=8, options={})
+    return folder
+
+
+def arrays(batch):
+    parts = batch if isinstance(batch, tuple) else (batch,)
+    return [np.array(one.values if isinstance(one, flow.Ragged) else one) for one in parts]
+
+
+def read(data, batch_size=256):
+    with flow.DataLoader(data.batch(batch_size)) as loader:
+        return [arrays(batch) for batch in loader]
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    for left, right in zip(one, other, strict=True):
+        for a, b in zip(left, right, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def write_formats(folder):
+    """Data of many formats, and how each is opened."""
+    rows = 3000
+    columns = {
+        "x": np.random.default_rng(0).standard_normal((rows, 128)).astype(np.float32),
+        "y": np.arange(rows),
+    }
+    (folder / "of").mkdir(parents=True)
+    for writer, name in [
+        (io.TFRecordWriter, "a.tfrecord"), (io.OFRecordWriter, "of/part-0"),
+        (io.MDSWriter, "mds"), (io.ArrowWriter, "a.arrow"), (io.MindRecordWriter, "a.mindrecord"),
+    ]:  # fmt: skip
+        with writer(folder / name) as out:
+            out.write(columns)
+    (folder / "a.jsonl").write_text("".join(f'{{"y": {y}}}\n' for y in range(90_000)))
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress((folder / "a.jsonl").read_bytes(), 1))
+    fixture = ROOT / "tests/fixtures/flatbuffers/features.onerec"
+    (folder / "a.onerec").write_bytes(fixture.read_bytes())
+    names = [str(path.relative_to(folder)) for path in folder.iterdir() if path.is_file()]
+    return [name for name in names if name != "a.mindrecord.db"] + ["of/part-0", "mds/"]
+
+
+def test_every_format_gives_the_bytes_of_local_files(tmp_path):
+    folder = tmp_path / "data"
+    names = write_formats(folder)
+    with serving(files_below(folder)) as server:
+        for name in names:
+            local, remote = flow.open(str(folder / name)), flow.open(f"{server.url}/{name}")
+            assert_same(read(local), read(remote))
+            if not name.endswith(".gz"):
+                assert_same(read(local.shuffle(seed=1)), read(remote.shuffle(seed=1)))
+        assert max(server.ranges.values()) == 1
+
+
+def test_readers_take_addresses_in_files_and_data_dir(tmp_path):
+    parts = {f"d/part-{i}": f"{i},{i + 1}\n".encode() * 3 for i in range(3)}
+    with serving(parts) as server:
+        text = flow.MiniReader(f"{server.url}/d", batch_size=2, data_part_num=3)
+        x, y = flow.MiniDecoder(text)
+        with flow.DataLoader(x, y) as loader:
+            rows = np.concatenate([np.column_stack([*batch]) for batch in loader])
+        np.testing.assert_array_equal(rows, [[i, i + 1] for i in range(3) for _ in range(3)])
+        with pytest.raises(flow.FileError, match="part-3.*no such object"):
+            flow.DataLoader(flow.MiniReader(f"{server.url}/d", batch_size=2, data_part_num=4))
+        with pytest.raises(flow.UnsupportedError, match="lists no files"):
+            flow.open(f"{server.url}/d/*")
+        with pytest.raises(flow.UnsupportedError, match="folders.*local disks"):
+            flow.DataLoader(flow.ImageFolderReader(f"{server.url}/d", batch_size=1))
+
+
+def raw(url, **options):
+    return flow.open(url, format="raw", shape=[64], dtype="int32", **options)
+
+
+def numbers(size):
+    return np.arange(size // 4, dtype=np.int32)
+
+
+def all_of(data, batch_size=4096):
+    return np.concatenate([batch[0] for batch in read(data, batch_size)]).ravel()
+
+
+def test_faults_of_the_network_cost_time_only(tmp_path):
+    data = numbers(24 * MB)
+    faults = {0: "503", 3: "reset", 6: "short"}
+    with serving({"a.bin": data.tobytes()}) as server:
+        server.fault = lambda number: faults.get(number % 9)
+        before = flow.remote.cache_info()
+        np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), data)
+        after = flow.remote.cache_info()
+    assert after.retries > before.retries
+    assert after.failures == before.failures
+    assert after.bytes_fetched - before.bytes_fetched == 24 * MB
+
+
+def test_what_no_further_try_mends_is_told_at_once(tmp_path):
+    with serving({"a.bin": numbers(3 * MB).tobytes()}) as server:
+        with pytest.raises(flow.FileError, match=r"none.bin.*there is no object") as missing:
+            flow.open(f"{server.url}/none.bin")
+        assert server.url in str(missing.value)
+        server.fault = lambda _number: "403"
+        with pytest.raises(flow.FileError, match="credentials"):
+            all_of(raw(f"{server.url}/a.bin"))
+        assert server.gets == 1
+
+
+def test_a_changed_object_is_an_error_and_then_a_new_version(tmp_path):
+    old, new = numbers(12 * MB), numbers(12 * MB)[::-1].copy()
+    with serving({"a.bin": old.tobytes()}) as server:
+        data = raw(f"{server.url}/a.bin")
+        with flow.DataLoader(data.batch(64)) as loader:
+            batches = iter(loader)
+            np.testing.assert_array_equal(arrays(next(batches))[0].ravel(), old[: 64 * 64])
+            assert all_of(raw(f"{server.url}/a.bin").take(10)).size == 640
+        server.files["a.bin"] = new.tobytes()
+        configure(cache_dir=tmp_path / "other", budget="1GB")
+        with pytest.raises(flow.FileError, match="changed while open"):
+            all_of(raw(f"{server.url}/a.bin"))
+        np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), new)
+
+
+READ = """
+import sys, numpy as np, pyflowdata as flow
+data = flow.open(sys.argv[1], format="raw", shape=[64], dtype="int32")
+data = data.shuffle(seed=int(sys.argv[2]))
+with flow.DataLoader(data.batch(4096)) as loader:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    found = np.sort(np.concatenate([np.array(batch).ravel() for batch, in loader]))
+assert (found == np.arange(found.size)).all()
+print(found.size)
+"""
+
+
+def reading(url, cache, seed=0):
+    return subprocess.Popen(
+        [sys.executable, "-c", READ, url, str(seed)], stdin=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, cwd=ROOT,
+        env={**os.environ, "PYFLOWDATA_CACHE": str(cache), "PYFLOWDATA_CACHE_BUDGET": "1GB"},
+    )  # fmt: skip
+
+
+def test_processes_fetch_each_block_once_and_outlive_one_that_is_killed(cache):
+    size = 24 * MB
+    hangs = threading.Event()
+    with serving({"a.bin": numbers(size).tobytes()}) as server:
+        url = f"{server.url}/a.bin"
+        first = reading(url, cache)
+        first.stdout.readline()
+        server.fault = lambda _number: "hang"
+        server.hangs = hangs
+        first.stdin.write("\n")
+        first.stdin.flush()
+        while not server.hanging:
+            time.sleep(0.01)
+        others = [reading(url, cache, seed) for seed in (1, 2, 3)]
+        for other in others:
+            other.stdout.readline()
+        server.fault = lambda _number: None
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        for other in others:
+            assert other.communicate("\n", timeout=60)[0].strip() == str(size // 4)
+        hangs.set()
+        fetched = sum(end - begin for _, begin, end in server.ranges.elements())
+        assert fetched == size
+
+
+def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
+    data = numbers(32 * MB)
+    configure(cache_dir=cache, budget=24 * MB)
+    most = 0
+
+    def look():
+        nonlocal most
+        while not stopped.is_set():
+            most = max(most, flow.remote.cache_info().bytes)
+            time.sleep(0.01)
+
+    stopped = threading.Event()
+    watcher = threading.Thread(target=look)
+    with serving({"a.bin": data.tobytes()}) as server:
+        watcher.start()
+        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
+            for _ in range(4):
+                rows = [arrays(batch)[0] for batch in loader]
+                np.testing.assert_array_equal(np.concatenate(rows).ravel(), data)
+        stopped.set()
+        watcher.join()
+        fetched = sum(end - begin for _, begin, end in server.ranges.elements())
+    assert 12 * MB < most <= 24 * MB
+    # A cache that drops what was used least recently would fetch 128 MB, and more.
+    assert fetched < 122 * MB
+
+
+def test_damage_on_the_disk_is_fetched_again(cache):
+    data = numbers(3 * MB)
+    with serving({"a.bin": data.tobytes()}) as server:
+        np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), data)
+        (stored,) = cache.glob("*.pfdblocks")
+        with stored.open("r+b") as file:
+            file.seek(stored.stat().st_size - 2 * MB - 50)
+            file.write(b"damage")
+        np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), data)
+        assert sum(end - begin for _, begin, end in server.ranges.elements()) == 4 * MB
+        assert stored.stat().st_mode & 0o077 == 0
+
+
+def test_other_stores_are_read_with_fsspec(tmp_path):
+    files = pytest.importorskip("fsspec").filesystem("memory")
+    data = numbers(2 * MB)
+    for part in range(3):
+        files.pipe(f"/set/{part}.bin", data[part::4].tobytes())
+    files.pipe("/set/deep/3.bin", data[3::4].tobytes())
+    expected = np.concatenate([data[part::4] for part in range(3)])
+    np.testing.assert_array_equal(all_of(raw("memory://set/*.bin")), expected)
+    some = expected[: 2 * data.size // 4]
+    np.testing.assert_array_equal(all_of(raw("memory://set/[01].bin")), some)
+    assert all_of(raw("memory://set/**/*.bin")).size == data.size
+    with pytest.raises(flow.FileError, match="no object matches"):
+        raw("memory://set/*.none")
+    with pytest.raises(flow.UnsupportedError, match="nosuch"):
+        raw("nosuch://a/b")
+
+
+def test_options_are_checked(tmp_path):
+    with pytest.raises(flow.InvalidArgumentError, match="at least 16MiB"):
+        configure(budget="1MB")
+    with pytest.raises(flow.InvalidArgumentError, match="50GB"):
+        configure(budget="much")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    with pytest.raises(flow.FileError, match="this user's alone"):
+        configure(cache_dir=shared)
