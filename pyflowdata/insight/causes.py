@@ -596,8 +596,8 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
     )
 
 
-# Bytes a second that pass through a process: copied in and out, by two programs.
-_COPY_RATE = 1e9
+# Bytes of a row, from which on copying it takes longer than calling a process.
+_LARGE_ROW = 100_000
 
 
 def _processes(m: Measures) -> Finding | None:
@@ -606,18 +606,19 @@ def _processes(m: Measures) -> Finding | None:
     if share < MOST:
         return None
     one = m.top(ops)
-    copied = ratio(one.rows * one.row_bytes / _COPY_RATE, one.wall_seconds)
-    if copied >= MOST and one.gives != "samples":
+    called = ratio(one.rows * one.row_seconds, one.processes * m.loop_seconds)
+    if one.row_bytes >= _LARGE_ROW and one.row_seconds and called < MOST:
         return Finding(
             "process-copies",
             f"{size(one.row_bytes)} of each row of {one.title} are copied to its processes and "
-            f"back, for which threads wait {percent(share)} of their time",
+            f"back: they compute {percent(called)} of the time, and threads wait for them "
+            f"{percent(share)} of theirs",
             (
                 "processes=0: threads call it without a copy between processes",
                 "have it return fewer bytes: uint8 in place of float32, or smaller rows",
                 _COMPILE,
             ),
-            {"processes_share": share, "row_bytes": one.row_bytes},
+            {"processes_share": share, "row_bytes": one.row_bytes, "called_share": called},
             part=min(share, 1.0),
         )
     more = f"give it more processes: processes={m.processors}, as many as processors"

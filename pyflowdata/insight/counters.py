@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..errors import Error
 from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
 from ..native.calls import inside
-from ..nodes.python_ops import calls_by_row, language_of, processes_of
+from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import TIMES, read_stats
 from .tuning import read_tuning
@@ -117,6 +117,7 @@ class Work:
         help_seconds: The part of wall_seconds in next(), while it worked itself.
         lock_seconds: The part in which calls waited to take the interpreter's lock.
         takes_turns: It is a source whose calls do not overlap, as thread_safe is not given.
+        row_seconds: How long its processes take for a row, without copies; 0: not known.
         row_bytes: Bytes of a row of the inputs and outputs, which are copied, of an op in
             processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
@@ -143,6 +144,7 @@ class Work:
     help_seconds: float = 0.0
     lock_seconds: float = 0.0
     takes_turns: bool = False
+    row_seconds: float = 0.0
     row_bytes: int = 0
     slowest: tuple[SlowRange, ...] = ()
     largest: SlowRange | None = None
@@ -409,6 +411,7 @@ def _work_of(
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
         takes_turns=node is not None and _takes_turns(node),
+        row_seconds=row_seconds_of(node) if node is not None else 0.0,
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         slowest=tuple(
             _slow_range(handle, each, names) for each in one.slowest[0 : one.num_slowest]

@@ -19,6 +19,7 @@ class Resource(Protocol):
     """Something that exists from the first acquire() to the last release()."""
 
     processes: int  # how many it has
+    row_seconds: float  # time of a row in a process; 0: not known
 
     def acquire(self) -> None:
         """A loader is about to open."""
@@ -87,6 +88,12 @@ def processes_of(node: Node) -> int:
     """How many processes run a node's op; 0: none."""
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
     return 0 if resource is None else resource.processes
+
+
+def row_seconds_of(node: Node) -> float:
+    """How long the processes of a node's op take for a row, without the copies; 0: not known."""
+    resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
+    return 0.0 if resource is None else resource.row_seconds
 
 
 class InUse:
