@@ -149,6 +149,8 @@ def _is_held_up_by_next(measures: Measures) -> bool:
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
+    if measures.is_crowded:  # handing out takes long where the thread stands in line
+        return False
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 
@@ -156,6 +158,8 @@ def _is_unknown(measures: Measures) -> bool:
     """There were too few steps, or too little time was waited."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
+    if _has_long_starts(measures):
+        return False
     share = max(measures.next_share, measures.copy_share)
     return share >= _BOUND and measures.next_seconds + measures.copy_seconds < TOO_SHORT
 
