@@ -79,6 +79,7 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "Vocabulary",
+    "Watch",
     "World",
     "audit",
     "from_arrays",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
+    from .insight.live import Watch
     from .pyops.tokens import Tokenize
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
@@ -139,6 +141,7 @@ else:  # a type checker finds unknown names by itself
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
         "Vocabulary": "datasets.fitting",
+        "Watch": "insight.live",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",

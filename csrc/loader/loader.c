@@ -598,6 +598,16 @@ pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
     return PFD_OK;
 }
 
+pfd_status pfd_loader_get_moments(const pfd_loader *loader, pfd_moments *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    *out = l->counters.steps.moments;
+    out->struct_size = sizeof *out;
+    unlock_loader(l);
+    return PFD_OK;
+}
+
 /* ---- Tuning ---------------------------------------------------------------------------------- */
 
 pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)

@@ -251,7 +251,8 @@ class Counters:
         automatic: "num_threads" or "prefetch", if adjusted.
         last_stall: The text of the last StallWarning, or "".
         callers, lock_waiters: Threads that were in Python for a loader, and those of them that
-            waited for a lock of the program, summed over a few looks while this was counted.
+            waited for a lock of the program, summed over looks: now and then while next() waits,
+            and when a report is made.
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
@@ -303,6 +304,8 @@ class Counters:
             readers=readers,
             hand_over=_copies_since(self.hand_over, earlier.hand_over),
             ahead=_copies_since(self.ahead, earlier.ahead),
+            callers=self.callers - earlier.callers,
+            lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
         )
@@ -449,20 +452,7 @@ def _gives(node: Node) -> str:
 # ---- Threads that wait for a lock of the program ------------------------------------------------
 
 
-_LOOKS, _LOOK_SECONDS = 5, 0.0005
-
-
-def _looks_at_callers() -> tuple[int, int]:
-    """The sums of a few looks; of one where fewer than two threads are in Python."""
-    found = [_callers()]
-    while found[-1][0] > 1 and len(found) < _LOOKS:
-        time.sleep(_LOOK_SECONDS)
-        found.append(_callers())
-    callers, waiters = map(sum, zip(*found, strict=True))
-    return callers, waiters
-
-
-def _callers() -> tuple[int, int]:
+def callers_now() -> tuple[int, int]:
     """The threads that are in Python for a loader now, and those of them that wait for a lock of
     the program: all but one of those that share a lock."""
     frames = sys._current_frames()
@@ -517,6 +507,7 @@ class CountedLoader:
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
+    _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
 
     def name_records(self) -> None:
         """Before the loader is closed: reports after that name the same records."""
@@ -526,7 +517,10 @@ class CountedLoader:
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
-        callers, waiters = _looks_at_callers()
+        now = callers_now()
+        self._seen[:] = self._seen[0] + now[0], self._seen[1] + now[1]
+        looks = (self._seen, *(one.callers for one in self.waits))
+        callers, waiters = map(sum, zip(*looks, strict=True))
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
 from .text_files import checked_path, save_as
-from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
+from .verdict import TABLE_HEAD, Verdict, as_text, judge, table_rows
+
+if TYPE_CHECKING:
+    from .ranks import Ranks, Steps
 
 if TYPE_CHECKING:
     from .trials import Trials
@@ -105,6 +108,7 @@ class Report(Judged):
         counters: Counters,
         describe_data: Callable[[], DataFacts] | None = None,
         total: Counters | None = None,
+        steps: Steps | None = None,
         try_remedies: Callable[[Counters, float], Trials] | None = None,
     ) -> None:
         """Judges counters.
@@ -112,9 +116,10 @@ class Report(Judged):
         Args:
             describe_data: Describes the data; called when the report is saved.
             total: The numbers since the loader was opened; None: `counters`.
+            steps: The latest steps, for a comparison of ranks; None: not known.
             try_remedies: Tries them with the loader of the report; None: there is no loader.
         """
-        self.counters = counters
+        self.counters, self._steps = counters, steps
         self._total = counters if total is None else total
         self._describe_data, self._try_remedies = describe_data, try_remedies
 
@@ -151,7 +156,7 @@ class Report(Judged):
             raise InvalidArgumentError(
                 f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
             )
-        return Report(new.since(old), self._describe_data, new, self._try_remedies)
+        return Report(new.since(old), self._describe_data, new, self._steps, self._try_remedies)
 
     def try_remedies(self, *, seconds: float = 2.0) -> Trials:
         """Tries what may make the loader faster, as `loader.try_remedies()` does; the steps of the
@@ -174,7 +179,9 @@ class Report(Judged):
 
     def with_counters(self, counters: Counters) -> Report:
         """Other numbers, of the same data."""
-        return Report(counters, self._describe_data, try_remedies=self._try_remedies)
+        return Report(
+            counters, self._describe_data, steps=self._steps, try_remedies=self._try_remedies
+        )
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
@@ -188,6 +195,8 @@ class Report(Judged):
         """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
         data = self.__dict__.get("_data")
         about = {} if data is None else {"data": data.to_dict()}
+        if self._steps is not None:
+            about["steps"] = self._steps.to_dict()
         return _with_sum({
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
@@ -210,7 +219,7 @@ class Report(Judged):
         try:
             if (version == _VERSION or "sum" in found) and found.get("sum") != _sum(found):
                 raise ValueError("they were changed since, as their checksum says")
-            report = cls(_counters(found["counters"]))
+            report = cls(_counters(found["counters"]), steps=_steps(found.get("steps")))
             if "data" in found:
                 report._data = _data_facts(found["data"])
             report._as_page()  # which needs all numbers, as the text does
@@ -308,10 +317,38 @@ class RankReport(Judged):
     @cached_property
     def verdict(self) -> Verdict:
         """What limited the job; the limit is "rank" if some ranks are slower than the others."""
-        return judge_ranks([one.counters for one in self.reports])
+        from .ranks import judge_steps
+
+        return judge_steps(self._ranks)
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        from .ranks import Ranks
+
+        return Ranks([one.counters for one in self.reports], [one._steps for one in self.reports])
 
     def __str__(self) -> str:
-        return ranks_as_text([one.counters for one in self.reports], self.verdict)
+        from .ranks import steps_as_text
+
+        return steps_as_text(self._ranks, self.verdict)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .html a page with the skew of each step, which
+        needs no network, .json the numbers, .txt the text.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        super().save(path)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        return {".html": self._as_page, **super()._kinds()}
+
+    def _as_page(self) -> str:
+        from .ranks import ranks_page
+
+        return ranks_page(self._ranks, self.verdict)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict, and the numbers of each rank, as values of JSON."""
@@ -320,6 +357,13 @@ class RankReport(Judged):
             "verdict": dataclasses.asdict(self.verdict),
             "ranks": [one.to_dict() for one in self.reports],
         })
+
+
+def _steps(found: Mapping[str, Any] | None) -> Steps | None:
+    """Reports of one rank have none."""
+    from .ranks import Steps
+
+    return None if found is None else Steps.from_dict(found)
 
 
 def _data_facts(found: Mapping[str, Any]) -> DataFacts:

@@ -687,6 +687,7 @@ ASKS(get_stats, pfd_stats, )
 ASKS(get_work, pfd_work_stats, 0, )
 ASKS(get_thread, pfd_thread_now, 0, )
 ASKS(get_history, pfd_history, )
+ASKS(get_moments, pfd_moments, )
 ASKS(get_tuning, pfd_tuning_info, )
 ASKS(get_decision, pfd_decision, 0, )
 ASKS(trace_stop, pfd_trace_info, )
@@ -715,6 +716,7 @@ static const struct call {
     CALL(get_info),    CALL(get_stats),    CALL(get_work),   CALL(get_thread), CALL(get_history),
     CALL(get_tuning),  CALL(get_decision), CALL(trace_stop), CALL(trace_read), CALL(trace_start),
     CALL(get_skipped), CALL(trace_drop),   CALL(watch),      CALL(caller),
+    CALL(get_moments),
 };
 enum { NUM_CALLS = sizeof calls / sizeof *calls };
 

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from reports.test_ranks import reports
 from support.report_pages import long_report
 
 import pyflowdata as flow
@@ -224,4 +225,53 @@ def test_a_printed_page_is_light_and_whole(browser, pages):
     paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert luminance(paper) > 0.95
     assert len(tab.pdf(format="A4")) > 20_000
+    context.close()
+
+
+def fits(tab, least):
+    """As test_texts_are_in_their_places."""
+    width = tab.viewport_size["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = tab.evaluate(BOXES)
+    assert len(boxes) > least and overlapping(boxes) == []
+    assert [box for box in boxes if box[1] < 0 or box[3] > width] == []
+    assert min(map(contrast, tab.evaluate(CONTRAST))) >= 4.5
+
+
+def test_the_page_of_ranks(view, tmp_path):
+    tab, said, asked = view
+    path = tmp_path / "ranks.html"
+    flow.RankReport(reports((0.002, 0.002, 0.004), (0, 0, 0), marks=True)).save(path)
+    tab.goto(path.as_uri())
+    assert said == [] and asked == [path.as_uri()]
+    fits(tab, 30)
+    assert tab.locator("#skew svg.chart").count() == 2 and tab.locator("tbody tr").count() == 3
+
+
+@pytest.mark.parametrize("scheme", ("light", "dark"))
+@pytest.mark.parametrize("width", WIDTHS.values())
+def test_the_page_of_a_loader_that_works(browser, width, scheme):
+    """It loads nothing but from its own server, moves, and says when the loader is gone."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    tab, said, asked = context.new_page(), [], []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda wanted: asked.append(wanted.url))
+    x = flow.from_arrays({"x": np.arange(5000.0)}).batch(10)["x"]
+    with flow.DataLoader(x) as loader:
+        live = loader.watch()
+        list(loader)
+        tab.goto(live.url)
+        tab.wait_for_selector("#lines svg")
+        before = tab.locator(".tile b").all_text_contents()
+        list(loader)
+        tab.wait_for_function(
+            "before => document.querySelectorAll('.tile b')[7].textContent !== before",
+            arg=before[7],
+        )
+        fits(tab, 40)
+        assert said == [] and {*asked} == {live.url, f"{live.url}body"}
+        assert not tab.locator(".gone").is_visible()
+    tab.wait_for_selector(".over .gone")
+    assert tab.locator(".gone").is_visible()
     context.close()

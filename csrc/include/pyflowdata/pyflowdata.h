@@ -514,6 +514,21 @@ typedef struct pfd_history {
     int64_t trains[PFD_DURATIONS]; /* times from one batch to the question for the next */
 } pfd_history;
 
+/* The latest batches that next() gave, so that ranks can be compared step by step. */
+#define PFD_MOST_MOMENTS 256
+typedef struct pfd_moment {
+    int64_t asked_ns, delivered_ns; /* on the monotonic clock */
+    int64_t is_start; /* 1: what was before is no step: the batch is the first one of an epoch, or
+                         after a seek */
+} pfd_moment;
+
+typedef struct pfd_moments {
+    uint32_t struct_size;
+    int32_t reserved;
+    int64_t count; /* batches since the open; batch i is at i % PFD_MOST_MOMENTS */
+    pfd_moment batches[PFD_MOST_MOMENTS];
+} pfd_moments;
+
 /* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
  * inside the other. */
 #define PFD_TRACE_RANGE 0      /* a range of rows through a stage, or the read of a stream */
@@ -660,6 +675,8 @@ void pfd_ending_end(void);
 pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_error *err);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
+/* PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_moments(const pfd_loader *loader, pfd_moments *out);
 
 /* Starts a trace of events in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: a trace is on.
  * PFD_CANCELLED: the loader is closed.  Any thread may call the four trace functions. */
