@@ -17,6 +17,7 @@ from typing import Any
 
 import pyflowdata
 
+from ..insight.trials import Trials
 from ..loader.iterator_hook import hook_with
 from ..errors import shown
 from .usage import UsageError, say, say_json
@@ -30,6 +31,7 @@ docs/speed/speed.md says more.
 
   pyflowdata speed train.py --epochs 3
   pyflowdata speed --steps 50 --seconds 20 train.py
+  pyflowdata speed --try train.py
   pyflowdata speed --blobs train:make_blobs
 """
 
@@ -42,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure at most so many steps of each kind (%(default)s)")  # fmt: skip
     add("--seconds", type=float, default=5.0, metavar="S",
         help="at most so long for each of the three measurements (%(default)s)")  # fmt: skip
+    add("--try", action="store_true", dest="tries",
+        help="also try what may make the loader faster, two seconds for each change")  # fmt: skip
     add("--blobs", metavar="MODULE:FUNCTION",
         help="measure only a loader of the blobs that the function returns")  # fmt: skip
     add("--json", action="store_true",
@@ -77,12 +81,21 @@ def _run_blobs(args: argparse.Namespace) -> int:
     is_loader = hasattr(made, "speed")  # the function has opened one
     with made if is_loader else pyflowdata.DataLoader(made) as loader:
         speed = loader.speed(seconds=args.seconds)
+        trials = loader.try_remedies(seconds=min(2.0, args.seconds)) if args.tries else None
     if args.json:
-        say_json(speed.to_dict(), indent=2)
+        say_json({**speed.to_dict(), **_tried(trials)}, indent=2)
     else:
-        for line in str(speed).split("\n"):
-            say(line)
+        _say_all(str(speed), trials)
     return 0
+
+
+def _tried(trials: Trials | None) -> dict[str, Any]:
+    return {} if trials is None else {"remedies": trials.to_dict()}
+
+
+def _say_all(text: str, trials: Trials | None) -> None:
+    for line in (text if trials is None else f"{text}\n\n{trials}").split("\n"):
+        say(line)
 
 
 # ---- A script -----------------------------------------------------------------------------------
@@ -91,7 +104,7 @@ def _run_blobs(args: argparse.Namespace) -> int:
 def _run_script(args: argparse.Namespace) -> int:
     if not os.path.isfile(args.script):
         raise UsageError(f"{args.script}: there is no such script")
-    watch = ScriptWatch(args.steps, args.seconds)
+    watch = ScriptWatch(args.steps, args.seconds, tries=args.tries)
     with _as_main(args.script, args.arguments), hook_with(watch), _threads_end_quietly():
         printed = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
         with printed:
@@ -164,7 +177,8 @@ def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
     limits = watch.limits
     if args.json:
         print(json.dumps(
-            {"script": args.script, "loader": watch.described, **limits.to_dict()}, indent=2
+            {"script": args.script, "loader": watch.described, **limits.to_dict(),
+             **_tried(watch.trials)}, indent=2
         ))  # fmt: skip
         return
     if watch.described is None:
@@ -172,7 +186,6 @@ def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
             f"measured, which begins after {watch.few} steps")  # fmt: skip
         return
     say(f"{watch.described}, {watch.batch_rows} records a step")
-    for line in str(limits).split("\n"):
-        say(line)
+    _say_all(str(limits), watch.trials)
     if not watch.is_done:
         say(f"{args.script} ended before all was measured.")

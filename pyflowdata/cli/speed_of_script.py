@@ -23,10 +23,12 @@ from ..insight.speed import (
     wait_for_devices,
     wait_until_idle,
 )
+from ..insight.trials import Trials
 
 _clock = time.perf_counter
 _SETTLE = 3  # steps that are not counted at the start of each part
 _LEAST = 3  # steps that are measured, however long they take
+_TRIAL = 2.0  # seconds for each remedy
 
 
 class Watched(BaseException):
@@ -45,12 +47,14 @@ class ScriptWatch:
         described: The watched loader, and where it is iterated over; None: there is none yet.
         batch_rows: Records of the largest batch.
         is_done: All is measured.
+        trials: The remedies that were tried, if that was asked for; None: not yet.
     """
 
     few = 3
+    trials: Trials | None = None
 
-    def __init__(self, steps: int, seconds: float) -> None:
-        self._steps, self._seconds = steps, seconds
+    def __init__(self, steps: int, seconds: float, *, tries: bool = False) -> None:
+        self._steps, self._seconds, self._tries = steps, seconds, tries
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._loader: weakref.ref[Any] | None = None
         self._part: _Together | None = None  # the part in measurement
@@ -134,6 +138,8 @@ class ScriptWatch:
             if self._training is not None or self._together is None:
                 self.is_done = True
                 raise Watched
+            if self._tries:
+                self.trials = asked.loader.try_remedies(seconds=min(_TRIAL, self._seconds))
             wait_until_idle(asked.loader)
             replay = self._together.replay
             self._part = self._training = _Training(self._steps, self._seconds, replay)

@@ -41,6 +41,8 @@ _MANY_FILES = 4
 _SMALL_FILE = 32_000
 # Long steps of a training loop: so many times as long as half of the steps are at most.
 _LONG = 8
+# Of the time until the end of the loop, for building indexes.
+_LONG_OPENING = 0.3
 # A gain in steps that is worth a change.
 _WORTH = 0.05
 # In seconds, of all first batches, or of all long steps together: less is not felt, whatever it is
@@ -55,6 +57,7 @@ _COMPILE = "compile it with numba.njit, or use ops of pyflowdata, which are C"
 _RUN_ELSEWHERE = (
     f"run it in processes (processes=2 or more where it is registered or mapped), {_COMPILE}"
 )
+_FOREIGN = "have other Python threads of this program compute in processes of their own"
 _VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
 _CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
 _KEEP = f"keep results before the first random op with {_CACHE}"
@@ -74,12 +77,14 @@ class Finding:
         said: The cause in a clause of a sentence.
         remedies: Remedies, the most promising first.
         evidence: Numbers besides those that every verdict has.
+        part: The share of the lost time that the cause takes, from 0 to 1.
     """
 
     cause: str
     said: str
     remedies: tuple[str, ...]
     evidence: dict[str, float] = field(default_factory=dict)
+    part: float = 1.0
 
 
 # ---- Causes besides a slow loader ---------------------------------------------------------------
@@ -87,7 +92,7 @@ class Finding:
 
 def holding_the_lock(m: Measures) -> Finding | None:
     """Python in the loader's threads takes the interpreter from the training loop."""
-    work = [one for one in m.counters.work if one.language == "Python"]
+    work = _python_work(m)
     held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
     if not MOST <= held <= 1 + _NEARLY or held * m.loop_seconds < FELT:
         return None
@@ -167,6 +172,26 @@ def starting(m: Measures) -> Finding:
     )
 
 
+def opening(m: Measures) -> Finding | None:
+    """Indexes were built before the first batch."""
+    new = [reader for reader in m.counters.readers if reader.is_new_index]
+    took = sum(reader.index_seconds for reader in new)
+    share = ratio(took, took + m.loop_seconds)
+    if took < FELT or share < _LONG_OPENING:
+        return None
+    return Finding(
+        "index",
+        f"building the index of {new[0].op} took {seconds(took)}, {percent(share)} of the time "
+        "before and in the loop",
+        (
+            "build it once, before the job (pyflowdata index), where all runs find it "
+            "(PYFLOWDATA_INDEX_DIR)",
+        ),
+        {"index_seconds": took},
+        part=share,
+    )
+
+
 # ---- Causes in next() besides waiting for the batch ---------------------------------------------
 
 # Rows of a batch, below which handing it out costs more than its rows.
@@ -191,11 +216,16 @@ WAITING = ("wait", "help")
 
 
 def _lock_of_next(m: Measures) -> Finding:
-    remedy = "have other Python threads of this program compute in processes of their own"
-    if any(one.language == "Python" for one in m.counters.work):
-        remedy = f"the ops that hold it: {_RUN_ELSEWHERE}"
+    held = ratio(sum(one.cpu_seconds for one in _python_work(m)), m.loop_seconds)
+    own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if _python_work(m) else ()
+    is_foreign = held < min(MOST, m.process_rate / 2)
     said = "waiting for the interpreter's lock, which other threads hold"
-    return Finding("lock", said, (*_fewer_threads(m), remedy))
+    remedies = (_FOREIGN, *own) if is_foreign else (*own, _FOREIGN)
+    return Finding("lock", said, (*_fewer_threads(m), *remedies))
+
+
+def _python_work(m: Measures) -> list[Work]:
+    return [one for one in m.counters.work if one.language == "Python"]
 
 
 def _checking(m: Measures) -> Finding:
@@ -271,9 +301,11 @@ def _more_at_once(m: Measures, what: str, times: int) -> str:
     """More threads than processors, for work that waits."""
     if _is_tuned(m, "num_threads"):
         return _tuning(m, "num_threads")
+    count = times * m.threads
+    room = f" and prefetch={count}" if m.counters.prefetch < count else ""
     return (
         f"let more {what} wait at once: num_threads=\"auto\" (docs/speed/autotune.md), or "
-        f"num_threads={times * m.threads}, above the number of processors"
+        f"num_threads={count}{room}, above the number of processors"
     )
 
 
@@ -318,6 +350,28 @@ def _round_down(value: float) -> str:
     """A number of one digit that is at most half as large."""
     power = math.floor(math.log10(value / 2))
     return f"{math.floor(value / 2 / 10**power) * 10**power:g}"
+
+
+# ---- Records for nothing ------------------------------------------------------------------------
+
+
+def _skipped(m: Measures) -> Finding | None:
+    """Records that are read, and left out after an error."""
+    stats = m.counters.stats
+    share = ratio(stats["skipped"], stats["skipped"] + stats["records"])
+    if share < BLOCKED:
+        return None
+    return Finding(
+        "skipped",
+        f"{percent(share)} of the records are left out after errors, once they are read and partly "
+        "computed",
+        (
+            "find them once, and leave them out by where() or repair the files: loader.skipped and "
+            "pyflowdata verify name them",
+        ),
+        {"skipped_share": share},
+        part=share,
+    )
 
 
 # ---- The program's memory -----------------------------------------------------------------------
@@ -375,16 +429,24 @@ def _python_source(m: Measures) -> Finding | None:
         return None
     order = "one after another" if is_stream else "one at a time"
     rate = ratio(m.counters.stats["records"], m.loop_seconds)
+    overlap: tuple[str, ...] = ()
+    if one.takes_turns and not is_stream and m.waiting_share(one) >= MOST:
+        overlap = (
+            "thread_safe=True, if several threads may call it at once, and num_threads="
+            f"{4 * m.threads}: it waits for something else than the interpreter",
+        )
     return Finding(
         "python-source",
         f"the Python object of {one.op} gives its records {order}, {number(rate)} a second, "
         f"and takes {percent(m.wall_share(one))} of the threads' time",
         (
+            *overlap,
             f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
             "make the object cheaper for each record: read in larger pieces, or move work into ops "
             "after it, which run in all threads",
         ),
         {"threads_in": inside, "waiting_share": m.waiting_share(one)},
+        part=min(m.wall_share(one), 1.0),
     )
 
 
@@ -443,9 +505,15 @@ def _python(m: Measures) -> Finding | None:
     one = m.top(ops)
     inside = sum(map(m.threads_in, ops))
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
-    if cores > 1 + _NEARLY:
-        return None  # NumPy and the like, which let go of the lock
+    if m.own_lock_share >= MOST:
+        return _own_lock(m, one, share)
+    if cores > 1 + _NEARLY or (inside > 1 + _NEARLY and _lets_go(m, one)):
+        return None
     is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
+    if not is_alone and cores < BLOCKED and m.process_rate >= 2 * cores:
+        return _foreign_thread(m, one, share)
+    if m.worked_share < _BUSY and m.counters.prefetch < m.threads:
+        return None  # there is no room for the batches that all threads could work on
     if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
@@ -463,6 +531,42 @@ def _python(m: Measures) -> Finding | None:
         f"{percent(m.lock_share)} of the time",
         (*_fewer_threads(m), *elsewhere),
         {"python_share": share, "python_processors": cores, "lock_share": m.lock_share},
+        part=min(share, 1.0),
+    )
+
+
+def _lets_go(m: Measures, one: Work) -> bool:
+    """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing."""
+    return m.lock_share < BLOCKED and m.waiting_share(one) < BLOCKED
+
+
+def _own_lock(m: Measures, one: Work, share: float) -> Finding:
+    """Further threads would wait for the same lock of the program."""
+    return Finding(
+        "own-lock",
+        f"the Python op {one.title} takes {percent(share)} of the threads' time, and "
+        f"{percent(m.own_lock_share)} of its calls were waiting for a lock of the program, which "
+        "one has at a time",
+        (
+            "give each thread an object of its own (threading.local()) in place of one under a "
+            "lock, or hold the lock for less: more threads do not help",
+            *_fewer_threads(m),
+            _RUN_ELSEWHERE,
+        ),
+        {"python_share": share, "own_lock_share": m.own_lock_share},
+        part=min(share, 1.0),
+    )
+
+
+def _foreign_thread(m: Measures, one: Work, share: float) -> Finding:
+    """The op computes little, and its calls wait for the interpreter."""
+    return Finding(
+        "lock",
+        f"the Python op {one.title} computes little, and waits {percent(m.lock_share)} of its time "
+        "for the interpreter's lock, which other threads of this program hold",
+        (_FOREIGN, _VECTORISE, _KEEP_SAME),
+        {"python_share": share, "lock_share": m.lock_share},
+        part=min(share, 1.0),
     )
 
 
@@ -488,7 +592,12 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
             _KEEP_SAME,
         ),
         {"python_share": share},
+        part=min(share, 1.0),
     )
+
+
+# Bytes of a row, from which on copying it takes longer than calling a process.
+_LARGE_ROW = 100_000
 
 
 def _processes(m: Measures) -> Finding | None:
@@ -497,6 +606,21 @@ def _processes(m: Measures) -> Finding | None:
     if share < MOST:
         return None
     one = m.top(ops)
+    called = ratio(one.rows * one.row_seconds, one.processes * m.loop_seconds)
+    if one.row_bytes >= _LARGE_ROW and one.row_seconds and called < MOST:
+        return Finding(
+            "process-copies",
+            f"{size(one.row_bytes)} of each row of {one.title} are copied to its processes and "
+            f"back: they compute {percent(called)} of the time, and threads wait for them "
+            f"{percent(share)} of theirs",
+            (
+                "processes=0: threads call it without a copy between processes",
+                "have it return fewer bytes: uint8 in place of float32, or smaller rows",
+                _COMPILE,
+            ),
+            {"processes_share": share, "row_bytes": one.row_bytes, "called_share": called},
+            part=min(share, 1.0),
+        )
     more = f"give it more processes: processes={m.processors}, as many as processors"
     remedies: tuple[str, ...] = (_COMPILE, _KEEP_SAME)
     if one.gives == "samples":
@@ -653,11 +777,13 @@ def _work(m: Measures) -> Finding | None:
     one = m.top()
     cause = "op" if one.kind == "op" else one.kind
     said = f"{_of_cpu(m, one)}, {_busy(m)}, {m.processors} allowed by this machine"
-    return Finding(cause, said, _lighter(m, one), {"share": m.share(one)})
+    return Finding(cause, said, _lighter(m, one), {"share": m.share(one)}, min(m.share(one), 1.0))
 
 
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
+    if one.kind == "op" and one.language == "Python" and _lets_go(m, one):
+        return (_VECTORISE, _KEEP, _COMPILE) if one.is_by_row else (_KEEP, _COMPILE)
     if one.kind == "op" and one.language == "Python":
         return (_VECTORISE, _RUN_ELSEWHERE, _KEEP) if one.is_by_row else (_RUN_ELSEWHERE, _KEEP)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
@@ -697,6 +823,7 @@ def _has_small_files(m: Measures, one: Work) -> bool:
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _stall,
     _memory,
+    _skipped,
     _python_source,
     _reading,
     _python,

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import dis
+import math
 import os
 import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,8 @@ import numpy.typing as npt
 
 from ..errors import Error
 from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
-from ..nodes.python_ops import calls_by_row, language_of, processes_of
+from ..native.calls import inside
+from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import TIMES, read_stats
 from .tuning import read_tuning
@@ -112,6 +116,10 @@ class Work:
         wall_seconds, cpu_seconds: Summed over threads.
         help_seconds: The part of wall_seconds in next(), while it worked itself.
         lock_seconds: The part in which calls waited to take the interpreter's lock.
+        takes_turns: It is a source whose calls do not overlap, as thread_safe is not given.
+        row_seconds: How long its processes take for a row, without copies; 0: not known.
+        row_bytes: Bytes of a row of the inputs and outputs, which are copied, of an op in
+            processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
         slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
@@ -135,6 +143,9 @@ class Work:
     processes: int = 0
     help_seconds: float = 0.0
     lock_seconds: float = 0.0
+    takes_turns: bool = False
+    row_seconds: float = 0.0
+    row_bytes: int = 0
     slowest: tuple[SlowRange, ...] = ()
     largest: SlowRange | None = None
 
@@ -239,6 +250,9 @@ class Counters:
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: "num_threads" or "prefetch", if adjusted.
         last_stall: The text of the last StallWarning, or "".
+        callers, lock_waiters: Threads that were in Python for a loader, and those of them that
+            waited for a lock of the program, summed over looks: now and then while next() waits,
+            and when a report is made.
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
@@ -261,6 +275,8 @@ class Counters:
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
     last_stall: str = ""
+    callers: int = 0
+    lock_waiters: int = 0
     script: str = ""
     version: str = ""
     taken: float = field(default=0.0, compare=False)
@@ -288,6 +304,8 @@ class Counters:
             readers=readers,
             hand_over=_copies_since(self.hand_over, earlier.hand_over),
             ahead=_copies_since(self.ahead, earlier.ahead),
+            callers=self.callers - earlier.callers,
+            lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
         )
@@ -405,6 +423,9 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
+        takes_turns=node is not None and _takes_turns(node),
+        row_seconds=row_seconds_of(node) if node is not None else 0.0,
+        row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
     )
@@ -422,11 +443,45 @@ def _language_of(node: Node, kind: str) -> str:
     return "Python" if _asks_program(node) else "C"
 
 
+def _takes_turns(node: Node) -> bool:
+    return node.op.attr("thread_safe") is not None and not node.values.get("thread_safe")
+
+
+def _row_bytes(node: Node) -> int:
+    blobs = (*node.inputs, *node.outputs)
+    if any(blob.is_ragged for blob in blobs):
+        return 0
+    return sum(math.prod(blob.dense_row_shape) * blob.dtype.itemsize for blob in blobs)
+
+
 def _gives(node: Node) -> str:
     for blob in node.outputs:
         if len(blob.shape) == 4 and None in blob.shape and blob.dtype == "uint8":
             return "images"
     return ""
+
+
+# ---- Threads that wait for a lock of the program ------------------------------------------------
+
+
+def callers_now() -> tuple[int, int]:
+    """The threads that are in Python for a loader now, and those of them that wait for a lock of
+    the program: all but one of those that share a lock."""
+    frames = sys._current_frames()
+    here = [frames[thread] for thread in list(inside) if thread in frames]
+    return len(here), sum(map(_waits_for_lock, here))
+
+
+def _waits_for_lock(frame: FrameType) -> bool:
+    """Whether a thread is in `with lock:` or in acquire(), which are C: no frame is above them."""
+    done = [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
+    if not done or done[-1].opname == "BEFORE_WITH":
+        return bool(done)
+    is_call = done[-1].opname.startswith("CALL")
+    return is_call and any(word in str(one.argrepr) for one in done[-7:-1] for word in _TAKES)
+
+
+_TAKES = ("acquire", "__enter__")
 
 
 def _read_history(handle: CData) -> History:
@@ -464,6 +519,7 @@ class CountedLoader:
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
+    _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
 
     def name_records(self) -> None:
         """Before the loader is closed: reports after that name the same records."""
@@ -473,6 +529,10 @@ class CountedLoader:
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
+        now = callers_now()
+        self._seen[:] = self._seen[0] + now[0], self._seen[1] + now[1]
+        looks = (self._seen, *(one.callers for one in self.waits))
+        callers, waiters = map(sum, zip(*looks, strict=True))
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
@@ -493,6 +553,8 @@ class CountedLoader:
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
+            callers=callers,
+            lock_waiters=waiters,
             version=version(),
             taken=time.time(),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),

@@ -114,6 +114,8 @@ class Measures:
         others_rate: Processors that other programs kept busy, on average.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
+        own_lock_share: Of the threads that were in Python for a loader when it was counted, the
+            share that waited for a lock of the program.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.
@@ -199,9 +201,11 @@ class Measures:
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
         python = [one for one in self.counters.work if one.language == "Python"]
-        self.lock_share = ratio(
-            sum(one.lock_seconds for one in python), sum(one.wall_seconds for one in python)
-        )
+        # All waits for the lock are counted, and the time of work is estimated.
+        locked = sum(one.lock_seconds for one in python)
+        self.lock_share = min(ratio(locked, sum(one.wall_seconds for one in python)), 1.0)
+        callers = self.counters.callers
+        self.own_lock_share = ratio(self.counters.lock_waiters, callers) if callers > 1 else 0.0
         # Of the time when busy threads do not compute, what they wait for a processor, or wake up.
         self._runnable_part = min(ratio(runnable, self.busy_seconds - computed), 1.0)
 

@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, UnsupportedError, shown
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, table_rows
 
 if TYPE_CHECKING:
     from .ranks import Ranks, Steps
+
+if TYPE_CHECKING:
+    from .trials import Trials
 
 _VERSION = 2
 _FORMER_VERSION = 1  # it had no checksum
@@ -106,6 +109,7 @@ class Report(Judged):
         describe_data: Callable[[], DataFacts] | None = None,
         total: Counters | None = None,
         steps: Steps | None = None,
+        try_remedies: Callable[[Counters, float], Trials] | None = None,
     ) -> None:
         """Judges counters.
 
@@ -113,10 +117,11 @@ class Report(Judged):
             describe_data: Describes the data; called when the report is saved.
             total: The numbers since the loader was opened; None: `counters`.
             steps: The latest steps, for a comparison of ranks; None: not known.
+            try_remedies: Tries them with the loader of the report; None: there is no loader.
         """
         self.counters, self._steps = counters, steps
         self._total = counters if total is None else total
-        self._describe_data = describe_data
+        self._describe_data, self._try_remedies = describe_data, try_remedies
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_dict(), self._total)
@@ -151,11 +156,32 @@ class Report(Judged):
             raise InvalidArgumentError(
                 f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
             )
-        return Report(new.since(old), self._describe_data, new, self._steps)
+        return Report(new.since(old), self._describe_data, new, self._steps, self._try_remedies)
+
+    def try_remedies(self, *, seconds: float = 2.0) -> Trials:
+        """Tries what may make the loader faster, as `loader.try_remedies()` does; the steps of the
+        trials take as long as those of this report.
+
+        Args:
+            seconds: The measured time of each change.
+
+        Raises:
+            UnsupportedError: The report was loaded from a file, or has no loader here.
+            CancelledError: The loader is closed.
+            InvalidArgumentError: seconds is no number above 0.
+        """
+        if self._try_remedies is None:
+            raise UnsupportedError(
+                "try_remedies() of a report without its loader: call it in the program that runs "
+                "the loader, before close()"
+            )
+        return self._try_remedies(self.counters, seconds)
 
     def with_counters(self, counters: Counters) -> Report:
         """Other numbers, of the same data."""
-        return Report(counters, self._describe_data, steps=self._steps)
+        return Report(
+            counters, self._describe_data, steps=self._steps, try_remedies=self._try_remedies
+        )
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)

@@ -466,7 +466,7 @@ def _check_count(name: str, value: object, least: int) -> int:
     return value
 
 
-def _check_seconds(seconds: object) -> float:
+def check_seconds(seconds: object) -> float:
     if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
         with contextlib.suppress(OverflowError):
             found = float(seconds)
@@ -502,7 +502,7 @@ def _row_bytes(inner: Any) -> int | None:
 def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
     if steps is not None:
         _check_count("steps", steps, 1)
-    seconds = _check_seconds(seconds)
+    seconds = check_seconds(seconds)
     limit = math.inf if steps is not None else seconds
     inner = loader.data_loader
     row_bytes = _row_bytes(inner)

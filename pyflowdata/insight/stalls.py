@@ -226,6 +226,7 @@ class Wait:
     Attributes:
         stall: The last one, or None.
         failure: A warning that a filter made an error, for the next() that waits for its batch.
+        callers: What `counters.callers_now()` found while next() waited, summed over looks.
     """
 
     def __init__(self, loader: Any, seconds: float) -> None:
@@ -233,6 +234,8 @@ class Wait:
         self.stall: Stall | None = None
         self.failure: _Failure | None = None
         self.is_over = False
+        self.callers = (0, 0)
+        self._pause = _SHORTEST_PAUSE / 2
         self._loader = weakref.ref(loader, self._mark_over)
         self._turns = loader.turns
         self._place: tuple[int, ...] | None = None  # the batch that next() waits for
@@ -253,6 +256,12 @@ class Wait:
         if failure is not None and (epoch, step) == (failure.epoch, failure.step):
             raise failure.warning
 
+    def pause(self) -> float:
+        """Seconds until the next look; the first ones are soon after the start."""
+        longest = min(max(self.seconds / _LOOKS, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+        self._pause = min(2 * self._pause, longest)
+        return self._pause
+
     def look(self) -> None:
         """Warns if the loader's next() has waited for one batch too long."""
         if not self._turns.is_busy:
@@ -261,6 +270,7 @@ class Wait:
         loader = self._loader()
         if loader is None:
             return
+        self._look_at_callers()
         now, place = time.monotonic(), (loader.cursor.iterator, *loader.cursor.next())
         if place != self._place:
             self._place, self._since, self._is_told = place, now, False
@@ -275,6 +285,12 @@ class Wait:
         if now - self._since >= self.seconds:
             self._is_told = True
             self._tell(loader, now)
+
+    def _look_at_callers(self) -> None:
+        from .counters import callers_now
+
+        callers, waiters = callers_now()
+        self.callers = self.callers[0] + callers, self.callers[1] + waiters
 
     def _tell(self, loader: Any, now: float) -> None:
         assert self._place is not None
@@ -358,10 +374,8 @@ class _Watch:
                 lib.pfd_watch_expect(0)
                 with contextlib.suppress(Exception):  # one loader fails, the others are watched
                     wait.look()
-            pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
+            pause = min((wait.pause() for wait in waits), default=None)
             del waits[:]
-            if pause is not None:
-                pause = min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE)
             lib.pfd_watch_expect(-1 if pause is None else int(pause * 1e9))
             self.changed.acquire(timeout=-1 if pause is None else pause)
 

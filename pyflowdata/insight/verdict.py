@@ -23,6 +23,7 @@ from .causes import (
     holding_the_lock,
     in_next,
     long_steps,
+    opening,
     starting,
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
@@ -88,8 +89,27 @@ def judge(counters: Counters) -> Verdict:
         evidence={
             **{name: getattr(measures, name) for name in _EVIDENCE},
             **(finding.evidence if finding else {}),
+            "most_gain": _most_gain(measures, limit, finding),
         },
     )
+
+
+_MOST_GAIN = 1000.0  # it stands for more
+_UNBOUND = 100.0  # where training takes next to no time
+
+
+def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
+    """How many times as many steps there would be at most, if the cause took no time."""
+    if finding is None or limit not in ("loader", "hand-over", "starts"):
+        return 1.0
+    lost = {
+        "loader": measures.next_share,
+        "hand-over": max(measures.copy_share, measures.ahead_share),
+        "starts": measures.start_share,
+    }[limit]
+    if finding.cause == "index":
+        lost = 1.0
+    return 1.0 / max(1.0 - min(lost, 1.0) * min(finding.part, 1.0), 1.0 / _MOST_GAIN)
 
 
 def _find(measures: Measures) -> tuple[str, Finding | None]:
@@ -99,6 +119,10 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if _is_held_up_by_next(measures):
         return "loader", in_next(measures)
+    has_long_starts = _has_long_starts(measures)
+    start_seconds = measures.counters.stats["start_seconds"]
+    if has_long_starts and measures.starts > 1 and start_seconds > measures.wait_seconds:
+        return "starts", starting(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
             return "hand-over", copying(measures.counters.ahead, is_ahead=True)
@@ -107,10 +131,16 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
             if finding is not None:
                 return "loader", finding
         return "loader", None
-    start_seconds = measures.counters.stats["start_seconds"]
-    if measures.start_share >= _LONG_STARTS and start_seconds >= FELT:
+    if has_long_starts:
         return "starts", starting(measures)
+    if (built := opening(measures)) is not None:
+        return "starts", built
     return "training", holding_the_lock(measures) or long_steps(measures)
+
+
+def _has_long_starts(measures: Measures) -> bool:
+    seconds_in_all = measures.counters.stats["start_seconds"]
+    return measures.start_share >= _LONG_STARTS and seconds_in_all >= FELT
 
 
 def _is_held_up_by_next(measures: Measures) -> bool:
@@ -119,6 +149,8 @@ def _is_held_up_by_next(measures: Measures) -> bool:
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
+    if measures.is_crowded:  # handing out takes long where the thread stands in line
+        return False
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 
@@ -126,6 +158,8 @@ def _is_unknown(measures: Measures) -> bool:
     """There were too few steps, or too little time was waited."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
+    if _has_long_starts(measures):
+        return False
     share = max(measures.next_share, measures.copy_share)
     return share >= _BOUND and measures.next_seconds + measures.copy_seconds < TOO_SHORT
 
@@ -377,7 +411,12 @@ def _copies(copies: CopyCounts) -> str:
     )
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def times(gain: float) -> str:
+    """A factor, as x 1.4."""
+    return f"x {gain:.2f}" if gain < 10 else f"x {gain:,.0f}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table: its first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -393,9 +432,16 @@ def as_text(counters: Counters, verdict: Verdict) -> str:
     """The report of a loader, for a terminal."""
     lines = [verdict.sentence]
     lines += [f"  - {remedy}" for remedy in verdict.remedies[1:]]
+    most = verdict.evidence.get("most_gain", 1.0)
+    if most > 1.0 and verdict.remedies:
+        bound = f"at most {times(most)}" if most < _UNBOUND else f"up to {times(_UNBOUND)} or more"
+        lines.append(
+            f"  expected: {bound} the steps, were the cause gone; report.try_remedies() measures "
+            "what each remedy gives"
+        )
     rows = table_rows(counters)
     if rows:
-        lines += ["", *_aligned([TABLE_HEAD, *rows])]
+        lines += ["", *aligned([TABLE_HEAD, *rows])]
     below = lines_below(counters)
     width = max(len(subject) for subject, _ in below)
     lines += ["", *(f"{subject.ljust(width)}  {said}" for subject, said in below)]
@@ -468,4 +514,4 @@ def ranks_as_text(counters: Sequence[Counters], verdict: Verdict) -> str:
             own.cause or own.limit,
         ))  # fmt: skip
     remedies = [f"  - {remedy}" for remedy in verdict.remedies[1:]]
-    return "\n".join([verdict.sentence, *remedies, "", *_aligned(rows)])
+    return "\n".join([verdict.sentence, *remedies, "", *aligned(rows)])

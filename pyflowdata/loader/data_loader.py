@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
@@ -17,7 +18,7 @@ from typing import (
     overload,
 )
 
-from ..errors import InvalidArgumentError, WrongUseError, printable, shown
+from ..errors import CancelledError, InvalidArgumentError, WrongUseError, printable, shown
 from ..insight.at_end import check_report_variable
 from ..native.calls import inside
 from ..nodes import Blob
@@ -39,7 +40,21 @@ if TYPE_CHECKING:
     from ..insight.graph_drawing import Graph
     from typing_extensions import Unpack
 
+    from ..insight.counters import Counters
     from ..insight.report import Report
+    from ..insight.trials import Trials
+
+
+def _try_remedies(
+    found: weakref.ref[DataLoader[Any]], counters: Counters, seconds: float
+) -> Trials:
+    """For a report, which does not keep its loader."""
+    from ..insight.trials import try_remedies
+
+    loader = found()
+    if loader is None:
+        raise CancelledError("the DataLoader of the report is closed")
+    return try_remedies(loader, counters, seconds)
 
 
 # ---- In notebooks -------------------------------------------------------------------------------
@@ -425,7 +440,8 @@ class DataLoader(Loader[BatchT]):
         describe = functools.partial(
             data_facts, DataLoader, form, self.blobs, self.readers, self.epoch
         )
-        return self._opened.observation.report(since, describe)
+        tried = functools.partial(_try_remedies, weakref.ref(self))
+        return self._opened.observation.report(since, describe, tried)
 
     def explain(self) -> Graph:
         """Draws what a batch is computed by: each op with dtypes, shapes and bytes, and under it

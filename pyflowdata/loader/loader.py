@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..insight.speed import Ceiling, Speed
     from ..insight.stalls import Stall
     from ..insight.trace import Trace
+    from ..insight.trials import Trials
     from ..insight.tuning import Tuning
 
 
@@ -168,6 +169,29 @@ class Loader(Generic[BatchT]):
         from ..insight.speed import measure_ceiling
 
         return measure_ceiling(self, step, steps, warm_up)
+
+    def try_remedies(self, *, seconds: float = 2.0) -> Trials:
+        """Tries what may make the loader faster, and measures what each change gives.
+
+        Other numbers of threads, of batches ahead and of processes, a larger memory_budget and
+        thread_safe=True are tried, where they apply.  Each runs in a loader of its own, from this
+        place, in turns with the loader as it is; between batches it sleeps as long as the steps
+        of training took so far.  This loader stays where it is, as with keep_place(); Python
+        functions and sources are called for the trials, too, and processes are started.
+
+        Args:
+            seconds: The measured time of each change; with the start of loaders it takes longer.
+
+        Returns:
+            `best`, `trials` with the gain and its spread, and more; str() is a sentence and a
+            table.
+
+        Raises:
+            InvalidArgumentError: seconds is no number above 0, or an epoch has no batches.
+        """
+        from ..insight.trials import try_remedies
+
+        return try_remedies(self.data_loader, self.data_loader.report().counters, seconds)
 
     def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
         """Writes down what threads and batches do, for https://ui.perfetto.dev to show.

@@ -45,12 +45,13 @@ from .shares import find_share
 from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
-    from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.counters import CountedLoader, Counters, DataFacts
     from ..insight.live import Watch
     from ..insight.ranks import Collectives
     from ..insight.report import Report
     from ..insight.stalls import Stall, Wait
     from ..insight.trace import Trace
+    from ..insight.trials import Trials
 
 
 # ---- The end of a process, and forks ------------------------------------------------------------
@@ -154,8 +155,12 @@ class Observation:
 
         return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
 
-    def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
-        """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
+    def report(
+        self, since: Report | None, describe_data: Callable[[], DataFacts],
+        try_remedies: Callable[[Counters, float], Trials],
+    ) -> Report:  # fmt: skip
+        """As `DataLoader.report`; `describe_data` is called if the report says more of the data,
+        and `try_remedies` if it tries them."""
         from ..insight.report import Report
 
         steps = None
@@ -163,7 +168,9 @@ class Observation:
             from ..insight.ranks import Collectives, read_steps
 
             steps = read_steps(self._handle, self._collectives or Collectives())
-        report = Report(self._counted.count(), describe_data, steps=steps)
+        report = Report(
+            self._counted.count(), describe_data, steps=steps, try_remedies=try_remedies
+        )
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
@@ -302,6 +309,7 @@ class OpenLoader:
         form: Makes a batch, such as a dict, of a list with the arrays of the blobs.
         handle: The `pfd_loader *`.
         share: The steps that it delivers.
+        options: The arguments of the DataLoader, as given.
         info: The `pfd_loader_info` from when it was opened.
         err: The `pfd_error *` of the thread that has the turn.
         arrays: Makes the arrays of batches.
@@ -334,6 +342,10 @@ class OpenLoader:
         self.turns = Turns()
         self.err = new_error()
         self.share = find_share(share, blobs)
+        self.options = {
+            "num_threads": num_threads, "prefetch": prefetch, "memory_budget": memory_budget,
+            "zip": zip, "share": share,
+        }  # fmt: skip
         self.handle, self._in_use = open_handle(
             blobs, num_threads, prefetch, memory_budget, zip, self.share
         )

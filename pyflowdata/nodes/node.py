@@ -396,14 +396,19 @@ def rebuilt(
     blobs: Iterable[Blob],
     attrs: Callable[[Node], Mapping[str, object]] = lambda _: {},
     others: Mapping[tuple[Node, int], Blob] | None = None,
+    op: Callable[[Node], Op] = operator.attrgetter("op"),
+    *,
+    enters_readers: bool = False,
 ) -> tuple[Blob, ...]:
     """The same blobs of a graph that differs in some attrs or blobs; nodes that do not differ are
     the same.
 
     Args:
         blobs: Blobs of the existing graph, which does not change.
-        attrs: The new attrs of a node.  The data set that a reader makes batches of stays.
+        attrs: The new attrs of a node.
         others: Blobs in place of some of the graph, by node and number of the output.
+        op: The new op of a node, with the same ports and attrs.
+        enters_readers: Also the data set that a reader makes batches of; else it stays.
     """
     placed = others or {}
     made: dict[Node, Node] = {}
@@ -414,12 +419,16 @@ def rebuilt(
         return blob if made[blob.node] is blob.node else _output(made[blob.node], blob.index)
 
     wanted = list(blobs)
-    for node in nodes_of(wanted, enters_readers=False):
-        inputs = node.inputs if node.op.is_reader else tuple(again(one) for one in node.inputs)
-        given = attrs(node)
+    for node in nodes_of(wanted, enters_readers=enters_readers):
+        stays = node.op.is_reader and not enters_readers
+        inputs = node.inputs if stays else tuple(again(one) for one in node.inputs)
+        given, wanted_op = attrs(node), op(node)
         is_same = not given and all(map(operator.is_, inputs, node.inputs))
         values = {**node.values, **given}
-        made[node] = node if is_same else Node(node.op, node.name, inputs, values)
+        if is_same and wanted_op is node.op:
+            made[node] = node
+        else:
+            made[node] = Node(wanted_op, node.name, inputs, values)
     return tuple(again(blob) for blob in wanted)
 
 

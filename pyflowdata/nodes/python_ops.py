@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from ..native import CData, address_of, lib
 from .node import Blob, Node, nodes_of
+from .op_facts import Op
 
 
 class Resource(Protocol):
     """Something that exists from the first acquire() to the last release()."""
 
     processes: int  # how many it has
+    row_seconds: float  # time of a row in a process; 0: not known
 
     def acquire(self) -> None:
         """A loader is about to open."""
@@ -28,6 +30,7 @@ class Resource(Protocol):
 
 _resources: dict[int, Resource] = {}  # by the address of the compute() of an op
 _interpreted: dict[int, bool] = {}  # addresses of those that call Python: for each row or not
+_variants: dict[int, Callable[[int], Op]] = {}  # by address: the same op in so many processes
 
 _own = threading.local()
 
@@ -46,6 +49,20 @@ def nothing_in_use() -> Iterator[None]:
 def provide(compute: CData, resource: Resource) -> None:
     """From now on loaders of the op with this compute() use the resource."""
     _resources[address_of(compute)] = resource
+
+
+def note_variants(compute: CData, variant: Callable[[int], Op]) -> None:
+    """`variant` makes the same op with other processes, of which it is given the number."""
+    _variants[address_of(compute)] = variant
+
+
+def in_processes(node: Node, count: int) -> Op:
+    """The op of a node that is Python, in so many processes; 0: in threads.
+
+    Raises:
+        InvalidArgumentError: The function cannot run there.
+    """
+    return _variants[address_of(lib.pfd_node_op(node.handle).compute)](count)
 
 
 def note_interpreted(compute: CData, *, by_row: bool) -> None:
@@ -71,6 +88,12 @@ def processes_of(node: Node) -> int:
     """How many processes run a node's op; 0: none."""
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
     return 0 if resource is None else resource.processes
+
+
+def row_seconds_of(node: Node) -> float:
+    """How long the processes of a node's op take for a row, without the copies; 0: not known."""
+    resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
+    return 0.0 if resource is None else resource.row_seconds
 
 
 class InUse:

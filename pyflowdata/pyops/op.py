@@ -29,7 +29,9 @@ from ..errors import (
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct, text_value
 from ..nodes.node import identities
 from ..nodes.objects import Identity, Object, object_of
-from ..nodes.python_ops import note_interpreted, provide
+from ..nodes.op_facts import Op
+from ..nodes.python_ops import note_interpreted, note_variants, provide
+from ..nodes.registry import find_op
 from ..nodes.row_types import (
     RowType,
     dtype_name,
@@ -385,11 +387,25 @@ class PythonOp:
         if compute is None:
             has_columns = self.is_batch or getattr(described.function, "at_once", False)
             note_interpreted(self._compute, by_row=not has_columns)
+            self._per, self._variants = per, {processes: name}
+            note_variants(self._compute, self._variant)
         if processes:
             from .processes import Pool
 
             self.pool = Pool(self._runner, processes)
             provide(self._compute, self.pool)
+
+    def _variant(self, processes: int) -> Op:
+        """The same op in other processes, which lives as long."""
+        if processes not in self._variants:
+            name = f"{self.name.replace('#', '_')}In{processes}Processes"
+            same = PythonOp(
+                name, self.described, self._per, None, processes,
+                takes_any_names=self.takes_any_names,
+            )  # fmt: skip
+            same.add(replace=True)
+            self._variants[processes] = name
+        return find_op(self._variants[processes])
 
     def _identity(self) -> Identity:
         """What the user's function is, with the arguments that `map` was given for it."""

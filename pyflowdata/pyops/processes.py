@@ -46,7 +46,7 @@ class Pool(pool.Pool):
         }
         self.processes = processes
         self._cannot_begin: Failed | None = None  # the answer of every process
-        self._row_seconds = 0.0  # time of a row in a worker; 0: not known
+        self.row_seconds = 0.0  # time of a row in a worker; 0: not known
 
     # ---- Life -----------------------------------------------------------------------------------
 
@@ -123,15 +123,15 @@ class Pool(pool.Pool):
                 self._cannot_begin = self._cannot_begin or piece.cannot_begin
                 raise piece.failure
         seconds = sum(piece.seconds for piece in pieces) / num_rows
-        self._row_seconds += (seconds - self._row_seconds) * (0.2 if self._row_seconds else 1)
+        self.row_seconds += (seconds - self.row_seconds) * (0.2 if self.row_seconds else 1)
 
     def _take_workers(
         self, taken: list[Worker], num_rows: int, is_cancelled: IsCancelled
     ) -> None:
         """Waits for a free worker, and takes other free ones if the rows are worth it."""
         most = num_rows if not self._runner.is_batch else 1
-        if self._row_seconds:
-            most = min(most, int(num_rows * self._row_seconds / _PIECE_SECONDS))
+        if self.row_seconds:
+            most = min(most, int(num_rows * self.row_seconds / _PIECE_SECONDS))
         while not taken:
             if is_cancelled():
                 raise CancelledError("the batch was given up")

@@ -10,7 +10,7 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight.counters import CopyCounts, StepTimes
+from pyflowdata.insight.counters import CopyCounts, ReaderFacts, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.verdict import judge
 
@@ -19,6 +19,12 @@ IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_second
 
 # All threads wait, and no program computes.
 QUIET: dict[str, float] = {**BLOCKED, "machine_cpu_seconds": 0.5}
+
+# Two threads, of which each stands in line for a processor a third of its time.
+WAITING_FOR_TURN: dict[str, float] = {
+    **WAITING, "num_threads": 2, "processors": 2, "thread_seconds": 8.0, "cpu_seconds": 5.0,
+    "runnable_seconds": 2.8, "process_cpu_seconds": 6.4, "machine_cpu_seconds": 6.5,
+}
 
 
 def in_next(**parts: float) -> dict[str, float]:
@@ -108,6 +114,44 @@ CASES = {
         recorded(work("Augment", 15.5, 15.0, language="Python", is_by_row=True), **WAITING,
                  processors=4),
         "loader", "op", "have it called once for a batch (per=\"batch\")",
+    ),
+    "NumPy that computes on little more than one processor": (
+        recorded(work("Augment", 7.2, 4.6, language="Python", is_by_row=True), **WAITING_FOR_TURN),
+        "loader", "op", "have it called once for a batch",
+    ),
+    "a lock of the program": (
+        replace(recorded(work("Fetch", 15.5, 0.3, language="Python"), **QUIET, num_threads=8),
+                callers=8, lock_waiters=7),
+        "loader", "own-lock", "88 % of its calls were waiting for a lock of the program, which "
+        "one has at a time; give each thread an object of its own",
+    ),
+    "a thread that holds the interpreter's lock": (
+        recorded(work("Scale", 15.5, 0.3, language="Python", lock_seconds=14.0),
+                 **{**QUIET, "process_cpu_seconds": 4.2}),
+        "loader", "lock", "Scale computes little, and waits 90 % of its time for the interpreter's "
+        "lock, which other threads of this program hold; have other Python threads",
+    ),
+    "large rows of processes": (
+        recorded(work("Augment", 15.5, 0.3, language="processes", processes=2, rows=4000,
+                      row_bytes=6_000_000, row_seconds=0.0005), **BLOCKED),
+        "loader", "process-copies", "6 MB of each row of Augment are copied to its processes and "
+        "back: they compute 25 % of the time, and threads wait for them 100 % of theirs; "
+        "processes=0",
+    ),
+    "objects by number that sleep": (
+        recorded(work("GeneratorReader", 15.0, 0.4, kind="records", language="Python",
+                      takes_turns=True), **{**BLOCKED, "cpu_seconds": 0.5}),
+        "loader", "python-source", "thread_safe=True, if several threads may call it at once, and "
+        "num_threads=16",
+    ),
+    "records that are left out": (
+        recorded(work("Decode", 15.5, 15.0), **WAITING, processors=4, skipped=12832),
+        "loader", "skipped", "50 % of the records are left out after errors",
+    ),
+    "an index that is built": (
+        replace(recorded(), readers=(ReaderFacts("Reader", "Reader_0", "", 12, 10**9, 10**6, 9.0,
+                                                 True),)),
+        "starts", "index", "building the index of Reader took 9 s, 69 % of the time before and in",
     ),
     "Python that waits": (
         recorded(work("Fetch", 15.5, 0.3, language="Python"),
@@ -326,6 +370,31 @@ def test_no_number_is_advised_where_the_loader_adjusts_it():
         assert len(said) == 1 and said[0].endswith("at work on it: a change is being tried"), said
 
 
+def test_no_advice_is_for_what_an_op_does_not_do():
+    """NumPy that lets go of the interpreter's lock gains nothing from processes, a lock of the
+    program nothing from threads, and large results nothing from a compiler alone."""
+    for name, wrong in (
+        ("NumPy without the lock", "processes="), ("NumPy row by row", "processes="),
+        ("NumPy that computes on little more than one processor", "processes="),
+        ("a lock of the program", "num_threads="),
+    ):
+        assert not any(wrong in one for one in judge(CASES[name][0]).remedies), name
+    first = judge(CASES["large rows of processes"][0]).remedies[0]
+    assert first.startswith("processes=0") and "numba" not in first
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_expected_gain_has_a_bound(name):
+    counters, limit, _, _ = CASES[name]
+    verdict, measures = judge(counters), Measures(counters)
+    most, bound = verdict.evidence["most_gain"], 1 / max(1 - measures.next_share, 1e-3)
+    assert most >= 1
+    assert limit in ("hand-over", "starts") or most <= bound + 1e-9
+    assert (limit in ("loader", "hand-over", "starts")) == (most > 1)
+    text = str(flow.Report(counters))
+    assert ("expected: at most x " in text) == (most > 1)
+
+
 def test_no_more_processes_than_processors():
     for number, advised in ((2, True), (4, False)):
         counters = recorded(work("Augment", 15.5, 0.3, language="processes", processes=number),
@@ -470,7 +539,7 @@ def test_text_and_tables():
         "of CPU": "83 %", "waits": "3.2 %", "threads in it": "3.49",
     }  # fmt: skip
     assert any(line.startswith("Decode ") and "13.5 s" in line for line in lines)
-    subjects = [line.split()[0] for line in lines[lines.index("", 3) + 1 :]]
+    subjects = [line.split()[0] for line in lines[lines.index("", lines.index("") + 1) + 1 :]]
     assert subjects == ["steps", "next()", "starts", "threads", "processors", "memory", "records"]
     assert report._repr_html_().startswith("<b>loader-bound")
     assert repr(report).startswith('Report("loader-bound')
