@@ -196,6 +196,7 @@ static pfd_status open_remote(pfd_input_files *self, int64_t i, const pfd_remote
                              "copy '%.300s' first, or pack its files into tar or MDS files",
                              opened->file.path);
     PFD_TRY(pfd_remote_file_open(opened->file.path, facts, &opened->remote, err));
+    if (i > 0 && opened[-1].remote) pfd_remote_file_follow(opened->remote, opened[-1].remote);
     opened->methods = &pfd_remote_bytes;
     opened->file.size = facts->size;
     opened->bytes_read = &self->bytes_read;
@@ -289,7 +290,7 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     const char *name = slash ? slash + 1 : file->path;
     *hash = pfd_hash_bytes(*hash, name, (int64_t)strlen(name));
     *hash = pfd_hash_word(*hash, (uint64_t)file->size);
-    if (pfd_input_file_of(file)->remote) return PFD_OK; /* its version says more than samples */
+    if (pfd_input_file_of(file)->remote) return PFD_OK; /* its version is added, not samples */
     if (file->size <= (samples_between + 2) * sample_size)
         return hash_piece(file, 0, file->size, scratch, hash, err);
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
@@ -316,6 +317,8 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
             self->fingerprint = pfd_hash_word(self->fingerprint, 0);
         else
             status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+        if (self->files[i].remote)
+            self->fingerprint = pfd_hash_word(self->fingerprint, self->states[i].version);
     }
     pfd_scratch_free(scratch);
     return status;

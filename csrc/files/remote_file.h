@@ -38,6 +38,10 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
 
+/* One file comes after another in the list of a reader: where both are scanned, the first block of
+ * the later one is asked for ahead.  Before either is read. */
+void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous);
+
 /* Copies bytes of the file, whose range lies in it; waits until they are there. */
 pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
                                 const pfd_bounds *bounds, pfd_error *err);

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -134,7 +135,7 @@ class _Obstore:
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
         prefix = self._key(folder)
         if is_deep:
-            pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=1000)
+            pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
         else:
             pieces = [self._obstore.list_with_delimiter(self._store, prefix)["objects"]]
         for piece in pieces:
@@ -144,7 +145,8 @@ class _Obstore:
 
 def _facts(meta: Any) -> Facts:
     modified = meta["last_modified"]
-    seconds = modified.timestamp() if modified else 0.0
+    # Whole ones: lists of some stores tell more of them than a look at the object.
+    seconds = float(int(modified.timestamp())) if modified else 0.0
     tag = f"etag:{meta['e_tag']}" if meta["e_tag"] else f"time:{seconds!r} {meta['size']}"
     return Facts(int(meta["size"]), max(seconds, 0.0), tag)
 
@@ -306,6 +308,7 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
 
 _SEEN_SECONDS = 10.0  # how long the facts of an object are taken to be true
 _LOOKERS = 32
+_PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
 
@@ -333,12 +336,35 @@ def look_at(urls: list[str]) -> list[Facts]:
     """
     if len(urls) == 1:
         return [_look(urls[0])]
+    _look_by_lists(urls)
     with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
         found = list(pool.map(_look, urls))
     with _lock:  # those of a large data set are not kept
         if len(_seen) > 100_000:
             _seen.clear()
     return found
+
+
+def _look_by_lists(urls: list[str]) -> None:
+    """Notes the facts of objects of one folder from its list, where that takes fewer requests."""
+    folders: dict[str, set[str]] = {}
+    now = time.monotonic()
+    with _lock:
+        for url in urls:
+            since, facts = _seen.get(url, (0.0, None))
+            if facts is None or now - since >= _SEEN_SECONDS:
+                folders.setdefault(url[: url.rindex("/") + 1], set()).add(url)
+    for folder, wanted in folders.items():
+        if len(wanted) < _LOOKERS or urlsplit(folder).scheme in _WEB:
+            continue
+
+        def find(folder: str = folder, wanted: set[str] = wanted) -> list[tuple[str, Facts]]:
+            # As many requests as a quarter of the looks would be: others may be in the folder.
+            found = islice(_store_of(folder).list(folder, True), len(wanted) * _PAGE // 4)
+            return [(url, facts) for url, facts in found if facts is not None and url in wanted]
+
+        for url, facts in _tried(find, folder, _LOOK_PAUSES):
+            _note(url, facts)
 
 
 def is_folder(url: str) -> bool:
@@ -381,18 +407,20 @@ def listed(pattern: str) -> list[str]:
     rest, matches = pattern[len(folder) :], _regex(pattern[len(folder) :]).fullmatch
     is_deep = "/" in rest or "**" in rest
 
-    def find() -> list[str]:
-        found = []
+    def find() -> dict[str, Facts | None]:
+        found = {}
         for url, facts in _store_of(pattern).list(folder, is_deep):
             name = url[len(folder) :]
             hidden = name.startswith(".") and not rest.startswith(".")
             if not hidden and matches(name):
-                found.append(url)
-                if facts is not None:
-                    _note(url, facts)
+                found[url] = facts
         return found
 
-    return sorted(_tried(find, pattern, _LOOK_PAUSES))
+    listed = _tried(find, pattern, _LOOK_PAUSES)
+    for url, facts in listed.items():
+        if facts is not None:
+            _note(url, facts)
+    return sorted(listed)
 
 
 def fetch(url: str, tag: str, offset: int, size: int) -> Any:
