@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ..native import ffi, lib
 
 if TYPE_CHECKING:
-    from .cache import CacheInfo, cache_info, configure
+    from .cache import CacheInfo, cache_info, configure, staging_folder
 
-__all__ = ["CacheInfo", "cache_info", "configure"]
+__all__ = ["CacheInfo", "cache_info", "configure", "staging_folder"]
 
 
 def _cache() -> Any:

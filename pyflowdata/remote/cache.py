@@ -279,6 +279,20 @@ def _prepared() -> _Cache:
         return _cache
 
 
+def staging_folder() -> str:
+    """The folder in the cache's in which files are made that are put into stores.
+
+    Raises:
+        FileError: It cannot be made.
+    """
+    folder = os.path.join(_prepared().folder, "uploads")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as failure:
+        raise FileError(failure.strerror or str(failure), file=folder) from failure
+    return folder
+
+
 def _forget_threads() -> None:
     """In a forked child, which has none of them."""
     global _state

@@ -9,6 +9,7 @@ Most stores are read with obstore, others with fsspec.  A failure is one of thre
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import random
@@ -94,6 +95,15 @@ class _Store(Protocol):
         """The addresses below a folder, whose address ends with a slash; with their facts, where
         a list tells them as look() does."""
 
+    def put(self, path: str, url: str) -> None:
+        """Makes an object of a local file; nobody sees a part of it."""
+
+    def remove(self, url: str) -> None: ...
+
+
+_PART = 8 << 20  # bytes of a part of an upload
+_MOST_PARTS = 9000  # S3 takes 10,000
+
 
 class _Obstore:
     """The objects of a bucket or a server."""
@@ -109,10 +119,11 @@ class _Obstore:
             client.setdefault("allow_http", True)
         client.setdefault("timeout", "30 seconds")
         client.setdefault("connect_timeout", "10 seconds")
-        # Tries are counted and told below.
-        given.setdefault("retry_config", {"max_retries": 0})
+        # Tries of reads are counted and told below.
+        tried = {"retry_config": {"max_retries": 0}, **given}
         store = importlib.import_module("obstore.store")
-        self._store = store.from_url(base, client_options=client, **given)
+        self._store = store.from_url(base, client_options=client, **tried)
+        self._writer = store.from_url(base, client_options=client, **given)  # tries parts again
 
     def _key(self, url: str) -> str:
         return url[len(self._base) :]
@@ -141,6 +152,15 @@ class _Obstore:
         for piece in pieces:
             for found in piece:
                 yield self._base + found["path"], _facts(found)
+
+
+    def put(self, path: str, url: str) -> None:
+        part = max(_PART, os.path.getsize(path) // _MOST_PARTS + 1)
+        with open(path, "rb") as file:
+            self._obstore.put(self._writer, self._key(url), file, chunk_size=part)
+
+    def remove(self, url: str) -> None:
+        self._obstore.delete(self._writer, self._key(url))
 
 
 def _facts(meta: Any) -> Facts:
@@ -176,6 +196,25 @@ class _Fsspec:
         for name, info in self._files.find(folder, maxdepth=depth, detail=True).items():
             if info["type"] != "directory":
                 yield folder + name[begin:], None
+
+
+    def put(self, path: str, url: str) -> None:
+        name = self._files._strip_protocol(url)
+        folder, _, last = name.rpartition("/")
+        unfinished = f"{folder}/.{last}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        self._files.makedirs(folder, exist_ok=True)
+        try:
+            self._files.put_file(path, unfinished)
+            if self._files.exists(name):  # renaming replaces nothing in some stores
+                self._files.rm_file(name)
+            self._files.mv(unfinished, name)
+        except BaseException:
+            if self._files.exists(unfinished):
+                self._files.rm_file(unfinished)
+            raise
+
+    def remove(self, url: str) -> None:
+        self._files.rm_file(self._files._strip_protocol(url))
 
 
 def _fsspec_facts(info: Mapping[str, Any]) -> Facts:
@@ -270,8 +309,8 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     )):  # fmt: skip
         return FileError(
             "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "
-            "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read this "
-            "object?", file=url, reason="environment",
+            "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read, or "
+            "write, this object?", file=url, reason="environment",
         )
     if isinstance(failure, _classes("NotSupportedError", "InvalidPathError")):
         return UnsupportedError(
@@ -442,3 +481,43 @@ def fetch(url: str, tag: str, offset: int, size: int) -> Any:
         with _lock:
             _seen.pop(url, None)
         raise
+
+
+# ---- Writing ------------------------------------------------------------------------------------
+
+
+def check_takes(url: str) -> None:
+    """Refuses an address of a store that takes no files.
+
+    Raises:
+        UnsupportedError: It is one of a web server, or its store cannot be opened.
+    """
+    if urlsplit(url).scheme in _WEB:
+        raise UnsupportedError(
+            "a web server takes no files; write to the store itself, as s3://, or to a local disk",
+            file=url,
+        )
+    _store_of(url)
+
+
+def _forget(url: str) -> None:
+    with _lock:
+        _seen.pop(url, None)
+
+
+def put(path: str | os.PathLike[str], url: str) -> None:
+    """Makes an object of a local file, in parts where it is large; nobody sees a part of it.
+
+    Raises:
+        FileError: It cannot be written, also after several tries.
+    """
+    _forget(url)
+    _tried(lambda: _store_of(url).put(os.fspath(path), url), url, _LOOK_PAUSES)
+
+
+def remove_objects(urls: list[str]) -> None:
+    """Removes objects, as far as that is possible."""
+    for url in urls:
+        _forget(url)
+        with contextlib.suppress(Error):
+            _tried(lambda url=url: _store_of(url).remove(url), url, _LOOK_PAUSES[:1])

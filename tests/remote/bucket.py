@@ -7,7 +7,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -34,11 +33,10 @@ class Bucket(Server):
         self.delay = 0.0
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Those of a store of obstore."""
+    def variables(self) -> dict[str, str]:
+        """Environment variables that lead clients to it."""
         return {
-            "endpoint": self.url, "skip_signature": True, "region": "us-east-1",
-            "virtual_hosted_style_request": False,
+            "AWS_ENDPOINT_URL": self.url, "AWS_SKIP_SIGNATURE": "true", "AWS_REGION": "us-east-1",
         }  # fmt: skip
 
 
