@@ -48,6 +48,7 @@ struct pfd_input_file {
     const uint8_t *data;         /* the whole file, mapped; else NULL */
     int fd;                      /* descriptor of a file that is read; -1: opened for each read */
     int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
+    int32_t is_guessed;          /* the compression is that of the file before */
     struct pfd_remote_file *remote; /* NULL: a file on disk */
     char *absolute;              /* absolute path, or the address; owned */
     uint64_t device, inode;

@@ -299,6 +299,26 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     return hash_piece(file, last, sample_size, scratch, hash, err);
 }
 
+static const char *suffix_of(const pfd_file *file)
+{
+    const char *slash = strrchr(file->path, '/'), *dot = strrchr(slash ? slash : file->path, '.');
+    return dot ? dot : "";
+}
+
+/* Finds the compression of file i.  Of many remote files, each of which takes a request, one has
+ * that of the file before if it has its suffix; it is compared when its beginning is read. */
+static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch *scratch,
+                                   pfd_error *err)
+{
+    enum { FEW = 16 };
+    pfd_input_file *opened = &self->files[i];
+    if (i < FEW || !opened->remote || strcmp(suffix_of(self->list[i]), suffix_of(self->list[i - 1])))
+        return pfd_compression_detect(self->list[i], scratch, &opened->compression, err);
+    opened->compression = opened[-1].compression;
+    opened->is_guessed = 1;
+    return PFD_OK;
+}
+
 /* Detects the compression of the files and hashes their content. */
 static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error *err)
 {
@@ -307,11 +327,9 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
     pfd_status status = PFD_OK;
     if (self->access == PFD_FILE_ACCESS_FOLDER) compression = PFD_COMPRESSION_NONE;
     for (int64_t i = 0; i < self->size && status == PFD_OK; i++) {
-        int32_t *found = &self->files[i].compression;
-        *found = compression;
+        self->files[i].compression = compression;
         pfd_scratch_reset(scratch);
-        if (compression == PFD_COMPRESSION_AUTO)
-            status = pfd_compression_detect(self->list[i], scratch, found, err);
+        if (compression == PFD_COMPRESSION_AUTO) status = find_compression(self, i, scratch, err);
         if (status != PFD_OK) break;
         if (self->access == PFD_FILE_ACCESS_FOLDER)
             self->fingerprint = pfd_hash_word(self->fingerprint, 0);

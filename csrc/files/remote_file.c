@@ -116,6 +116,18 @@ pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err)
     return to->take(to->ctx, strdup(url), err);
 }
 
+int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const char *path)
+{
+    int32_t found = 0, are_remote = n > 0 && calls.bring;
+    for (int64_t i = 0; i < n && are_remote; i++) are_remote = pfd_path_is_remote(files[i]->path);
+    const char **paths = are_remote ? malloc((size_t)n * sizeof *paths) : NULL;
+    if (!paths) return 0;
+    for (int64_t i = 0; i < n; i++) paths[i] = files[i]->path;
+    int32_t status = calls.bring(paths, n, path, &found);
+    free((void *)paths);
+    return status == PFD_OK && found;
+}
+
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
                            const char *message)
 {
@@ -418,6 +430,22 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
         size -= some;
     }
     return PFD_OK;
+}
+
+pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err)
+{
+    pfd_remote_facts facts;
+    pfd_remote_file *file;
+    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
+    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
+    PFD_TRY(pfd_remote_file_open(url, &facts, &file, err));
+    int64_t end = offset + size < facts.size ? offset + size : facts.size;
+    pfd_remote_file_will_need(file, offset, end - offset);
+    pfd_status status = PFD_OK;
+    for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes)
+        status = pfd_remote_file_read(file, offset, 1, &byte, NULL, err);
+    pfd_remote_file_close(file);
+    return status;
 }
 
 /* ---- Requests, for the threads that fetch ---------------------------------------------------- */

@@ -34,6 +34,10 @@ typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
 /* Gives the addresses that a pattern stands for, sorted by bytes, one after the other. */
 pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err);
 
+/* Copies the index that lies beside files, if all of them are remote, to a local path.  0: there is
+ * none, or it cannot be read. */
+int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const char *path);
+
 pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */

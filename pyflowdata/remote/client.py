@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -373,8 +373,8 @@ def look_at(urls: list[str]) -> list[Facts]:
         FileError: One cannot be read.
         UnsupportedError: A store cannot be.
     """
-    if len(urls) == 1:
-        return [_look(urls[0])]
+    if len(urls) <= 1:
+        return [_look(url) for url in urls]
     _look_by_lists(urls)
     with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
         found = list(pool.map(_look, urls))
@@ -520,4 +520,8 @@ def remove_objects(urls: list[str]) -> None:
     for url in urls:
         _forget(url)
         with contextlib.suppress(Error):
-            _tried(lambda url=url: _store_of(url).remove(url), url, _LOOK_PAUSES[:1])
+            _tried(partial(_remove, url), url, _LOOK_PAUSES[:1])
+
+
+def _remove(url: str) -> None:
+    _store_of(url).remove(url)

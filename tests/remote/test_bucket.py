@@ -1,5 +1,6 @@
 """Objects of a store that lists and takes uploads: what opening costs, writing, indexes, commands."""
 
+import gzip
 import subprocess
 import sys
 
@@ -52,18 +53,26 @@ def test_an_opening_takes_a_request_for_each_file_and_the_next_one_a_list(bucket
     pattern = shards(bucket, tmp_path, count)
     assert rows(flow.open(pattern).shuffle(seed=1)) == count
     assert bucket.kinds["GET"] == count
-    assert bucket.kinds["LIST"] <= 2 and bucket.kinds["HEAD"] == 0
+    assert bucket.kinds["LIST"] <= 2
+    assert bucket.kinds["HEAD"] <= 2  # is there an index beside the data?
     bucket.kinds.clear()
     start(tmp_path / "cache")
     assert rows(flow.open(pattern)) == count
-    assert bucket.kinds["LIST"] <= 2 and bucket.kinds.total() == bucket.kinds["LIST"]
+    assert bucket.kinds["LIST"] <= 2 and bucket.kinds["HEAD"] <= 2 and not bucket.kinds["GET"]
     # Without the list of the pattern, the folder's is asked for, not each object.
     bucket.kinds.clear()
     start(tmp_path / "cache")
     files = [f"s3://b/t/{shard:05d}.tfrecord" for shard in range(count)]
     with flow.DataLoader(flow.TFRecordReader(files=files, batch_size=100)) as loader:
         assert loader.readers[0].records == count
-    assert bucket.kinds == {"LIST": 1}
+    assert bucket.kinds["LIST"] == 1 and bucket.kinds.total() <= 2
+
+
+def test_a_compressed_file_among_many_others_is_told(bucket):
+    bucket.files |= {f"b/g/{i:02d}.csv": b"x,y\n1,2\n" for i in range(20)}
+    bucket.files["b/g/18.csv"] = gzip.compress(b"x,y\n1,2\n")
+    with pytest.raises(flow.CorruptDataError, match="18.csv.*begins as gzip.*compression"):
+        rows(flow.open("s3://b/g/*.csv"))
 
 
 def command(*words):
@@ -165,3 +174,95 @@ def test_other_stores_are_written_with_fsspec():
             out.write_batch(np.arange(10).reshape(-1, 1))
     assert files.cat("/w/a.bin") == np.arange(10).tobytes()
     assert files.ls("/w", detail=False) == ["/w/a.bin"]
+
+
+def test_commands_read_addresses_as_local_files(bucket, tmp_path, capsys):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    with io.TFRecordWriter(folder / "a.tfrecord", shard_records=1000) as out:
+        out.write_batch({"x": np.arange(3000), "y": np.arange(3000) % 7})
+    (folder / "c.csv").write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(100)))
+    (folder / "d.jsonl").write_text("".join(f'{{"x": {i}}}\n' for i in range(100)))
+    for path in folder.iterdir():
+        bucket.files[f"b/t/{path.name}"] = path.read_bytes()
+
+    def same(*words):
+        said = []
+        for place in (str(folder), "s3://b/t"):
+            code = command(*(word.replace("@", place) for word in words))
+            found = capsys.readouterr()
+            said.append((code, *(text.replace(place, "@") for text in (found.out, found.err))))
+        assert said[0] == said[1]
+        return said[1]
+
+    for name in ("a-00000-of-00003.tfrecord", "*.tfrecord", "c.csv", "d.jsonl"):
+        for words in (["head"], ["stats"], ["verify"]):
+            assert same(*words, f"@/{name}")[0] == 0
+    damaged = bytearray(bucket.files["b/t/a-00001-of-00003.tfrecord"])
+    damaged[5000] ^= 1
+    (folder / "bad").write_bytes(damaged)
+    bucket.files["b/t/bad"] = bytes(damaged)
+    assert same("verify", "--format", "tfrecord", "@/bad")[0] == 1
+    assert command("head", "s3://b/t/none.csv") == 1
+    assert "s3://b/t/none.csv: there is no object" in capsys.readouterr().err
+    assert command("seal", "s3://b/t/c.csv") == 1
+    assert "sealed where they are written" in capsys.readouterr().err
+    with flow.DataLoader(flow.open("s3://b/t/*.tfrecord").batch(100), ledger=tmp_path / "l") as on:
+        assert sum(1 for _ in on) == 30
+    assert command("audit", tmp_path / "l") == 0
+
+
+def test_the_cache_command_lists_clears_and_warms_exactly(bucket, tmp_path, capsys):
+    data = np.random.default_rng(0).bytes(40 << 20)
+    bucket.files |= {"b/w/a.bin": data, "b/w/b.bin": data[: 3 << 20], "b/w/empty.bin": b""}
+    assert command("cache", "warm", "s3://b/w/*.bin", "--quiet") == 0
+    assert "3 files in the cache, 45.1 MB" in capsys.readouterr().out
+    fetched = sum(end - begin for _, begin, end in bucket.ranges.elements())
+    assert fetched == 43 << 20
+    bucket.kinds.clear()
+    assert rows(flow.open("s3://b/w/a.bin", format="raw", shape=[1024], dtype="uint8")) == 40 << 10
+    assert bucket.kinds["GET"] == 0
+    assert command("cache", "list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and "s3://b/w/a.bin" in lines[0] and "40 of 40 blocks" in lines[0]
+    assert command("cache", "size") == 0
+    assert "2 objects, 45.1 MB of 1 GB" in capsys.readouterr().out
+    assert command("cache", "clear") == 0
+    assert "45.1 MB freed" in capsys.readouterr().out
+    assert flow.remote.cache_info().bytes < 100_000
+    configure(cache_dir=tmp_path / "cache", budget="32MB")
+    assert command("cache", "warm", "s3://b/w/a.bin") == 1
+    assert "PYFLOWDATA_CACHE_BUDGET" in capsys.readouterr().err
+    assert command("cache", "warm", "/tmp/x.bin") == 2
+    assert "no address" in capsys.readouterr().err
+
+
+def test_an_index_beside_the_data_spares_their_scan(bucket, tmp_path, monkeypatch, capsys):
+    pattern = shards(bucket, tmp_path, 100)
+
+    def elsewhere(name):
+        """Another machine."""
+        monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / name))
+        start(tmp_path / f"{name}-blocks")
+        bucket.kinds.clear()
+
+    assert command("index", "--beside", pattern) == 0
+    (beside,) = [key for key in bucket.files if key.endswith(".pfdindex")]
+    assert f"put    at s3://{beside}" in capsys.readouterr().out
+    elsewhere("second")
+    with flow.DataLoader(flow.open(pattern).shuffle(seed=1).batch(10)) as loader:
+        assert not loader.readers[0].index.is_new
+        assert bucket.kinds["GET"] < 25 and bucket.kinds["LIST"] <= 2
+        found = sum(len(batch[0]) for batch in loader)
+    assert found == 100
+    # A changed object makes it stale, and a damaged one is as bad; the data tell the truth.
+    with io.TFRecordWriter("s3://b/t/00003.tfrecord", overwrite=True) as out:
+        out.write_batch({"x": np.arange(10).reshape(2, 5)})
+    elsewhere("third")
+    with pytest.warns(UserWarning, match="other versions.*--beside"):
+        assert rows(flow.open(pattern)) == 101
+    bucket.files[beside] = bucket.files[beside][:-9] + b"damaged!!"
+    elsewhere("fourth")
+    assert rows(flow.open(pattern)) == 101  # a program is warned once
+    assert command("index", "--beside", tmp_path / "one.tfrecord") == 2
+    assert "local files" in capsys.readouterr().err

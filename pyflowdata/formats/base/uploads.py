@@ -13,7 +13,7 @@ from ...native import lib
 from ...nodes.registry import registered_formats
 from ...remote import staging_folder
 from ...remote.client import check_takes, has_magic, is_remote, listed, put, remove_objects
-from .detection import _kind
+from .detection import kind_of
 from .output import Names, remove
 
 
@@ -65,7 +65,7 @@ class Upload:
         """The addresses that files of such names have in the store."""
         if not names.is_sharded:
             urls = [f"{self._below}/{path.name}" for path in names.of(0, 1)]
-            return [url for url in urls if _kind(url) != lib.PFD_PATH_MISSING]
+            return [url for url in urls if kind_of(url) != lib.PFD_PATH_MISSING]
         return [url for url in listed(f"{self._below}/*") if names.are(url.rpartition("/")[2])]
 
     def refuse_present(self, names: Names, overwrite: bool, remedy: str) -> list[str]:
@@ -90,7 +90,7 @@ class Upload:
         """
         old = set(replaced)
         for url in replaced:
-            if _kind(url) == lib.PFD_PATH_FOLDER:
+            if kind_of(url) == lib.PFD_PATH_FOLDER:
                 old |= set(listed(f"{url}/**"))
         whole = {one.folder_file for one in registered_formats()}
         files = [path for path in self._folder.rglob("*") if path.is_file()]
@@ -108,7 +108,7 @@ class Upload:
             raise
         remove_objects(sorted(old - set(sent) - set(replaced)) + [
             url for url in replaced
-            if url not in sent and _kind(url) == lib.PFD_PATH_FILE
+            if url not in sent and kind_of(url) == lib.PFD_PATH_FILE
         ])  # fmt: skip
         names = sorted(path.name for path in self._folder.iterdir())
         remove(self._folder)
