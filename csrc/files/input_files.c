@@ -312,7 +312,8 @@ static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch
 {
     enum { FEW = 16 };
     pfd_input_file *opened = &self->files[i];
-    if (i < FEW || !opened->remote || strcmp(suffix_of(self->list[i]), suffix_of(self->list[i - 1])))
+    if (i < FEW || !opened->remote ||
+        strcmp(suffix_of(self->list[i]), suffix_of(self->list[i - 1])) != 0)
         return pfd_compression_detect(self->list[i], scratch, &opened->compression, err);
     opened->compression = opened[-1].compression;
     opened->is_guessed = 1;

@@ -648,9 +648,9 @@ static pfd_index_image *load_beside(const cached *self)
     if (!pfd_remote_bring_index(self->args->files, self->args->num_files, self->path)) return NULL;
     pfd_index_image *image = load(self);
     if (!image)
-        pfd_index_notice(self->args, "the index beside '%.300s' is damaged, or one of other versions "
-                         "of the files, which are scanned instead: `pyflowdata index --beside` "
-                         "writes it again", self->args->files[0]->path);
+        pfd_index_notice(self->args, "the index beside '%.300s' is damaged, or one of other "
+                         "versions of the files, which are scanned instead: `pyflowdata index "
+                         "--beside` writes it again", self->args->files[0]->path);
     return image;
 }
 

@@ -267,13 +267,18 @@ def _store(base: str) -> _Store:
         raise UnsupportedError(f"{base}: {unknown}") from unknown
 
 
-def _store_of(url: str) -> _Store:
-    parts = urlsplit(url)
-    if "?" in url and parts.scheme in _WEB:
+def _refuse_query(url: str) -> None:
+    plain, query, _ = url.partition("?")
+    if query and urlsplit(url).scheme in _WEB:  # whose signature no message has
         raise UnsupportedError(
             "an address with a query, such as a signed one, is not read; give the address of the "
-            "object, and credentials", file=url
+            "object, and credentials", file=plain,
         )
+
+
+def _store_of(url: str) -> _Store:
+    parts = urlsplit(url)
+    _refuse_query(url)
     return _store(f"{parts.scheme}://{parts.netloc}/")
 
 
@@ -436,6 +441,7 @@ def listed(pattern: str) -> list[str]:
         FileError: The store cannot be read.
         UnsupportedError: It cannot be listed.
     """
+    _refuse_query(pattern)
     if urlsplit(pattern).scheme in _WEB:
         raise UnsupportedError(
             "a web server lists no files, so that an address of one can be no pattern; give each "

@@ -1,4 +1,4 @@
-"""A store for tests, which speaks as much of S3 as clients need: lists, ranges, uploads in parts."""
+"""A store for tests, with as much of S3 as clients need: lists, ranges, uploads in parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of a store that lists and takes uploads: what opening costs, writing, indexes, commands."""
+"""Objects of a store that lists and takes uploads: the cost of opening, writing, commands."""
 
 import gzip
 import subprocess
@@ -266,3 +266,13 @@ def test_an_index_beside_the_data_spares_their_scan(bucket, tmp_path, monkeypatc
     assert rows(flow.open(pattern)) == 101  # a program is warned once
     assert command("index", "--beside", tmp_path / "one.tfrecord") == 2
     assert "local files" in capsys.readouterr().err
+
+
+def test_a_signed_address_is_refused_without_its_signature():
+    url = "https://127.0.0.1/a.tfrecord?X-Amz-Signature=secret"
+    for opening in (flow.open, lambda one: flow.DataLoader(
+        flow.TFRecordReader(files=[one], batch_size=1)
+    )):  # fmt: skip
+        with pytest.raises(flow.UnsupportedError, match="signed") as refused:
+            opening(url)
+        assert "secret" not in str(refused.value)

@@ -101,8 +101,8 @@ class Writer(ABC):
         """Opens the file.
 
         Args:
-            path: The file, or its address. With shards `train.x` becomes `train-00000-of-00003.x`, and
-                `part-{shard:05d}` becomes `part-00000`.
+            path: The file, or its address. With shards `train.x` becomes
+                `train-00000-of-00003.x`, and `part-{shard:05d}` becomes `part-00000`.
             shard_records: Starts a new shard after this many records.
             shard_bytes: Starts a new shard before a record that would make the shard larger than
                 this, before compression. A larger record gets its own shard.
