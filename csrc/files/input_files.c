@@ -305,6 +305,11 @@ static const char *suffix_of(const pfd_file *file)
     return dot ? dot : "";
 }
 
+static int32_t begins_compressed(const uint8_t *data, int64_t size)
+{
+    return pfd_compression_of_bytes(data, size) != PFD_COMPRESSION_NONE;
+}
+
 /* Finds the compression of file i.  Of many remote files, each of which takes a request, one has
  * that of the file before if it has its suffix; it is compared when its beginning is read. */
 static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch *scratch,
@@ -316,7 +321,7 @@ static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch
         strcmp(suffix_of(self->list[i]), suffix_of(self->list[i - 1])) != 0)
         return pfd_compression_detect(self->list[i], scratch, &opened->compression, err);
     opened->compression = opened[-1].compression;
-    opened->is_guessed = 1;
+    if (opened->compression == PFD_COMPRESSION_NONE) opened->is_compressed = begins_compressed;
     return PFD_OK;
 }
 

@@ -103,7 +103,8 @@ def _put_beside(path: str, node: Node, reader: Reader) -> str:
     """The address at which the index lies from here on."""
     if not reader.index.path:
         raise UsageError(f"--beside: {path} has no index on disk")
-    files = [str(one) for one in node.values["files"] or [node.values["data_dir"]]]
+    named: Any = node.values["files"] or [node.values["data_dir"]]
+    files = [str(one) for one in named]
     if any(map(has_magic, files)):
         files = expand(files, None)
     url = index_beside(files, reader.index.path)
