@@ -38,12 +38,16 @@ static const int64_t entries_at = sizeof(head);
 
 static pfd_status fail_cache(const char *path, const char *what, int reason, pfd_error *err)
 {
+    const char *remedy = "";
+    if (reason == ENOSPC || reason == EDQUOT)
+        remedy = "; give the cache a smaller budget, or a folder on a larger disk, "
+                 "PYFLOWDATA_CACHE";
+    if (reason == ENOMEM)
+        remedy = "; each open remote file is a mapping, of which the system allows a process "
+                 "vm.max_map_count, 65530 as a rule, and as much address space as ulimit -v says: "
+                 "raise these, or read fewer and larger files";
     (void)pfd_fail_file(err, path, "the file of the cache cannot be %s: %s%s", what,
-                        strerror(reason),
-                        reason == ENOSPC || reason == EDQUOT
-                            ? "; give the cache a smaller budget, or a folder on a larger disk, "
-                              "PYFLOWDATA_CACHE"
-                            : "");
+                        strerror(reason), remedy);
     return pfd_error_set_reason(err, PFD_REASON_ENVIRONMENT);
 }
 

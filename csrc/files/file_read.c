@@ -152,6 +152,11 @@ static pfd_status copy_piece(const pfd_input_file *opened, int64_t offset, int64
     if (!out) return pfd_fail_memory(err, size, "a piece of a file");
     *data = out;
     PFD_TRY(pfd_remote_file_read(opened->remote, offset, size, out, opened->bounds, err));
+    if (offset == 0 && opened->is_compressed && opened->is_compressed(out, size))
+        return pfd_fail_at(err, &opened->file, 0, PFD_CORRUPT_DATA,
+                           "it begins as compressed data, and the files before it, of the same "
+                           "suffix, do not: set the attr compression, or give compressed files a "
+                           "suffix");
     atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
     return PFD_OK;
 }

@@ -48,6 +48,9 @@ struct pfd_input_file {
     const uint8_t *data;         /* the whole file, mapped; else NULL */
     int fd;                      /* descriptor of a file that is read; -1: opened for each read */
     int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
+    /* Whether a beginning is compressed, for a file that is taken for one that is not, as the file
+     * before it; NULL: the compression is known. */
+    int32_t (*is_compressed)(const uint8_t *data, int64_t size);
     struct pfd_remote_file *remote; /* NULL: a file on disk */
     char *absolute;              /* absolute path, or the address; owned */
     uint64_t device, inode;

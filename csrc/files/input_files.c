@@ -196,6 +196,7 @@ static pfd_status open_remote(pfd_input_files *self, int64_t i, const pfd_remote
                              "copy '%.300s' first, or pack its files into tar or MDS files",
                              opened->file.path);
     PFD_TRY(pfd_remote_file_open(opened->file.path, facts, &opened->remote, err));
+    if (i > 0 && opened[-1].remote) pfd_remote_file_follow(opened->remote, opened[-1].remote);
     opened->methods = &pfd_remote_bytes;
     opened->file.size = facts->size;
     opened->bytes_read = &self->bytes_read;
@@ -289,13 +290,39 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     const char *name = slash ? slash + 1 : file->path;
     *hash = pfd_hash_bytes(*hash, name, (int64_t)strlen(name));
     *hash = pfd_hash_word(*hash, (uint64_t)file->size);
-    if (pfd_input_file_of(file)->remote) return PFD_OK; /* its version says more than samples */
+    if (pfd_input_file_of(file)->remote) return PFD_OK; /* its version is added, not samples */
     if (file->size <= (samples_between + 2) * sample_size)
         return hash_piece(file, 0, file->size, scratch, hash, err);
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
     for (int64_t i = 0; i <= samples_between; i++)
         PFD_TRY(hash_piece(file, i * step, sample_size, scratch, hash, err));
     return hash_piece(file, last, sample_size, scratch, hash, err);
+}
+
+static const char *suffix_of(const pfd_file *file)
+{
+    const char *slash = strrchr(file->path, '/'), *dot = strrchr(slash ? slash : file->path, '.');
+    return dot ? dot : "";
+}
+
+static int32_t begins_compressed(const uint8_t *data, int64_t size)
+{
+    return pfd_compression_of_bytes(data, size) != PFD_COMPRESSION_NONE;
+}
+
+/* Finds the compression of file i.  Of many remote files, each of which takes a request, one has
+ * that of the file before if it has its suffix; it is compared when its beginning is read. */
+static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch *scratch,
+                                   pfd_error *err)
+{
+    enum { FEW = 16 };
+    pfd_input_file *opened = &self->files[i];
+    if (i < FEW || !opened->remote ||
+        strcmp(suffix_of(self->list[i]), suffix_of(self->list[i - 1])) != 0)
+        return pfd_compression_detect(self->list[i], scratch, &opened->compression, err);
+    opened->compression = opened[-1].compression;
+    if (opened->compression == PFD_COMPRESSION_NONE) opened->is_compressed = begins_compressed;
+    return PFD_OK;
 }
 
 /* Detects the compression of the files and hashes their content. */
@@ -306,16 +333,16 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
     pfd_status status = PFD_OK;
     if (self->access == PFD_FILE_ACCESS_FOLDER) compression = PFD_COMPRESSION_NONE;
     for (int64_t i = 0; i < self->size && status == PFD_OK; i++) {
-        int32_t *found = &self->files[i].compression;
-        *found = compression;
+        self->files[i].compression = compression;
         pfd_scratch_reset(scratch);
-        if (compression == PFD_COMPRESSION_AUTO)
-            status = pfd_compression_detect(self->list[i], scratch, found, err);
+        if (compression == PFD_COMPRESSION_AUTO) status = find_compression(self, i, scratch, err);
         if (status != PFD_OK) break;
         if (self->access == PFD_FILE_ACCESS_FOLDER)
             self->fingerprint = pfd_hash_word(self->fingerprint, 0);
         else
             status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+        if (self->files[i].remote)
+            self->fingerprint = pfd_hash_word(self->fingerprint, self->states[i].version);
     }
     pfd_scratch_free(scratch);
     return status;

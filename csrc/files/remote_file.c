@@ -15,6 +15,7 @@
 enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
 enum { most_of_request = 8 }; /* blocks */
 enum { in_sequence = 16 };    /* blocks asked for ahead where they are missed one after another */
+enum { most_heads = 32 };     /* files whose first blocks are asked for at once */
 
 /* What this process does about a block. */
 enum { IDLE, AHEAD, URGENT, TAKEN, FAILED };
@@ -26,6 +27,8 @@ struct pfd_remote_file {
     uint8_t *asked;      /* for each block */
     int64_t last_missed; /* block */
     int32_t is_planned;  /* somebody asks for blocks ahead */
+    int32_t is_followed; /* its first block was asked for when that of a file before it was read */
+    pfd_remote_file *previous, *next; /* in the list of a reader */
     pfd_error failure;   /* of the last request that failed */
 };
 
@@ -111,6 +114,18 @@ pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err)
 {
     const lister *to = list;
     return to->take(to->ctx, strdup(url), err);
+}
+
+int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const char *path)
+{
+    int32_t found = 0, are_remote = n > 0 && calls.bring;
+    for (int64_t i = 0; i < n && are_remote; i++) are_remote = pfd_path_is_remote(files[i]->path);
+    const char **paths = are_remote ? malloc((size_t)n * sizeof *paths) : NULL;
+    if (!paths) return 0;
+    for (int64_t i = 0; i < n; i++) paths[i] = files[i]->path;
+    int32_t status = calls.bring(paths, n, path, &found);
+    free((void *)paths);
+    return status == PFD_OK && found;
 }
 
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
@@ -277,10 +292,18 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     return status;
 }
 
+void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous)
+{
+    self->previous = previous;
+    previous->next = self;
+}
+
 void pfd_remote_file_close(pfd_remote_file *self)
 {
     if (!self) return;
     pthread_mutex_lock(&lock);
+    if (self->next) self->next->previous = NULL;
+    if (self->previous) self->previous->next = NULL;
     forget(&urgent, self);
     forget(&ahead, self);
     pthread_mutex_unlock(&lock);
@@ -318,6 +341,21 @@ int64_t pfd_remote_blocks_asked(void)
     return atomic_load_explicit(&blocks_asked, memory_order_relaxed);
 }
 
+/* Where the beginnings of files are read one after another, as when small files are scanned, asks
+ * for those of the next files (lock held). */
+static void ask_for_heads(pfd_remote_file *self)
+{
+    const pfd_remote_file *before = self->previous;
+    int64_t n = bytes_ahead() / block_bytes;
+    if (n > most_heads) n = most_heads;
+    if (self->is_planned || (before && before->last_missed < 0 && !before->is_followed)) return;
+    for (pfd_remote_file *at = self->next; at && n > 0; at = at->next, n--) {
+        if (at->cache.num_blocks == 0) continue;
+        at->is_followed = 1;
+        if (!pfd_block_cache_want(&at->cache, 0)) ask(at, 0, AHEAD);
+    }
+}
+
 /* Asks for the blocks [first, last] that are not there, and for those behind them where blocks were
  * missed one after another (lock held). */
 static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
@@ -329,6 +367,7 @@ static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
     if (end > self->cache.num_blocks) end = self->cache.num_blocks;
     for (int64_t b = first; b < end; b++)
         if (!pfd_block_cache_want(&self->cache, b)) ask(self, b, b <= last ? URGENT : AHEAD);
+    if (first == 0) ask_for_heads(self);
 }
 
 /* Another process may put the block, of which nobody tells this one. */
@@ -391,6 +430,22 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
         size -= some;
     }
     return PFD_OK;
+}
+
+pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err)
+{
+    pfd_remote_facts facts;
+    pfd_remote_file *file;
+    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
+    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
+    PFD_TRY(pfd_remote_file_open(url, &facts, &file, err));
+    int64_t end = offset + size < facts.size ? offset + size : facts.size;
+    pfd_remote_file_will_need(file, offset, end - offset);
+    pfd_status status = PFD_OK;
+    for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes)
+        status = pfd_remote_file_read(file, offset, 1, &byte, NULL, err);
+    pfd_remote_file_close(file);
+    return status;
 }
 
 /* ---- Requests, for the threads that fetch ---------------------------------------------------- */

@@ -34,9 +34,17 @@ typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
 /* Gives the addresses that a pattern stands for, sorted by bytes, one after the other. */
 pfd_status pfd_remote_list(const char *pattern, pfd_take_path take, void *ctx, pfd_error *err);
 
+/* Copies the index that lies beside files, if all of them are remote, to a local path.  0: there is
+ * none, or it cannot be read. */
+int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const char *path);
+
 pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
+
+/* One file comes after another in the list of a reader: where both are scanned, the first block of
+ * the later one is asked for ahead.  Before either is read. */
+void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous);
 
 /* Copies bytes of the file, whose range lies in it; waits until they are there. */
 pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,

@@ -7,6 +7,7 @@
 #include "core/multi_thread_loop.h"
 #include "core/scratch.h"
 #include "core/system_calls.h"
+#include "files/remote_file.h"
 #include "files/sigbus_guard.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -360,7 +361,7 @@ pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *e
 
 /* ---- Indexes on disk: where ------------------------------------------------------------------ */
 
-/* Smaller files are not cached unless the attr index_dir is set: scanning them is faster than
+/* Smaller local files are not cached unless the attr index_dir is set: scanning them is faster than
  * finding an index. */
 #define LEAST_CACHED_BYTES (INT64_C(16) << 20)
 
@@ -485,7 +486,8 @@ int32_t pfd_index_folder_risk(const char *folder, char *out, int64_t room)
 static int open_cached(cached *self, const pfd_index_request *request)
 {
     self->keeps_any = request->folder[0] != '\0' || !self->maker->least_cached_records;
-    if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < LEAST_CACHED_BYTES)
+    if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < LEAST_CACHED_BYTES &&
+        !(self->args->num_files > 0 && pfd_path_is_remote(self->args->files[0]->path)))
         return 0;
     self->key = key_of(self->args, request, self->maker->kind);
     pfd_index_folder(request->folder, self->folder, sizeof self->folder);
@@ -640,6 +642,18 @@ static int32_t is_worth_storing(const cached *self, const pfd_index_image *image
     return (self->keeps_any || is_large) && is_current(self, image);
 }
 
+/* The index that lies beside remote files, copied into the cache; NULL: there is none that fits. */
+static pfd_index_image *load_beside(const cached *self)
+{
+    if (!pfd_remote_bring_index(self->args->files, self->args->num_files, self->path)) return NULL;
+    pfd_index_image *image = load(self);
+    if (!image)
+        pfd_index_notice(self->args, "the index beside '%.300s' is damaged, or one of other "
+                         "versions of the files, which are scanned instead: `pyflowdata index "
+                         "--beside` writes it again", self->args->files[0]->path);
+    return image;
+}
+
 /* Loads an index that another process built meanwhile, or builds and stores it. */
 static pfd_status build_or_wait(cached *self, int32_t *built, pfd_index_image **out,
                                 pfd_error *err)
@@ -648,6 +662,7 @@ static pfd_status build_or_wait(cached *self, int32_t *built, pfd_index_image **
     make_folder(self->folder);
     pfd_status status = take_lock(self, &lock, err);
     pfd_index_image *mapped = status == PFD_OK ? load(self) : NULL;
+    if (!mapped && status == PFD_OK && lock.fd >= 0) mapped = load_beside(self);
     if (mapped) {
         *out = mapped;
         give_lock(&lock);

@@ -43,6 +43,7 @@ COMMANDS = {
     "convert": "write the records of files in another format",
     "tokenize": "write the tokens of texts in files, for training language models",
     "index": "build the index of a folder of part files, and describe it",
+    "cache": "list, measure, clear or warm the cache of remote files",
     "report": "print a report of a loader, or compare those of ranks",
     "audit": "prove from the ledgers of a run that no record was lost or repeated",
     "selftest": "check that this installation works on this machine",

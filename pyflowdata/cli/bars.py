@@ -14,16 +14,19 @@ from ..insight.progress import Bar
 _AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
 
 
-def command_bar(what: str, total: int, *, done: int = 0, quiet: bool = False) -> Bar:
+def command_bar(
+    what: str, total: int, *, done: int = 0, quiet: bool = False, unit: str = "records"
+) -> Bar:
     """A bar that appears after a second, where stderr is a terminal, unless `quiet`.
 
     Args:
         what: The work, in a few words.
-        total: The records; -1: not known.
-        done: The records that were done before.
+        total: The units of work; -1: not known.
+        done: The units that were done before.
+        unit: What is counted.
     """
     is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
-    return Bar(what, total, done=done, quiet=_AFTER if is_shown else math.inf)
+    return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
 
 
 @contextlib.contextmanager

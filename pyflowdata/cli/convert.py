@@ -14,7 +14,9 @@ from ..formats import (
     FORMATS,
     ImageChange,
     Source,
+    Upload,
     image_formats,
+    upload_of,
 )
 from ..nodes.registry import COMPRESSIONS
 from .conversion.running import add_shard_arguments, carry_out
@@ -112,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name the files to read, and the file to make")
     *given, path = args.paths
     load_plugins(args)
-    target = _target(args, path)
+    upload = upload_of(path, goes_on=True)
+    target = _target(args, upload.path_as(path) if upload else path)
     source = source_of(args, expand(given, args.format))
     if target.takes_images(source):
         source = FORMATS[source.format.name].with_images(source)
@@ -121,18 +124,19 @@ def run(args: argparse.Namespace) -> int:
     if not target.skip and not are_types_of_all(target):
         first, is_all = first_types(source, exact=True)
         try:
-            return _convert(args, first, target, is_checked=not is_all)
+            return _convert(args, first, target, upload, is_checked=not is_all)
         except (CorruptDataError, InvalidArgumentError):
             if is_all:
                 raise  # else later rows may be of wider types
-    return _convert(args, with_types(source, exact=True), target)
+    return _convert(args, with_types(source, exact=True), target, upload)
 
 
 def _convert(
-    args: argparse.Namespace, source: Source, target: Target, *, is_checked: bool = False
+    args: argparse.Namespace, source: Source, target: Target, upload: Upload | None, *,
+    is_checked: bool = False,
 ) -> int:
     """Converts a source whose types hold all records, or are checked while they are read."""
     target.check(source)
-    made = carry_out("converting", args, source, target, is_checked=is_checked)
+    made = carry_out("converting", args, source, target, is_checked=is_checked, upload=upload)
     say(f"{about(source)} to {target.kind.title}: {made.records} records in {made.names}")
     return 0

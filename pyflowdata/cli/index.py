@@ -13,6 +13,8 @@ from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
+from ..remote.cache import index_beside
+from ..remote.client import has_magic, is_remote, put
 from ..words.plain_text import number, size
 from .bars import waiting
 from .sources import add_source_arguments, expand, load_plugins, source_of
@@ -32,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the small index that reading without a shuffle needs",
     )
+    add("--beside", action="store_true", help="put the index of remote files beside them, where "
+        "all openings find it")  # fmt: skip
     add_source_arguments(parser)
 
 
@@ -95,14 +99,32 @@ def _describe(path: str, node: Node, reader: Reader) -> list[str]:
     return lines if index.bytes else [lines[0], "  needs no index"]
 
 
+def _put_beside(path: str, node: Node, reader: Reader) -> str:
+    """The address at which the index lies from here on."""
+    if not reader.index.path:
+        raise UsageError(f"--beside: {path} has no index on disk")
+    named: Any = node.values["files"] or [node.values["data_dir"]]
+    files = [str(one) for one in named]
+    if any(map(has_magic, files)):
+        files = expand(files, None)
+    url = index_beside(files, reader.index.path)
+    put(reader.index.path, url)
+    return url
+
+
 def run(args: argparse.Namespace) -> int:
     """Opens a loader over each path, which builds or finds the index, and describes it."""
     plugins = load_plugins(args)
     nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:
+        if args.beside and not is_remote(path):
+            raise UsageError(f"--beside {path}: indexes of local files hold their times and paths; "
+                             "--index-dir on a shared disk serves several machines")  # fmt: skip
         with waiting(f"indexing {os.path.basename(os.path.normpath(path))}"):
             loader = DataLoader(node.outputs)
         with loader:
             for line in _describe(path, node, loader.readers[0]):
                 say(line)
+            if args.beside:
+                say(f"  put    at {_put_beside(path, node, loader.readers[0])}")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import CorruptDataError, printable
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
+from ..remote.client import is_remote, look_at
 from ..words.plain_text import size
 from .bars import command_bar
 from .sources import (
@@ -165,6 +167,12 @@ def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]
     return fields, np.concatenate(sizes), size
 
 
+def _bytes_of(files: Sequence[str]) -> int:
+    remote = [one for one in files if is_remote(one)]
+    local = sum(os.path.getsize(one) for one in files if not is_remote(one))
+    return local + sum(one.size for one in look_at(remote))
+
+
 def run(args: argparse.Namespace) -> int:
     """Reads all records and prints what was found."""
     load_plugins(args)
@@ -181,7 +189,7 @@ def run(args: argparse.Namespace) -> int:
         fields, lengths, read_bytes = _read(with_types(source), file_field)
     count = len(lengths)
     if not file_field:
-        count, read_bytes = len(files), sum(os.path.getsize(one) for one in source.files)
+        count, read_bytes = len(files), _bytes_of(source.files)
     found = {name: field.about() for name, field in fields.items()}
     bins = _histogram(lengths) if lengths.size else []
     if args.json:

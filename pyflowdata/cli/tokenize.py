@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Field, Source
+from ..formats import FORMATS, Field, Source, upload_of
 from ..nodes import Blob, find_op
 from ..ops import RowLength
 from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
@@ -162,11 +162,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name the files to read, and the file to make")
     *given, path = args.paths
     load_plugins(args)
-    target = _target(args, path)
+    upload = upload_of(path, goes_on=True)
+    target = _target(args, upload.path_as(path) if upload else path)
     source = _text_of(source_of(args, expand(given, args.format)), args.field)
     target = dataclasses.replace(target, text=source.fields[0].name)
     target.check(source)
-    made = carry_out("tokenizing", args, source, target)
+    made = carry_out("tokenizing", args, source, target, upload=upload)
     tokens, size = made.sums or (0, 0)
     share = f" ({size / tokens:.2f} bytes of text each)" if tokens else ""
     say(

@@ -27,6 +27,7 @@ from .base.images import (
 from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch, table_blobs
 from .base.open_source import FORMATS, open_source, values_in_files
 from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
+from .base.uploads import Upload, upload_of
 from .base.seals import Seal, read_seal, remove_seal, seal_damage, seal_path, write_seal
 from .base.writer import Writer
 
@@ -45,6 +46,7 @@ __all__ = [
     "RecordFormat",
     "Scan",
     "Seal",
+    "Upload",
     "Source",
     "Writer",
     "array_blob",
@@ -65,6 +67,7 @@ __all__ = [
     "lengths_of",
     "open_source",
     "output_names",
+    "upload_of",
     "pixel_fields",
     "put_in_place",
     "read_all",

@@ -37,7 +37,7 @@ from .base.columns import (
     slices,
 )
 from .base.damage import Damage, Scan
-from .base.detection import HEAD, Detected
+from .base.detection import HEAD, Detected, opened, size_of
 from .base.fields import BYTES, Field, notes_of, specs
 from .base.format import Format
 from .base.open_source import open_source
@@ -383,7 +383,7 @@ def _note_of_long_cells(path: str, delimiter: str, quote: str, num_columns: int)
         + mark
     )  # fmt: skip
     count = line = last = 0
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for found in cell.finditer(data):
             if b"\n" not in found[1]:
                 continue
@@ -553,7 +553,7 @@ _SCANNED = 4096  # rows that are read at a time
 def _has_quote(path: str) -> bool:
     """Whether a cell of a file may have a line break."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(b'"') >= 0
     except (OSError, ValueError):  # the reader raises it
         return False
@@ -729,7 +729,7 @@ class CSV(Format):
     def _note_long_cells(self, source: Source, scan: Scan) -> None:
         attrs = dict(source.attrs)
         path = source.files[0]
-        if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
+        if source.compression or not attrs.get("multiline") or not size_of(path):
             return
         columns = sum(len(_places_of(field)) for field in source.fields)
         delimiter, quote = attrs.get("delimiter", ","), attrs.get("quote", '"')

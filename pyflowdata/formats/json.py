@@ -30,7 +30,7 @@ from .base.columns import (
     encoded,
 )
 from .base.damage import Damage, Scan
-from .base.detection import HEAD, Detected, detect
+from .base.detection import HEAD, Detected, detect, size_of
 from .base.fields import BYTES, Field, JsonField, specs
 from .base.format import Format
 from .base.open_source import FORMATS, open_source
@@ -605,7 +605,7 @@ class JSONLines(Format):
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """A document is not empty; a file of lines may be."""
         (path,) = source.files
-        if source.is_empty and path.lower().endswith(".json") and os.path.getsize(path) == 0:
+        if source.is_empty and path.lower().endswith(".json") and size_of(path) == 0:
             return [Damage(path, None, 0, "the name says JSON, and the file is empty")]
         return super().damage(source, scan)
 

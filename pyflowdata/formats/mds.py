@@ -21,7 +21,7 @@ from ..nodes.image_files import ending_of
 from ..ragged import Ragged
 from .base.columns import Array, bytes_rows, columns, each_row, little, slices
 from .base.damage import Damage, Scan
-from .base.detection import head_of
+from .base.detection import head_of, is_file, opened, size_of
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageEncoding, encoded_rows
@@ -53,7 +53,7 @@ _VERSION = 2  # of the shards and of the index
 
 
 def _pieces(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
+    with opened(path) as file:
         while piece := file.read(_PIECE):
             yield piece
 
@@ -66,10 +66,10 @@ def _crc32(path: str) -> str:
 
 
 def _xxh64(path: str) -> str:
-    if os.stat(path).st_size == 0:  # it cannot be mapped
+    if size_of(path) == 0:  # it cannot be mapped
         return f"{xxh64(b''):016x}"
     with (
-        open(path, "rb") as file,
+        opened(path) as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
         return f"{xxh64(data):016x}"
@@ -106,7 +106,8 @@ def _hash(kind: str, data: bytes) -> str:
 
 def _shards_of(index: str) -> list[dict[str, Any]]:
     try:
-        found = json.loads(Path(index).read_bytes())
+        with opened(index) as file:
+            found = json.loads(file.read())
     except ValueError as failure:
         raise InvalidArgumentError(f"it is not JSON: {failure}", file=index) from None
     shards = found.get("shards") if isinstance(found, dict) else None
@@ -119,7 +120,7 @@ def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         about = shard.get(part)
         if isinstance(about, dict) and isinstance(name := about.get("basename"), str):
             path = os.path.join(os.path.dirname(index), name)
-            if os.path.isfile(path):
+            if is_file(path):
                 hashes = about.get("hashes")
                 return path, hashes if isinstance(hashes, dict) else {}
     return "", {}
@@ -163,7 +164,7 @@ def _header_of(path: str) -> dict[str, Any] | None:
     head = head_of(path)
     data = head.data
     if head.compression is None:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             count = int.from_bytes(file.read(_WORD), "little")
             file.seek(_WORD * (count + 2))
             offset = int.from_bytes(data[_WORD : 2 * _WORD], "little")

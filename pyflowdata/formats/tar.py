@@ -19,7 +19,7 @@ from ..nodes import Blob, numpy_dtype
 from ..nodes.image_files import ENDINGS, ending_of
 from ..ragged import Ragged
 from .base.damage import Damage, Scan
-from .base.detection import Detected, file_bytes
+from .base.detection import Detected, file_bytes, opened, size_of
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageFields, ImageWriter
@@ -343,7 +343,7 @@ class Tar(Format):
         (path,) = source.files
         if not found and not _has_end_mark(path, source.compression):
             said = "the mark of the archive's end, two blocks of zeros, is missing; was it cut?"
-            found.append(Damage(path, None, os.path.getsize(path), said))
+            found.append(Damage(path, None, size_of(path), said))
         return found
 
     def is_copied_to(self, target: Format) -> bool:
@@ -385,9 +385,9 @@ def _has_end_mark(path: str, compression: str | None) -> bool:
     """
     size, tail = 0, b""
     if compression is None:
-        size = os.path.getsize(path)
+        size = size_of(path)
         begin = max(0, (size - _END) // _BLOCK - 1) * _BLOCK
-        with open(path, "rb") as file:
+        with opened(path) as file:
             file.seek(begin)
             tail = file.read()
     else:

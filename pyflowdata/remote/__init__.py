@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ..native import ffi, lib
 
 if TYPE_CHECKING:
-    from .cache import CacheInfo, cache_info, configure
+    from .cache import CacheInfo, cache_info, configure, open_copy, staging_folder
 
-__all__ = ["CacheInfo", "cache_info", "configure"]
+__all__ = ["CacheInfo", "cache_info", "configure", "open_copy", "staging_folder"]
 
 
 def _cache() -> Any:
@@ -31,6 +31,7 @@ _functions = {
     "look": lambda *given: _cache().look(*given),
     "kind": lambda *given: _cache().kind(*given),
     "list": lambda *given: _cache().list_objects(*given),
+    "bring": lambda *given: _cache().bring_index(*given),
 }
 _callbacks = {
     name: ffi.callback(_types[name].type, function, error=-1)

@@ -12,10 +12,14 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -257,6 +261,111 @@ def cache_info() -> CacheInfo:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class CachedObject:
+    """An object of which the cache has blocks.
+
+    Attributes:
+        url: Its address.
+        bytes: What it has on disk.
+        blocks: How many blocks of it are there.
+        num_blocks: How many it has.
+        used: When one of them was read last, in seconds since 1970.
+    """
+
+    url: str
+    bytes: int
+    blocks: int
+    num_blocks: int
+    used: float
+
+
+def cached_objects() -> list[CachedObject]:
+    """The objects in the cache, the one that was used last first."""
+    found = []
+    for path, size in _prepared().files():
+        blocks, url = read_blocks(path)
+        there = blocks[blocks["state"] % 2 == 1]
+        used = int(there["used_ms"].max(initial=0)) / 1000
+        found.append(CachedObject(url, size, len(there), len(blocks), used))
+    return sorted(found, key=lambda one: -one.used)
+
+
+_IDLE = 86_400  # seconds; a program may have an object open that it does not read
+
+
+def clear_cache() -> int:
+    """Takes all blocks out of the cache, also those that programs read, which fetch them again.
+
+    Returns:
+        How many bytes became free.
+    """
+    cache = _prepared()
+    before = sum(size for _, size in cache.files())
+    paths = [path for path, _ in cache.files()]
+    cache.drop(paths, before)
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - os.stat(path).st_mtime > _IDLE:
+                os.unlink(path)
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.scandir(os.path.join(cache.folder, "uploads")):
+            if time.time() - entry.stat().st_mtime > _IDLE:
+                shutil.rmtree(entry.path, ignore_errors=True)
+    return before - sum(size for _, size in cache.files())
+
+
+_WARMERS = 8
+_WARM = 32 * _BLOCK
+
+
+def warm(urls: list[str], show: Callable[[int, int], None] = lambda done, total: None) -> int:
+    """Brings all bytes of objects into the cache.
+
+    Args:
+        urls: Their addresses.
+        show: Called with the bytes that are there, and those of all.
+
+    Returns:
+        The bytes of all.
+
+    Raises:
+        InvalidArgumentError: The cache is too small for them.
+        FileError: One cannot be read.
+    """
+    cache = _prepared()
+    sizes = [facts.size for facts in client.look_at(urls)]
+    total, done = sum(sizes), 0
+    needed = sum(-(-size // 4096) * 4096 + 65536 for size in sizes)
+    if needed > cache.budget * 7 // 8 - (4 << 20):
+        raise InvalidArgumentError(
+            f"the files have {total} bytes, and an eighth of the cache's budget, {cache.budget}, "
+            f"is kept free; give it {needed * 8 // 7 + (5 << 20)} by {_BUDGET_VARIABLE}"
+        )
+
+    def bring(piece: tuple[str, int, int]) -> int:
+        err = new_error()
+        url, offset, size = piece
+        check(lib.pfd_remote_warm(url.encode(), offset, size, err), err)
+        return size
+
+    pieces = (
+        (url, offset, min(_WARM, size - offset))
+        for url, size in zip(urls, sizes, strict=True) for offset in range(0, size, _WARM)
+    )  # fmt: skip
+    pool = ThreadPoolExecutor(_WARMERS, "pyflowdata warm")
+    try:
+        waiting = {pool.submit(bring, piece) for piece in islice(pieces, _WARMERS)}
+        while waiting:
+            ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            done += sum(one.result() for one in ended)
+            show(done, total)
+            waiting |= {pool.submit(bring, piece) for piece in islice(pieces, len(ended))}
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return total
+
+
 # ---- Threads that fetch -------------------------------------------------------------------------
 
 
@@ -277,6 +386,41 @@ def _prepared() -> _Cache:
             _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
             _threads[-1].start()
         return _cache
+
+
+def staging_folder() -> str:
+    """The folder in the cache's in which files are made that are put into stores.
+
+    Raises:
+        FileError: It cannot be made.
+    """
+    folder = os.path.join(_prepared().folder, "uploads")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as failure:
+        raise FileError(failure.strerror or str(failure), file=folder) from failure
+    return folder
+
+
+def open_copy(url: str) -> BinaryIO:
+    """The bytes of an object in a file without a name.
+
+    Raises:
+        FileError: It cannot be read.
+    """
+    (facts,) = client.look_at([url])
+    file = cast(BinaryIO, tempfile.TemporaryFile(dir=staging_folder()))
+    with contextlib.ExitStack() as failing:
+        failing.callback(file.close)
+        for offset in range(0, facts.size, _COPIED):
+            size = min(_COPIED, facts.size - offset)
+            file.write(client.fetch(url, facts.tag, offset, size))
+        file.seek(0)
+        failing.pop_all()
+    return file
+
+
+_COPIED = 8 * _BLOCK
 
 
 def _forget_threads() -> None:
@@ -379,4 +523,31 @@ def list_objects(pattern: CData, found: CData, err: CData) -> int:
             check(lib.pfd_remote_listed(found, url.encode(), err), err)
     except BaseException as failure:  # noqa: BLE001  (C tells it)
         return _fail(err, failure, name)
+    return 0
+
+
+def index_beside(urls: Sequence[str], path: str) -> str:
+    """The address of the index of files: in the folder that has all of them, under a hidden name.
+
+    Args:
+        urls: Their addresses.
+        path: The index on this machine, whose name says of which files it is.
+    """
+    common = os.path.commonprefix(urls)
+    name = os.path.splitext(os.path.basename(path))[0]
+    return f"{common[: common.rindex('/') + 1]}.pyflowdata-{name}.pfdindex"
+
+
+def bring_index(files: CData, n: int, path: CData, found: CData) -> int:
+    """`bring` of pfd_remote_calls.  An index that cannot be read is none: it saves time only."""
+    where = text(path)
+    try:
+        with open_copy(index_beside([text(files[i]) for i in range(n)], where)) as copy:
+            temporary = f"{where}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+            with open(temporary, "xb") as out:
+                shutil.copyfileobj(copy, out)
+            os.replace(temporary, where)
+        found[0] = 1
+    except (Error, OSError):
+        found[0] = 0
     return 0

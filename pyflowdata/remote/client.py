@@ -9,6 +9,7 @@ Most stores are read with obstore, others with fsspec.  A failure is one of thre
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import random
@@ -19,7 +20,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -93,6 +95,15 @@ class _Store(Protocol):
         """The addresses below a folder, whose address ends with a slash; with their facts, where
         a list tells them as look() does."""
 
+    def put(self, path: str, url: str) -> None:
+        """Makes an object of a local file; nobody sees a part of it."""
+
+    def remove(self, url: str) -> None: ...
+
+
+_PART = 8 << 20  # bytes of a part of an upload
+_MOST_PARTS = 9000  # S3 takes 10,000
+
 
 class _Obstore:
     """The objects of a bucket or a server."""
@@ -108,10 +119,11 @@ class _Obstore:
             client.setdefault("allow_http", True)
         client.setdefault("timeout", "30 seconds")
         client.setdefault("connect_timeout", "10 seconds")
-        # Tries are counted and told below.
-        given.setdefault("retry_config", {"max_retries": 0})
+        # Tries of reads are counted and told below.
+        tried = {"retry_config": {"max_retries": 0}, **given}
         store = importlib.import_module("obstore.store")
-        self._store = store.from_url(base, client_options=client, **given)
+        self._store = store.from_url(base, client_options=client, **tried)
+        self._writer = store.from_url(base, client_options=client, **given)  # tries parts again
 
     def _key(self, url: str) -> str:
         return url[len(self._base) :]
@@ -134,7 +146,7 @@ class _Obstore:
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
         prefix = self._key(folder)
         if is_deep:
-            pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=1000)
+            pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
         else:
             pieces = [self._obstore.list_with_delimiter(self._store, prefix)["objects"]]
         for piece in pieces:
@@ -142,9 +154,19 @@ class _Obstore:
                 yield self._base + found["path"], _facts(found)
 
 
+    def put(self, path: str, url: str) -> None:
+        part = max(_PART, os.path.getsize(path) // _MOST_PARTS + 1)
+        with open(path, "rb") as file:
+            self._obstore.put(self._writer, self._key(url), file, chunk_size=part)
+
+    def remove(self, url: str) -> None:
+        self._obstore.delete(self._writer, self._key(url))
+
+
 def _facts(meta: Any) -> Facts:
     modified = meta["last_modified"]
-    seconds = modified.timestamp() if modified else 0.0
+    # Whole ones: lists of some stores tell more of them than a look at the object.
+    seconds = float(int(modified.timestamp())) if modified else 0.0
     tag = f"etag:{meta['e_tag']}" if meta["e_tag"] else f"time:{seconds!r} {meta['size']}"
     return Facts(int(meta["size"]), max(seconds, 0.0), tag)
 
@@ -174,6 +196,25 @@ class _Fsspec:
         for name, info in self._files.find(folder, maxdepth=depth, detail=True).items():
             if info["type"] != "directory":
                 yield folder + name[begin:], None
+
+
+    def put(self, path: str, url: str) -> None:
+        name = self._files._strip_protocol(url)
+        folder, _, last = name.rpartition("/")
+        unfinished = f"{folder}/.{last}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        self._files.makedirs(folder, exist_ok=True)
+        try:
+            self._files.put_file(path, unfinished)
+            if self._files.exists(name):  # renaming replaces nothing in some stores
+                self._files.rm_file(name)
+            self._files.mv(unfinished, name)
+        except BaseException:
+            if self._files.exists(unfinished):
+                self._files.rm_file(unfinished)
+            raise
+
+    def remove(self, url: str) -> None:
+        self._files.rm_file(self._files._strip_protocol(url))
 
 
 def _fsspec_facts(info: Mapping[str, Any]) -> Facts:
@@ -226,13 +267,18 @@ def _store(base: str) -> _Store:
         raise UnsupportedError(f"{base}: {unknown}") from unknown
 
 
-def _store_of(url: str) -> _Store:
-    parts = urlsplit(url)
-    if "?" in url and parts.scheme in _WEB:
+def _refuse_query(url: str) -> None:
+    plain, query, _ = url.partition("?")
+    if query and urlsplit(url).scheme in _WEB:  # whose signature no message has
         raise UnsupportedError(
             "an address with a query, such as a signed one, is not read; give the address of the "
-            "object, and credentials", file=url
+            "object, and credentials", file=plain,
         )
+
+
+def _store_of(url: str) -> _Store:
+    parts = urlsplit(url)
+    _refuse_query(url)
     return _store(f"{parts.scheme}://{parts.netloc}/")
 
 
@@ -268,8 +314,8 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     )):  # fmt: skip
         return FileError(
             "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "
-            "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read this "
-            "object?", file=url, reason="environment",
+            "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read, or "
+            "write, this object?", file=url, reason="environment",
         )
     if isinstance(failure, _classes("NotSupportedError", "InvalidPathError")):
         return UnsupportedError(
@@ -306,6 +352,7 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
 
 _SEEN_SECONDS = 10.0  # how long the facts of an object are taken to be true
 _LOOKERS = 32
+_PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
 
@@ -331,14 +378,37 @@ def look_at(urls: list[str]) -> list[Facts]:
         FileError: One cannot be read.
         UnsupportedError: A store cannot be.
     """
-    if len(urls) == 1:
-        return [_look(urls[0])]
+    if len(urls) <= 1:
+        return [_look(url) for url in urls]
+    _look_by_lists(urls)
     with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
         found = list(pool.map(_look, urls))
     with _lock:  # those of a large data set are not kept
         if len(_seen) > 100_000:
             _seen.clear()
     return found
+
+
+def _look_by_lists(urls: list[str]) -> None:
+    """Notes the facts of objects of one folder from its list, where that takes fewer requests."""
+    folders: dict[str, set[str]] = {}
+    now = time.monotonic()
+    with _lock:
+        for url in urls:
+            since, facts = _seen.get(url, (0.0, None))
+            if facts is None or now - since >= _SEEN_SECONDS:
+                folders.setdefault(url[: url.rindex("/") + 1], set()).add(url)
+    for folder, wanted in folders.items():
+        if len(wanted) < _LOOKERS or urlsplit(folder).scheme in _WEB:
+            continue
+
+        def find(folder: str = folder, wanted: set[str] = wanted) -> list[tuple[str, Facts]]:
+            # As many requests as a quarter of the looks would be: others may be in the folder.
+            found = islice(_store_of(folder).list(folder, True), len(wanted) * _PAGE // 4)
+            return [(url, facts) for url, facts in found if facts is not None and url in wanted]
+
+        for url, facts in _tried(find, folder, _LOOK_PAUSES):
+            _note(url, facts)
 
 
 def is_folder(url: str) -> bool:
@@ -371,6 +441,7 @@ def listed(pattern: str) -> list[str]:
         FileError: The store cannot be read.
         UnsupportedError: It cannot be listed.
     """
+    _refuse_query(pattern)
     if urlsplit(pattern).scheme in _WEB:
         raise UnsupportedError(
             "a web server lists no files, so that an address of one can be no pattern; give each "
@@ -381,18 +452,20 @@ def listed(pattern: str) -> list[str]:
     rest, matches = pattern[len(folder) :], _regex(pattern[len(folder) :]).fullmatch
     is_deep = "/" in rest or "**" in rest
 
-    def find() -> list[str]:
-        found = []
+    def find() -> dict[str, Facts | None]:
+        found = {}
         for url, facts in _store_of(pattern).list(folder, is_deep):
             name = url[len(folder) :]
             hidden = name.startswith(".") and not rest.startswith(".")
             if not hidden and matches(name):
-                found.append(url)
-                if facts is not None:
-                    _note(url, facts)
+                found[url] = facts
         return found
 
-    return sorted(_tried(find, pattern, _LOOK_PAUSES))
+    listed = _tried(find, pattern, _LOOK_PAUSES)
+    for url, facts in listed.items():
+        if facts is not None:
+            _note(url, facts)
+    return sorted(listed)
 
 
 def fetch(url: str, tag: str, offset: int, size: int) -> Any:
@@ -414,3 +487,47 @@ def fetch(url: str, tag: str, offset: int, size: int) -> Any:
         with _lock:
             _seen.pop(url, None)
         raise
+
+
+# ---- Writing ------------------------------------------------------------------------------------
+
+
+def check_takes(url: str) -> None:
+    """Refuses an address of a store that takes no files.
+
+    Raises:
+        UnsupportedError: It is one of a web server, or its store cannot be opened.
+    """
+    if urlsplit(url).scheme in _WEB:
+        raise UnsupportedError(
+            "a web server takes no files; write to the store itself, as s3://, or to a local disk",
+            file=url,
+        )
+    _store_of(url)
+
+
+def _forget(url: str) -> None:
+    with _lock:
+        _seen.pop(url, None)
+
+
+def put(path: str | os.PathLike[str], url: str) -> None:
+    """Makes an object of a local file, in parts where it is large; nobody sees a part of it.
+
+    Raises:
+        FileError: It cannot be written, also after several tries.
+    """
+    _forget(url)
+    _tried(lambda: _store_of(url).put(os.fspath(path), url), url, _LOOK_PAUSES)
+
+
+def remove_objects(urls: list[str]) -> None:
+    """Removes objects, as far as that is possible."""
+    for url in urls:
+        _forget(url)
+        with contextlib.suppress(Error):
+            _tried(partial(_remove, url), url, _LOOK_PAUSES[:1])
+
+
+def _remove(url: str) -> None:
+    _store_of(url).remove(url)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import CorruptDataError, FileError
-from ...formats import Source, damage_of, image_fields, rows_of_batch
+from ...formats import Source, Upload, damage_of, image_fields, rows_of_batch
 from ...words.plain_text import size
 from ..bars import command_bar
 from ..usage import UsageError, say
@@ -145,6 +147,7 @@ def carry_out(
     target: Target,
     *,
     is_checked: bool = False,
+    upload: Upload | None = None,
 ) -> Made:
     """Makes the files of a target, or goes on where it was stopped.
 
@@ -154,6 +157,7 @@ def carry_out(
         source: Its types hold all records, or are checked while they are read.
         target: It can hold the source's fields.
         is_checked: Whether types are checked.
+        upload: Puts what the target is into a store.
 
     Raises:
         UsageError: The options do not fit each other.
@@ -167,6 +171,9 @@ def carry_out(
     found = _size_of(source, is_sharded)
     bounds = _bounds(args, found.records)
     conversion = Conversion(source, target, bounds, found.data, is_checked)
+    replaced: list[str] = []
+    if upload:
+        replaced = upload.refuse_present(conversion.names, target.overwrite, "--overwrite")
     with conversion.at_work():
         if conversion.says:
             say(f"{target.path}: {conversion.says}", sys.stderr)
@@ -180,7 +187,9 @@ def carry_out(
             run_tasks(conversion, tasks, jobs, lambda written: bar.update(before + written))
         records = sum(conversion.done.values())
         sums = tuple(map(sum, zip(*conversion.sums.values(), strict=True)))
-        made = conversion.publish()
+        made: Sequence[Path | str] = conversion.publish()
+    if upload:
+        made = upload.send(replaced)
     _say_left_out(conversion)
     names = str(made[0]) if len(made) == 1 else f"{made[0]} ... {made[-1]}"
     return Made(records, sums, names)

@@ -216,6 +216,7 @@ class Conversion:
     Attributes:
         bounds: The first record of each shard, and the end of the last one; -1 where that is not
             known.
+        names: Those of the files.
         done: Number of a finished shard -> its records.
         sums: Number of a finished shard -> the sums of `Target.counts`.
         says: A message for the user about its start; "" for none.
@@ -248,7 +249,7 @@ class Conversion:
         base = self.path
         if base.suffix in self._suffixes:  # Megatron's names have a suffix put after
             base = base.with_suffix("")
-        self._names = Names(base, len(self) > 1, self._suffixes)
+        self.names = Names(base, len(self) > 1, self._suffixes)
         self.folder = _folder(target)
         about = [
             _VERSION, source.format.name, source.files, data, source.attrs,
@@ -263,7 +264,7 @@ class Conversion:
         return len(self.bounds) - 1
 
     def _refuse_present(self) -> None:
-        for path in self._names.present():
+        for path in self.names.present():
             if said := self.target.writer.obstacle(path):
                 raise FileError(said, file=str(path))
             if not self.target.overwrite:
@@ -403,15 +404,15 @@ class Conversion:
     def publish(self) -> list[Path]:
         """Gives all shards their names; none where that fails."""
         self._refuse_present()
-        old = set(self._names.present())
+        old = set(self.names.present())
         moved: list[tuple[Path, Path]] = []
         self.target.writer.name_set(
             [[self.folder / name for name in self._staged(number)] for number in range(len(self))],
-            [self._names.of(number, len(self)) for number in range(len(self))],
+            [self.names.of(number, len(self)) for number in range(len(self))],
         )
         try:
             for number in range(len(self)):
-                targets = self._names.of(number, len(self))
+                targets = self.names.of(number, len(self))
                 for name, path in zip(self._staged(number), targets, strict=True):
                     remove_seal(path)
                     put_in_place(self.folder / name, path)
@@ -431,7 +432,7 @@ class Conversion:
 
     def _write_seals(self) -> None:
         for number in range(len(self)):
-            for path in self._names.of(number, len(self)):
+            for path in self.names.of(number, len(self)):
                 write_seal(path, self.done[number])
 
 

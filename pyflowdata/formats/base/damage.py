@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import CorruptDataError, Error, FileError, OutOfMemoryError
 from ...loader import DataLoader
+from .detection import opened
 
 Walk = Callable[[str, mmap.mmap, "Scan"], "Iterator[Damage]"]
 Opener = Callable[..., DataLoader[Any]]  # a loader of the records, with further attrs of the reader
@@ -157,7 +158,7 @@ def walk_file(path: str, scan: Scan, walk: Walk) -> Iterator[Damage]:
         FileError: The file cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -8,12 +8,13 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
-from ...remote.client import has_magic, is_object, is_remote, listed
+from ...remote import open_copy
+from ...remote.client import has_magic, is_object, is_remote, listed, look_at
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -35,7 +36,7 @@ def _is_data(name: str) -> bool:
 _PAUSES = (0.001, 0.004, 0.016, 0.064, 0.256)  # between tries, in seconds, as in C
 
 
-def _kind(path: str) -> int:
+def kind_of(path: str) -> int:
     """What a path leads to, as PFD_PATH_*.
 
     Raises:
@@ -48,15 +49,15 @@ def _kind(path: str) -> int:
 
 
 def _is_there(path: str) -> bool:
-    return bool(_kind(path) != lib.PFD_PATH_MISSING)
+    return bool(kind_of(path) != lib.PFD_PATH_MISSING)
 
 
-def _is_file(path: str) -> bool:
-    return bool(_kind(path) == lib.PFD_PATH_FILE)
+def is_file(path: str) -> bool:
+    return bool(kind_of(path) == lib.PFD_PATH_FILE)
 
 
 def _is_folder(path: str) -> bool:
-    return bool(_kind(path) == lib.PFD_PATH_FOLDER)
+    return bool(kind_of(path) == lib.PFD_PATH_FOLDER)
 
 
 def _names(folder: str) -> list[str]:
@@ -71,7 +72,7 @@ def _names(folder: str) -> list[str]:
         except OSError as failure:
             reason = lib.pfd_reason_of_errno(failure.errno or 0)
             if reason == lib.PFD_REASON_NONE:
-                _kind(folder)  # an error where a link leads nowhere
+                kind_of(folder)  # an error where a link leads nowhere
                 return []
             said = f"the folder cannot be read: {failure.strerror or failure}"
         if reason != lib.PFD_REASON_TRANSIENT:
@@ -125,14 +126,14 @@ def expanded(path: str, format: str | None = None) -> list[str]:
         return [path]
     names = sorted(_names(path))
     inside = (os.path.join(path, name) for name in names if _is_data(name))
-    if found := list(filter(_is_file, inside)):
+    if found := list(filter(is_file, inside)):
         return found
     raise FileError(_why_empty(path, names), file=path)
 
 
 def _expanded_remote(path: str, format: str | None) -> list[str]:
     """The same of an address."""
-    kind = lib.PFD_PATH_MISSING if has_magic(path) else _kind(path)
+    kind = lib.PFD_PATH_MISSING if has_magic(path) else kind_of(path)
     if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
         return [path]
     deep = path.rstrip("/") + "/*" if kind == lib.PFD_PATH_FOLDER else path
@@ -231,6 +232,16 @@ def head_of(path: str | os.PathLike[str]) -> Head:
     return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
 
 
+def size_of(path: str) -> int:
+    """The bytes of a file."""
+    return look_at([path])[0].size if is_remote(path) else os.path.getsize(path)
+
+
+def opened(path: str) -> BinaryIO:
+    """A file, for reading its bytes in Python; of a remote one a copy, without a name."""
+    return open_copy(path) if is_remote(path) else open(path, "rb")
+
+
 _PIECE = 1 << 20
 
 
@@ -280,7 +291,7 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
         return None
     names = {one.folder_file for one in registered_formats()} - {""}
     inside = (os.path.join(folder, name) for name in sorted(names))
-    found = [one for one in inside if _is_file(one)]
+    found = [one for one in inside if is_file(one)]
     return next((one for one in found if not _is_of_another(one)), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from typing import Any
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from ...nodes import Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
+from ...remote.client import is_remote
 from .detection import Detected, detect, head_of
 from .format import Format
 from .reader_values import reader_of
@@ -77,18 +79,27 @@ def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
 _FEW = 16  # files whose format is always looked for
 
 
+def _detect_few(
+    paths: Sequence[str | os.PathLike[str]], format: str | None
+) -> list[Detected]:
+    if not is_remote(paths[0]):
+        return [_detect(path, format) for path in paths]
+    with ThreadPoolExecutor(_FEW) as pool:  # each waits for a store
+        return list(pool.map(lambda path: _detect(path, format), paths))
+
+
 def _detect_all(
     paths: Sequence[str | os.PathLike[str]], format: str | None
 ) -> list[Detected]:
     """The formats of files.  Of many, a file with the suffix of an earlier one is left to the
-    reader, if that refuses a file of another format and names it."""
-    found = [_detect(path, format) for path in paths[:_FEW]]
+    reader, if that refuses a file of another format and names it, or the file is remote."""
+    found = _detect_few(paths[:_FEW], format)
     first = found[0]
     known = {os.path.splitext(path)[1] for path in paths[:_FEW]} - {""}
     refuses = FORMATS[first.format].refuses_others
     for path in paths[_FEW:]:
         suffix = os.path.splitext(path)[1]
-        if refuses and suffix in known:
+        if suffix in known and (refuses or is_remote(path)):
             found.append(Detected(os.fspath(path), first.format, first.compression, b"", 0))
             continue
         found.append(_detect(path, format))

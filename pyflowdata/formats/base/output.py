@@ -51,13 +51,16 @@ class Names:
     A path with `{shard}` in its last part, as `part-{shard:05d}`, is filled in with the number of
     the shard, and `{shards}` with the number of shards, both in decimal.  Any other path is the
     name of the only file, or, with shards, gets `-00000-of-00003` before its suffix.
+
+    Attributes:
+        is_sharded: Whether there may be several shards.
     """
 
     def __init__(self, path: Path, is_sharded: bool, suffixes: tuple[str, ...]) -> None:
         """Takes the path as the user gave it.
 
         Args:
-            is_sharded: Whether there may be several shards.
+            is_sharded: As the attribute.
             suffixes: Appended to the name, one for each file of a shard; ("",) for one file.
 
         Raises:
@@ -65,7 +68,7 @@ class Names:
         """
         self.folder, self.name, self._suffixes = path.parent, path.name, suffixes
         self._is_pattern = "{shard" in self.name
-        self._is_sharded = is_sharded or self._is_pattern
+        self.is_sharded = is_sharded or self._is_pattern
         if not self.name or self.name in (".", ".."):
             raise InvalidArgumentError(f"path = {shown(str(path))}; it must be the name of a file")
         try:
@@ -76,7 +79,7 @@ class Names:
                 f"{{shards}} for how many there are ({failure})"
             ) from None
         first, second = self._fill(0, 2), self._fill(1, 2)
-        if self._is_sharded and first == second:
+        if self.is_sharded and first == second:
             raise InvalidArgumentError(
                 f"path = {shown(str(path))}; all shards would be {shown(first)}: "
                 "put {shard:05d} where their numbers belong"
@@ -98,7 +101,7 @@ class Names:
                 text + (format(numbers[field], spec) if field else "")
                 for text, field, spec in self._pieces
             )
-        if not self._is_sharded:
+        if not self.is_sharded:
             return self.name
         stem, suffix = self._split()
         return f"{stem}-{shard:05d}-of-{shards:05d}{suffix}"
@@ -118,16 +121,20 @@ class Names:
             body = "".join(
                 re.escape(text) + ("[0-9]+" if field else "") for text, field, _ in self._pieces
             )
-        elif self._is_sharded:
+        elif self.is_sharded:
             stem, suffix = self._split()
             body = re.escape(stem) + _OWN_SHARD + re.escape(suffix)
         else:
             body = re.escape(self.name)
         return re.compile(f"{body}(?:{'|'.join(map(re.escape, self._suffixes))})")
 
+    def are(self, name: str) -> bool:
+        """Whether a file of this name is one of them."""
+        return self._matcher().fullmatch(name) is not None
+
     def present(self) -> list[Path]:
         """Existing files with such names, from an earlier run."""
-        if not self._is_sharded:
+        if not self.is_sharded:
             return [path for path in self.of(0, 1) if os.path.lexists(path)]
         matcher = self._matcher()
         try:

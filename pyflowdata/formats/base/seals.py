@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...errors import UnsupportedError
 from ...native import check, encode, ffi, lib, new_error, text
+from ...remote.client import is_remote
 from .damage import Damage
 from .output import OutputFile, put_in_place
 
@@ -71,6 +73,11 @@ def write_seal(path: str | os.PathLike[str], records: int | None = None) -> Seal
         FileError: It cannot be read, a folder has no files, or the seal cannot be written.
     """
     where = os.fspath(path)
+    if is_remote(where):
+        raise UnsupportedError(
+            "remote files are sealed where they are written: with seal=True of a writer, or "
+            "`pyflowdata convert --seal`", file=where,
+        )
     members = _members(where) if os.path.isdir(where) else []
     names = [ffi.new("char[]", name) for name in members]
     out, err = ffi.new("pfd_seal **"), new_error()

@@ -27,6 +27,7 @@ from .output import (
     sync_folder,
 )
 from .seals import remove_seal, write_seal
+from .uploads import upload_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,11 +72,14 @@ class Writer(ABC):
     writers of one name do not disturb each other: the final files are complete, all from one
     writer.  One thread may use a writer at a time.
 
+    Files at an address, as s3://bucket/train.tfrecord, are made in the folder of the cache, and put
+    into the store in `close()`.  Each object appears whole or not at all.
+
     A sample that cannot be written raises, and no part of it is written; the writer can go on.
 
     Attributes:
         records: The number of written records.
-        paths: The files, once the writer is closed.
+        paths: The files, once the writer is closed; texts where they are addresses.
     """
 
     compressions: ClassVar[tuple[str, ...]] = tuple(COMPRESSIONS)
@@ -97,8 +101,8 @@ class Writer(ABC):
         """Opens the file.
 
         Args:
-            path: The file. With shards `train.x` becomes `train-00000-of-00003.x`, and
-                `part-{shard:05d}` becomes `part-00000`.
+            path: The file, or its address. With shards `train.x` becomes
+                `train-00000-of-00003.x`, and `part-{shard:05d}` becomes `part-00000`.
             shard_records: Starts a new shard after this many records.
             shard_bytes: Starts a new shard before a record that would make the shard larger than
                 this, before compression. A larger record gets its own shard.
@@ -121,14 +125,15 @@ class Writer(ABC):
         self._overwrite = overwrite
         self._has_seals = seal
         is_sharded = shard_records is not None or shard_bytes is not None
-        self._path = self._base(self._checked(path))
-        self._names = Names(self._path, is_sharded, self.suffixes)
-        self._packing = self._pack(compression, level)
+        self._upload = upload_of(path)
         self.records = 0
-        self.paths: tuple[Path, ...] = ()
-        self._refuse_present()
-        self._state = _OPEN
+        self.paths: tuple[Path | str, ...] = ()
         try:
+            self._path = self._base(self._upload.path if self._upload else self._checked(path))
+            self._names = Names(self._path, is_sharded, self.suffixes)
+            self._packing = self._pack(compression, level)
+            self._refuse_present()
+            self._state = _OPEN
             self._shards.append(self._new_shard())
         except BaseException:
             self.discard()
@@ -181,12 +186,15 @@ class Writer(ABC):
 
     # ---- For the formats ----------------------------------------------------------------------
 
+    def _shown(self) -> str:
+        return self._upload.url if self._upload else os.fspath(self._path)
+
     def _fail(self, message: str, row: int | None = None) -> InvalidArgumentError:
         """The error for a sample, whose place in the batch is row."""
         return InvalidArgumentError(
             message,
             op=type(self).__name__,
-            file=os.fspath(self._path),
+            file=self._shown(),
             ordinal=self.records + (row or 0),
         )
 
@@ -312,6 +320,10 @@ class Writer(ABC):
         return None
 
     def _refuse_present(self) -> None:
+        if self._upload:
+            self._replaced = self._upload.refuse_present(
+                self._names, self._overwrite, "overwrite=True"
+            )
         for path in self._names.present():
             if said := self.obstacle(path):
                 raise FileError(said, file=str(path))
@@ -401,7 +413,7 @@ class Writer(ABC):
                 write_seal(path, records)
         sync_folder(self._names.folder)
         self._shards.clear()
-        self.paths = tuple(there)
+        self.paths = tuple(self._upload.send(self._replaced) if self._upload else there)
 
     def _rename(self, temporary: Path, path: Path) -> None:
         if self._overwrite:
@@ -424,6 +436,8 @@ class Writer(ABC):
             for file in shard.files:
                 file.discard()
         self._shards.clear()
+        if self._upload:
+            self._upload.discard()
 
     def discard(self) -> None:
         """Removes all files of the writer."""
@@ -452,4 +466,4 @@ class Writer(ABC):
             self.discard()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({os.fspath(self._path)!r}, records={self.records})"
+        return f"{type(self).__name__}({self._shown()!r}, records={self.records})"

@@ -1,0 +1,278 @@
+"""Objects of a store that lists and takes uploads: the cost of opening, writing, commands."""
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from remote.bucket import storing
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata import io
+from pyflowdata.remote import configure
+
+pytest.importorskip("obstore")
+
+
+@pytest.fixture
+def bucket(tmp_path, monkeypatch):
+    """An empty one, s3://b."""
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / "indexes"))
+    monkeypatch.setenv("PYFLOWDATA_CACHE", str(tmp_path / "cache"))
+    with storing({}) as server:
+        for name, value in server.variables.items():
+            monkeypatch.setenv(name, value)
+        start(tmp_path / "cache")
+        yield server
+
+
+def start(folder):
+    """Begins with a cache, and with no facts of objects."""
+    configure(cache_dir=folder, budget="1GB", options={})
+
+
+def shards(server, tmp_path, count):
+    with io.TFRecordWriter(tmp_path / "one.tfrecord") as out:
+        out.write({"x": np.arange(5)})
+    data = (tmp_path / "one.tfrecord").read_bytes()
+    for shard in range(count):
+        server.files[f"b/t/{shard:05d}.tfrecord"] = data
+    return "s3://b/t/*.tfrecord"
+
+
+def rows(data):
+    with flow.DataLoader(data.batch(4096)) as loader:
+        return sum(len(batch["x"]) if isinstance(batch, dict) else len(batch[0])
+                   for batch in loader)  # fmt: skip
+
+
+def test_an_opening_takes_a_request_for_each_file_and_the_next_one_a_list(bucket, tmp_path):
+    count = 1000
+    pattern = shards(bucket, tmp_path, count)
+    assert rows(flow.open(pattern).shuffle(seed=1)) == count
+    assert bucket.kinds["GET"] == count
+    assert bucket.kinds["LIST"] <= 2
+    assert bucket.kinds["HEAD"] <= 2  # is there an index beside the data?
+    bucket.kinds.clear()
+    start(tmp_path / "cache")
+    assert rows(flow.open(pattern)) == count
+    assert bucket.kinds["LIST"] <= 2 and bucket.kinds["HEAD"] <= 2 and not bucket.kinds["GET"]
+    # Without the list of the pattern, the folder's is asked for, not each object.
+    bucket.kinds.clear()
+    start(tmp_path / "cache")
+    files = [f"s3://b/t/{shard:05d}.tfrecord" for shard in range(count)]
+    with flow.DataLoader(flow.TFRecordReader(files=files, batch_size=100)) as loader:
+        assert loader.readers[0].records == count
+    assert bucket.kinds["LIST"] == 1 and bucket.kinds.total() <= 2
+
+
+def test_a_compressed_file_among_many_others_is_told(bucket):
+    bucket.files |= {f"b/g/{i:02d}.csv": b"x,y\n1,2\n" for i in range(20)}
+    bucket.files["b/g/18.csv"] = gzip.compress(b"x,y\n1,2\n")
+    with pytest.raises(flow.CorruptDataError, match="18.csv.*begins as compressed"):
+        rows(flow.open("s3://b/g/*.csv"))
+
+
+def command(*words):
+    from pyflowdata.cli import main
+
+    return main([*map(str, words)])
+
+
+def test_writers_put_whole_objects_or_none(bucket, tmp_path):
+    columns = {"x": np.arange(3000), "y": np.arange(3000) % 7}
+    for writer, name in [
+        (io.TFRecordWriter, "a.tfrecord"), (io.MDSWriter, "mds"), (io.ArrowWriter, "a.arrow"),
+        (io.MindRecordWriter, "a.mindrecord"), (io.CSVWriter, "a.csv.gz"),
+        (io.OFRecordWriter, "of/part-{shard:05d}"),
+    ]:  # fmt: skip
+        options = {"shard_records": 1000} if "{" in name else {}
+        with writer(f"s3://b/w/{name}", **options) as out:
+            out.write_batch(columns)
+            assert not any(name.partition("{")[0] in key for key in bucket.files)
+        assert all(path.startswith("s3://b/w/") for path in out.paths)
+        where = "s3://b/w/of/*" if options else f"s3://b/w/{name}"
+        data = flow.open(where)
+        with flow.DataLoader(data.batch(4096)) as loader:
+            (batch,) = loader
+        np.testing.assert_array_equal(batch[-1] if name != "mds" else batch[1], columns["y"])
+        with pytest.raises(flow.FileError, match="there already.*overwrite"):
+            writer(f"s3://b/w/{name}", **options)
+    # Fewer shards replace more, and an upload of several that fails leaves what was there.
+    with io.OFRecordWriter("s3://b/w/of/part-{shard:05d}", shard_records=2000, overwrite=True,
+                           seal=True) as out:  # fmt: skip
+        out.write_batch(columns)
+    left = sorted(key for key in bucket.files if key.startswith("b/w/of/"))
+    assert left == [f"b/w/of/part-0000{i}{end}" for i in (0, 1) for end in ("", ".pfdseal")]
+    before = dict(bucket.files)
+    for fails, size in ({"PART"}, 3_000_000), ({"END"}, 3_000_000), ({"PUT"}, 10):
+        bucket.fails = fails
+        with pytest.raises(flow.FileError, match="write, this object"):
+            with io.RawWriter("s3://b/w/none.bin") as out:
+                out.write_batch(np.zeros((size, 1)))
+        bucket.fails = set()
+    bucket.parts.clear()
+    assert bucket.files == before
+    with io.RawWriter("s3://b/w/large.bin") as out:
+        out.write_batch(np.arange(3_000_000).reshape(-1, 1))
+    assert bucket.files["b/w/large.bin"] == np.arange(3_000_000).tobytes()
+    assert bucket.kinds["PART"] > 3
+    assert not [*(tmp_path / "cache/uploads").iterdir()]
+    with pytest.raises(flow.UnsupportedError, match="takes no files"):
+        io.CSVWriter("https://127.0.0.1/a.csv")
+
+
+KILLED = """
+import numpy as np
+from pyflowdata import io
+with io.RawWriter("s3://b/k.bin") as out:
+    out.write_batch(np.zeros((8_000_000, 1)))
+    print("written", flush=True)
+"""
+
+
+def test_a_killed_upload_leaves_no_object(bucket):
+    bucket.delay = 0.2
+    program = subprocess.Popen(
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    program.stdout.readline()
+    while not any(bucket.parts.values()):
+        assert program.poll() is None
+    program.kill()
+    program.wait()
+    assert not bucket.files
+
+
+def test_convert_reads_and_writes_addresses(bucket, tmp_path, capsys):
+    text = "x,y\n" + "".join(f"{i},{i * 2}\n" for i in range(5000))
+    bucket.files["b/in/x.csv"] = text.encode()
+    assert command("convert", "s3://b/in/x.csv", "s3://b/out/x.tfrecord", "--quiet") == 0
+    assert "5000 records in s3://b/out/x.tfrecord" in capsys.readouterr().out
+    assert command("convert", "s3://b/in/x.csv", "s3://b/out/x.tfrecord", "--quiet") == 1
+    assert "s3://b/out/x.tfrecord: it is there already" in capsys.readouterr().err
+    assert command("convert", "s3://b/out/*.tfrecord", "s3://b/out/y.csv", "--shards", 3,
+                   "--quiet") == 0  # fmt: skip
+    made = [bucket.files[f"b/out/y-0000{i}-of-00003.csv"].decode() for i in range(3)]
+    assert "".join(made).replace("x,y\n", "") == text.replace("x,y\n", "")
+    assert command("convert", "s3://b/in/x.csv", "s3://b/out/m/", "--to", "mds", "--quiet") == 0
+    assert "b/out/m/index.json" in bucket.files
+    bucket.fails = {"PUT", "BEGIN"}
+    assert command("convert", "s3://b/in/x.csv", "s3://b/out/z.csv", "--quiet") == 1
+    assert "b/out/z.csv" not in bucket.files
+    bucket.fails = set()
+    assert command("convert", "s3://b/in/x.csv", tmp_path / "z.csv", "--quiet") == 0
+    assert (tmp_path / "z.csv").read_text() == text
+
+
+def test_other_stores_are_written_with_fsspec():
+    files = pytest.importorskip("fsspec").filesystem("memory")
+    for _ in range(2):
+        with io.RawWriter("memory://w/a.bin", overwrite=True) as out:
+            out.write_batch(np.arange(10).reshape(-1, 1))
+    assert files.cat("/w/a.bin") == np.arange(10).tobytes()
+    assert files.ls("/w", detail=False) == ["/w/a.bin"]
+
+
+def test_commands_read_addresses_as_local_files(bucket, tmp_path, capsys):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    with io.TFRecordWriter(folder / "a.tfrecord", shard_records=1000) as out:
+        out.write_batch({"x": np.arange(3000), "y": np.arange(3000) % 7})
+    (folder / "c.csv").write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(100)))
+    (folder / "d.jsonl").write_text("".join(f'{{"x": {i}}}\n' for i in range(100)))
+    for path in folder.iterdir():
+        bucket.files[f"b/t/{path.name}"] = path.read_bytes()
+
+    def same(*words):
+        said = []
+        for place in (str(folder), "s3://b/t"):
+            code = command(*(word.replace("@", place) for word in words))
+            found = capsys.readouterr()
+            said.append((code, *(text.replace(place, "@") for text in (found.out, found.err))))
+        assert said[0] == said[1]
+        return said[1]
+
+    for name in ("a-00000-of-00003.tfrecord", "*.tfrecord", "c.csv", "d.jsonl"):
+        for words in (["head"], ["stats"], ["verify"]):
+            assert same(*words, f"@/{name}")[0] == 0
+    damaged = bytearray(bucket.files["b/t/a-00001-of-00003.tfrecord"])
+    damaged[5000] ^= 1
+    (folder / "bad").write_bytes(damaged)
+    bucket.files["b/t/bad"] = bytes(damaged)
+    assert same("verify", "--format", "tfrecord", "@/bad")[0] == 1
+    assert command("head", "s3://b/t/none.csv") == 1
+    assert "s3://b/t/none.csv: there is no object" in capsys.readouterr().err
+    assert command("seal", "s3://b/t/c.csv") == 1
+    assert "sealed where they are written" in capsys.readouterr().err
+    with flow.DataLoader(flow.open("s3://b/t/*.tfrecord").batch(100), ledger=tmp_path / "l") as on:
+        assert sum(1 for _ in on) == 30
+    assert command("audit", tmp_path / "l") == 0
+
+
+def test_the_cache_command_lists_clears_and_warms_exactly(bucket, tmp_path, capsys):
+    data = np.random.default_rng(0).bytes(40 << 20)
+    bucket.files |= {"b/w/a.bin": data, "b/w/b.bin": data[: 3 << 20], "b/w/empty.bin": b""}
+    assert command("cache", "warm", "s3://b/w/*.bin", "--quiet") == 0
+    assert "3 files in the cache, 45.1 MB" in capsys.readouterr().out
+    fetched = sum(end - begin for _, begin, end in bucket.ranges.elements())
+    assert fetched == 43 << 20
+    bucket.kinds.clear()
+    assert rows(flow.open("s3://b/w/a.bin", format="raw", shape=[1024], dtype="uint8")) == 40 << 10
+    assert bucket.kinds["GET"] == 0
+    assert command("cache", "list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and "s3://b/w/a.bin" in lines[0] and "40 of 40 blocks" in lines[0]
+    assert command("cache", "size") == 0
+    assert "2 objects, 45.1 MB of 1 GB" in capsys.readouterr().out
+    assert command("cache", "clear") == 0
+    assert "45.1 MB freed" in capsys.readouterr().out
+    assert flow.remote.cache_info().bytes < 100_000
+    configure(cache_dir=tmp_path / "cache", budget="32MB")
+    assert command("cache", "warm", "s3://b/w/a.bin") == 1
+    assert "PYFLOWDATA_CACHE_BUDGET" in capsys.readouterr().err
+    assert command("cache", "warm", "/tmp/x.bin") == 2
+    assert "no address" in capsys.readouterr().err
+
+
+def test_an_index_beside_the_data_spares_their_scan(bucket, tmp_path, monkeypatch, capsys):
+    pattern = shards(bucket, tmp_path, 100)
+
+    def elsewhere(name):
+        """Another machine."""
+        monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / name))
+        start(tmp_path / f"{name}-blocks")
+        bucket.kinds.clear()
+
+    assert command("index", "--beside", pattern) == 0
+    (beside,) = [key for key in bucket.files if key.endswith(".pfdindex")]
+    assert f"put    at s3://{beside}" in capsys.readouterr().out
+    elsewhere("second")
+    with flow.DataLoader(flow.open(pattern).shuffle(seed=1).batch(10)) as loader:
+        assert not loader.readers[0].index.is_new
+        assert bucket.kinds["GET"] < 25 and bucket.kinds["LIST"] <= 2
+        found = sum(len(batch[0]) for batch in loader)
+    assert found == 100
+    # A changed object makes it stale, and a damaged one is as bad; the data tell the truth.
+    with io.TFRecordWriter("s3://b/t/00003.tfrecord", overwrite=True) as out:
+        out.write_batch({"x": np.arange(10).reshape(2, 5)})
+    elsewhere("third")
+    with pytest.warns(UserWarning, match="other versions.*--beside"):
+        assert rows(flow.open(pattern)) == 101
+    bucket.files[beside] = bucket.files[beside][:-9] + b"damaged!!"
+    elsewhere("fourth")
+    assert rows(flow.open(pattern)) == 101  # a program is warned once
+    assert command("index", "--beside", tmp_path / "one.tfrecord") == 2
+    assert "local files" in capsys.readouterr().err
+
+
+def test_a_signed_address_is_refused_without_its_signature():
+    url = "https://127.0.0.1/a.tfrecord?X-Amz-Signature=secret"
+    for opening in (flow.open, lambda one: flow.DataLoader(
+        flow.TFRecordReader(files=[one], batch_size=1)
+    )):  # fmt: skip
+        with pytest.raises(flow.UnsupportedError, match="signed") as refused:
+            opening(url)
+        assert "secret" not in str(refused.value)
