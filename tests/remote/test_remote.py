@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from remote.server import files_below, serving
+from remote.soak import soak
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -60,7 +61,7 @@ def write_formats(folder):
         (io.MDSWriter, "mds"), (io.ArrowWriter, "a.arrow"), (io.MindRecordWriter, "a.mindrecord"),
     ]:  # fmt: skip
         with writer(folder / name) as out:
-            out.write(columns)
+            out.write_batch(columns)
     (folder / "a.jsonl").write_text("".join(f'{{"y": {y}}}\n' for y in range(90_000)))
     (folder / "a.jsonl.gz").write_bytes(gzip.compress((folder / "a.jsonl").read_bytes(), 1))
     fixture = ROOT / "tests/fixtures/flatbuffers/features.onerec"
@@ -120,6 +121,12 @@ def test_faults_of_the_network_cost_time_only(tmp_path):
     assert after.retries > before.retries
     assert after.failures == before.failures
     assert after.bytes_fetched - before.bytes_fetched == 24 * MB
+
+
+def test_a_short_soak_of_faults_gives_no_wrong_bytes():
+    report = soak(faults=60, seed=3, seconds=6)
+    assert not report.wrong, report
+    assert report.right and report.faults.total() > 10, report
 
 
 def test_what_no_further_try_mends_is_told_at_once(tmp_path):
