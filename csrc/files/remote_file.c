@@ -50,6 +50,8 @@ static _Atomic int64_t blocks_asked;
 static pfd_remote_calls calls;
 static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
+static int64_t sharers = 1;       /* processes that share the budget */
+static pfd_block_plan *plans;
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
@@ -176,7 +178,16 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err
 static int64_t bytes_ahead(void) /* lock held */
 {
     const int64_t most = 128 * INT64_C(1048576);
-    return budget / 4 < most ? budget / 4 : most;
+    int64_t bytes = budget / 4 / sharers, least = 2 * block_bytes;
+    bytes = bytes < most ? bytes : most;
+    return bytes > least ? bytes : least;
+}
+
+void pfd_remote_set_sharers(int64_t processes)
+{
+    pthread_mutex_lock(&lock);
+    sharers = processes > 1 ? processes : 1;
+    pthread_mutex_unlock(&lock);
 }
 
 int64_t pfd_remote_bytes_ahead(void)
@@ -290,6 +301,129 @@ void pfd_remote_file_close(pfd_remote_file *self)
 const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self)
 {
     return self->cache.data;
+}
+
+/* ---- What will be read, and when ------------------------------------------------------------ */
+
+typedef struct planned_use {
+    pfd_remote_file *file;
+    int64_t block, batch;
+} planned_use;
+
+enum { most_uses = 1 << 20 };
+
+struct pfd_block_plan {
+    planned_use *uses;
+    int64_t first, end, capacity; /* of uses */
+    int64_t began, began_ms;      /* the batch that began first, and when */
+    int64_t now;                  /* batch */
+    pfd_block_plan *next;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+pfd_block_plan *pfd_block_plan_create(void)
+{
+    pfd_block_plan *self = calloc(1, sizeof *self);
+    if (!self) return NULL;
+    self->now = -1;
+    pthread_mutex_lock(&lock);
+    self->next = plans;
+    plans = self;
+    pthread_mutex_unlock(&lock);
+    return self;
+}
+
+void pfd_block_plan_free(pfd_block_plan *self)
+{
+    if (!self) return;
+    pthread_mutex_lock(&lock);
+    pfd_block_plan **at = &plans;
+    while (*at != self) at = &(*at)->next;
+    *at = self->next;
+    pthread_mutex_unlock(&lock);
+    free(self->uses);
+    free(self);
+}
+
+int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
+{
+    pthread_mutex_lock(&lock);
+    int32_t goes_on = self->now >= 0 && batch >= self->now && self->first < self->end &&
+                      batch <= self->uses[self->end - 1].batch;
+    if (!goes_on) {
+        self->first = self->end = 0;
+        self->began = batch;
+        self->began_ms = now_ms();
+    }
+    self->now = batch;
+    while (self->first < self->end && self->uses[self->first].batch < batch) self->first++;
+    pthread_mutex_unlock(&lock);
+    return goes_on;
+}
+
+/* Room for one more (lock held). */
+static int32_t grow_plan(pfd_block_plan *self)
+{
+    if (self->end < self->capacity) return 1;
+    if (self->first > self->capacity / 2) {
+        self->end -= self->first;
+        memmove(self->uses, self->uses + self->first, (size_t)self->end * sizeof *self->uses);
+        self->first = 0;
+        return 1;
+    }
+    int64_t capacity = self->capacity ? 2 * self->capacity : 256;
+    planned_use *uses = capacity > most_uses
+                            ? NULL
+                            : realloc(self->uses, (size_t)capacity * sizeof *uses);
+    if (!uses) return 0;
+    self->uses = uses;
+    self->capacity = capacity;
+    return 1;
+}
+
+int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
+                           int64_t size, int64_t batch)
+{
+    int64_t block = offset / block_bytes, end = (offset + size - 1) / block_bytes + 1;
+    int32_t added = 1;
+    pthread_mutex_lock(&lock);
+    if (end > file->cache.num_blocks) end = file->cache.num_blocks;
+    for (; block < end && added; block++) {
+        const planned_use use = {file, block, batch};
+        const planned_use *last = self->end > self->first ? &self->uses[self->end - 1] : NULL;
+        if (last && last->file == file && last->block == block && last->batch == batch) continue;
+        added = grow_plan(self);
+        if (added) self->uses[self->end++] = use;
+    }
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+/* From the last use to the first: the first one stays. */
+static void note_uses(const pfd_block_plan *plan, int64_t now)
+{
+    int64_t passed = plan->now - plan->began;
+    int64_t per = passed > 0 ? (now - plan->began_ms) / passed : 1;
+    if (per < 1) per = 1;
+    for (int64_t i = plan->end - 1; i >= plan->first; i--) {
+        const planned_use *use = &plan->uses[i];
+        pfd_block_cache_note_next(&use->file->cache, use->block, now,
+                                  now + (use->batch - plan->now) * per + 1);
+    }
+}
+
+void pfd_remote_note_next_uses(void)
+{
+    int64_t now = now_ms();
+    pthread_mutex_lock(&lock);
+    for (const pfd_block_plan *plan = plans; plan; plan = plan->next) note_uses(plan, now);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
