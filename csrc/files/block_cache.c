@@ -280,11 +280,12 @@ int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block)
     return 1;
 }
 
-void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms)
+void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms,
+                               int32_t is_shared)
 {
     _Atomic int64_t *noted = &self->blocks[block].next_ms;
     int64_t before = atomic_load_explicit(noted, memory_order_relaxed);
-    if (before <= now || before > next_ms)
+    if (!is_shared || before <= now || before > next_ms)
         atomic_store_explicit(noted, next_ms, memory_order_relaxed);
 }
 

@@ -24,6 +24,7 @@ struct pfd_remote_file {
     char *url, *tag;
     int32_t references;  /* by its opener and by requests */
     uint8_t *asked;      /* for each block */
+    uint32_t *in_reach;  /* how often plans have each block in reach */
     int64_t last_missed; /* block */
     int32_t is_planned;  /* somebody asks for blocks ahead */
     pfd_error failure;   /* of the last request that failed */
@@ -259,6 +260,7 @@ static void release(pfd_remote_file *self)
     free(self->url);
     free(self->tag);
     free(self->asked);
+    free(self->in_reach);
     free(self);
 }
 
@@ -280,8 +282,12 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                             ? pfd_block_cache_open(&self->cache, where, &key, err)
                             : pfd_fail_memory(err, 0, "a remote file");
     free(where);
-    if (status == PFD_OK) self->asked = calloc((size_t)self->cache.num_blocks + 1, 1);
-    if (status == PFD_OK && !self->asked)
+    if (status == PFD_OK) {
+        size_t blocks = (size_t)self->cache.num_blocks + 1;
+        self->asked = calloc(blocks, sizeof *self->asked);
+        self->in_reach = calloc(blocks, sizeof *self->in_reach);
+    }
+    if (status == PFD_OK && (!self->asked || !self->in_reach))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
     if (status == PFD_OK) *out = self;
     else release(self);
@@ -315,6 +321,7 @@ enum { most_uses = 1 << 20 };
 struct pfd_block_plan {
     planned_use *uses;
     int64_t first, end, capacity; /* of uses */
+    int64_t reach, in_reach;      /* the first use beyond reach; blocks from `first` to it */
     int64_t began, began_ms;      /* the batch that began first, and when */
     int64_t now;                  /* batch */
     pfd_block_plan *next;
@@ -339,10 +346,20 @@ pfd_block_plan *pfd_block_plan_create(void)
     return self;
 }
 
+/* The first use has passed (lock held). */
+static void pass_use(pfd_block_plan *self)
+{
+    const planned_use *use = &self->uses[self->first];
+    if (self->first == self->reach) self->reach++;
+    else if (--use->file->in_reach[use->block] == 0) self->in_reach--;
+    self->first++;
+}
+
 void pfd_block_plan_free(pfd_block_plan *self)
 {
     if (!self) return;
     pthread_mutex_lock(&lock);
+    while (self->first < self->reach) pass_use(self);
     pfd_block_plan **at = &plans;
     while (*at != self) at = &(*at)->next;
     *at = self->next;
@@ -357,12 +374,13 @@ int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
     int32_t goes_on = self->now >= 0 && batch >= self->now && self->first < self->end &&
                       batch <= self->uses[self->end - 1].batch;
     if (!goes_on) {
-        self->first = self->end = 0;
+        while (self->first < self->reach) pass_use(self);
+        self->first = self->reach = self->end = 0;
         self->began = batch;
         self->began_ms = now_ms();
     }
     self->now = batch;
-    while (self->first < self->end && self->uses[self->first].batch < batch) self->first++;
+    while (self->first < self->end && self->uses[self->first].batch < batch) pass_use(self);
     pthread_mutex_unlock(&lock);
     return goes_on;
 }
@@ -374,6 +392,7 @@ static int32_t grow_plan(pfd_block_plan *self)
     if (self->first > self->capacity / 2) {
         self->end -= self->first;
         memmove(self->uses, self->uses + self->first, (size_t)self->end * sizeof *self->uses);
+        self->reach -= self->first;
         self->first = 0;
         return 1;
     }
@@ -405,6 +424,19 @@ int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t 
     return added;
 }
 
+int64_t pfd_block_plan_reach(pfd_block_plan *self)
+{
+    pthread_mutex_lock(&lock);
+    int64_t most = budget / block_bytes * 7 / 8 / sharers;
+    for (; self->reach < self->end && self->in_reach < most; self->reach++) {
+        const planned_use *use = &self->uses[self->reach];
+        if (use->file->in_reach[use->block]++ == 0) self->in_reach++;
+    }
+    int64_t batch = self->reach < self->end ? self->uses[self->reach].batch : INT64_MAX;
+    pthread_mutex_unlock(&lock);
+    return batch;
+}
+
 /* From the last use to the first: the first one stays. */
 static void note_uses(const pfd_block_plan *plan, int64_t now)
 {
@@ -414,7 +446,8 @@ static void note_uses(const pfd_block_plan *plan, int64_t now)
     for (int64_t i = plan->end - 1; i >= plan->first; i--) {
         const planned_use *use = &plan->uses[i];
         pfd_block_cache_note_next(&use->file->cache, use->block, now,
-                                  now + (use->batch - plan->now) * per + 1);
+                                  now + (use->batch - plan->now) * per + 1,
+                                  sharers > 1 || plans->next);
     }
 }
 

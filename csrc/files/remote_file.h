@@ -56,6 +56,10 @@ int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch);
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch);
 
+/* The batch from which on the batches need more blocks than the cache holds: to fetch them now
+ * would drop blocks that are needed before.  INT64_MAX: all that are planned fit. */
+int64_t pfd_block_plan_reach(pfd_block_plan *self);
+
 /* Blocks that were not there and were asked for ahead since the process began. */
 int64_t pfd_remote_blocks_asked(void);
 

@@ -687,6 +687,8 @@ void pfd_data_reader_close_files(pfd_data_reader *reader)
     for (int32_t i = 0; i < reader->num_leaves; i++)
         pfd_data_reader_close_files(&reader->leaves[i]);
     pfd_dataset_close(reader->chain);
+    if (reader->blocks_ahead) pfd_block_plan_free(reader->blocks_ahead->plan);
+    if (reader->blocks_ahead) reader->blocks_ahead->plan = NULL;
     pfd_input_files_close(reader->files);
     reader->chain = reader->logical = reader->source = NULL;
     reader->files = NULL;
@@ -694,7 +696,6 @@ void pfd_data_reader_close_files(pfd_data_reader *reader)
 
 void pfd_data_reader_close(pfd_data_reader *reader)
 {
-    if (reader->blocks_ahead) pfd_block_plan_free(reader->blocks_ahead->plan);
     pfd_data_reader_close_files(reader);
     pfd_scratch_free(reader->group_scratch);
     pfd_view_close(reader->former);
@@ -1016,7 +1017,8 @@ static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
     int64_t most = pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES;
     int32_t is_due = ahead->next < ahead->now + most_batches_ahead &&
                      (ahead->next <= ahead->now + 1 ||
-                      asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most);
+                      (ahead->next < pfd_block_plan_reach(ahead->plan) &&
+                       asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most));
     if (!is_due) {
         atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
         return 0;
