@@ -24,6 +24,7 @@ struct pfd_remote_file {
     char *url, *tag;
     int32_t references;  /* by its opener and by requests */
     uint8_t *asked;      /* for each block */
+    uint8_t *had;        /* blocks that were put */
     uint32_t *in_reach;  /* how often plans have each block in reach */
     int64_t last_missed; /* block */
     int32_t is_planned;  /* somebody asks for blocks ahead */
@@ -260,6 +261,7 @@ static void release(pfd_remote_file *self)
     free(self->url);
     free(self->tag);
     free(self->asked);
+    free(self->had);
     free(self->in_reach);
     free(self);
 }
@@ -285,9 +287,10 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     if (status == PFD_OK) {
         size_t blocks = (size_t)self->cache.num_blocks + 1;
         self->asked = calloc(blocks, sizeof *self->asked);
+        self->had = calloc(blocks, sizeof *self->had);
         self->in_reach = calloc(blocks, sizeof *self->in_reach);
     }
-    if (status == PFD_OK && (!self->asked || !self->in_reach))
+    if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
     if (status == PFD_OK) *out = self;
     else release(self);
@@ -566,7 +569,15 @@ struct pfd_fetch {
     pfd_remote_file *file;
     int64_t first, blocks;
     int fd; /* holds the locks */
+    int64_t since, answer_ns;
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /* How many blocks may be taken: a part of the budget is in flight at a time. */
 static int64_t room_in_flight(void)
@@ -651,7 +662,7 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
             fail_blocks(wanted.file, wanted.block, n, &err);
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
             int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd};
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, now_ns(), 0};
             *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
                                        at, n * block_bytes < left ? n * block_bytes : left};
             return self;
@@ -683,11 +694,23 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         pthread_mutex_lock(&lock);
         counts.requests++;
         counts.bytes += size;
+        counts.fetch_ns += now_ns() - self->since;
+        counts.answer_ns += self->answer_ns;
+        for (int64_t i = 0; i < self->blocks; i++) {
+            uint8_t *had = &self->file->had[self->first + i];
+            if (*had) counts.again_bytes += block_bytes;
+            *had = 1;
+        }
         give_up(self->file, self->first, self->blocks, IDLE);
         pthread_mutex_unlock(&lock);
     }
     end(self);
     return status;
+}
+
+void pfd_fetch_answered(pfd_fetch *self, int64_t answer_ns)
+{
+    self->answer_ns = answer_ns;
 }
 
 void pfd_fetch_fail(pfd_fetch *self, int32_t status, int32_t reason, const char *message)

@@ -242,6 +242,7 @@ class Counters:
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
+        fetched: What this process fetched of remote files since the loader opened.
     """
 
     blobs: tuple[str, ...]
@@ -264,6 +265,7 @@ class Counters:
     script: str = ""
     version: str = ""
     taken: float = field(default=0.0, compare=False)
+    fetched: dict[str, float] = field(default_factory=dict)
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -290,6 +292,9 @@ class Counters:
             ahead=_copies_since(self.ahead, earlier.ahead),
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
+            fetched={
+                name: value - earlier.fetched.get(name, 0) for name, value in self.fetched.items()
+            },
         )
 
 
@@ -483,8 +488,18 @@ class CountedLoader:
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
             version=version(),
             taken=time.time(),
+            fetched=_read_fetched(),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
+
+
+def _read_fetched() -> dict[str, float]:
+    counts = ffi.new("pfd_fetch_counts *")
+    lib.pfd_fetch_counted(counts)
+    return {
+        "requests": counts.requests, "bytes": counts.bytes, "again_bytes": counts.again_bytes,
+        "seconds": counts.fetch_ns / 1e9, "answer_seconds": counts.answer_ns / 1e9,
+    }  # fmt: skip
 
 
 def _reader_facts(reader: Any) -> ReaderFacts:

@@ -274,6 +274,7 @@ class CacheInfo:
         bytes: The bytes that they have.
         requests: Requests for ranges that were answered.
         bytes_fetched: Bytes that those brought.
+        bytes_again: Of them, bytes that had been there before, and were dropped.
         failures: Requests that failed, after all tries.
         retries: Further tries of requests.
         waits: Reads that waited for a block.
@@ -284,6 +285,7 @@ class CacheInfo:
     bytes: int
     requests: int
     bytes_fetched: int
+    bytes_again: int
     failures: int
     retries: int
     waits: int
@@ -295,8 +297,8 @@ def cache_info() -> CacheInfo:
     lib.pfd_fetch_counted(counts)
     used = sum(size for _, size in cache.files())
     return CacheInfo(
-        cache.folder, cache.budget, used, counts.requests, counts.bytes, counts.failures,
-        client.retries, counts.waits,
+        cache.folder, cache.budget, used, counts.requests, counts.bytes,
+        counts.again_bytes, counts.failures, client.retries, counts.waits,
     )  # fmt: skip
 
 
@@ -347,6 +349,7 @@ def _fetch_all() -> None:
             data = client.fetch(
                 text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
             )
+            lib.pfd_fetch_answered(request, int(getattr(client.answered, "seconds", 0) * 1e9))
             kept = ffi.from_buffer("uint8_t[]", data)
             cache = _cache
             assert cache is not None  # threads start with it

@@ -269,3 +269,30 @@ def test_options_are_checked(tmp_path):
     shared.chmod(0o777)
     with pytest.raises(flow.FileError, match="this user's alone"):
         configure(cache_dir=shared)
+
+
+def verdict_of(data, epochs=1, batch_size=512):
+    with flow.DataLoader(data.batch(batch_size)) as loader:
+        for _ in range(epochs):
+            for _batch in loader:
+                pass
+        return loader.report().verdict
+
+
+def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
+    data = numbers(12 * MB).tobytes()
+    with serving({"a.bin": data}) as server:
+        server.rate = 16 * MB
+        line = verdict_of(raw(f"{server.url}/a.bin"))
+    with serving({"b.bin": data}) as server:
+        server.latency = 0.3
+        answers = verdict_of(raw(f"{server.url}/b.bin"))
+    configure(cache_dir=cache, budget=16 * MB)
+    with serving({"c.bin": numbers(40 * MB).tobytes()}) as server:
+        server.rate = 100 * MB
+        small = verdict_of(raw(f"{server.url}/c.bin"), epochs=3)
+    assert [one.cause for one in (line, answers, small)] == [
+        "network", "requests", "cache-too-small"
+    ]  # fmt: skip
+    assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
+    assert line.evidence["fetched_per_used"] == pytest.approx(1, abs=0.1)

@@ -1093,7 +1093,11 @@ typedef struct pfd_fetch_counts {
     int64_t requests, bytes; /* that were put */
     int64_t failures;        /* requests that failed */
     int64_t waits;           /* reads that waited for a block */
+    int64_t again_bytes;     /* of `bytes`: of blocks that an open file had before */
+    int64_t fetch_ns;        /* time of requests that were put, added up */
+    int64_t answer_ns;       /* of it, until the first byte of the answer */
 } pfd_fetch_counts;
+void pfd_fetch_answered(pfd_fetch *request, int64_t answer_ns); /* before it is put */
 void pfd_fetch_counted(pfd_fetch_counts *out); /* of this process */
 
 /* The files of the cache. */
