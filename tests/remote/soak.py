@@ -109,8 +109,8 @@ def open_data(urls: list[str], kind: str, seed: int) -> Any:
 
 
 def read_epoch(urls: list[str], kind: str, seed: int) -> Iterator[npt.NDArray[Any]]:
-    """The batches of an epoch, of all ranks; each loader is left in the middle, and another one goes
-    on with its state."""
+    """The batches of an epoch, of all ranks; each loader is left in the middle, and another one
+    goes on with its state."""
     choose = random.Random(seed + 1)
     ranks, threads = choose.choice([1, 1, 2, 3]), choose.randint(1, 3)
     for rank in range(ranks):

@@ -1109,7 +1109,7 @@ typedef struct pfd_cached_block {
     uint32_t state;    /* odd: the block is there */
     uint32_t used;     /* bytes read of it since it came, or was asked for ahead */
     int64_t used_ms;   /* when it was last read or asked for, since 1970 */
-    int64_t next_ms;   /* when it will be read next, as far as a loader told; in the past: not known */
+    int64_t next_ms;   /* when it will be read next, as a loader told; in the past: not known */
     uint64_t checksum; /* XXH64 */
 } pfd_cached_block;
 
