@@ -238,7 +238,7 @@ soak: all .venv/test
 	$(IN_VENV) tests/support/views/soak.py --pipelines $(or $(PIPELINES),10000)
 	MUTATIONS=$(or $(MUTATIONS),15) $(PYTEST) tests/formats/test_mutations.py
 	JSON_LINES=$(or $(JSON_LINES),100000) $(PYTEST) tests/formats/json/test_json_lines_reader.py -k mutated
-	SOAK=1 $(PYTEST) $(PARALLEL) $(RANDOM_VALUES)
+	SOAK=1 $(PYTEST) $(PARALLEL) $(RANDOM_VALUES) $(addprefix kit/tests/test_kit_,builtin.py power.py)
 
 # Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
 #: 3 fixtures  the files of tests/fixtures made again with their libraries, and compared

@@ -1,123 +1,188 @@
-"""num_threads="auto" and prefetch="auto" beside the defaults: what the search costs and finds.
+"""num_threads="auto" and prefetch="auto" beside the defaults and beside fixed settings.
 
-    python -m bench.autotune [--rounds 5] [--seconds 10] [--scale 0.1] [--only W1a waits]
+    python -m bench.autotune [--rounds 3] [--seconds 10] [--only lock jpeg]
 
-The workloads of bench/README.md, and one whose op waits 5 ms for each batch of 64, as for a server.
-Bare: nothing is done with batches.  Trained: the loop computes for as long as the loader by default
-takes for a batch, so that neither waits long for the other.  Each figure is of a new loader, with
-the first batch left out: the trials of the search are in it.  Rounds are interleaved; a ratio is
-the median of those within the rounds.
+Ten pipelines.  Each figure is of a new loader, with the search from its first trial; only the first
+batch is left out.  The rounds of a pipeline are interleaved: the default, "auto", and every fixed
+setting of the grid take turns.  The best is the fixed setting with the highest median; a ratio is
+of medians.  CPU is the process's time for a batch.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import math
+import pathlib
 import time
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pyflowdata as flow
-from bench.columns import VALUES
-from bench.contender import Source
-from bench.data import Data
-from bench.digits import SCALE, Images
-from bench.examples import Examples
-from bench.peers import pyflowdata as ours
-from bench.text import Text
+from bench.photos import IMAGE, LABEL, Photos
 
-WAIT_SECONDS = 0.005
+AUTO = {"num_threads": "auto", "prefetch": "auto"}
+GRID = [
+    *({"num_threads": threads} for threads in (1, 4, 16)),  # the default: one for each core
+    *({"num_threads": threads, "prefetch": 256} for threads in (1, 2, 16)),
+]
+ROWS = 4096
+clock = {"begin": 0.0, "seconds": 1.0}
+
+
+def is_heavy() -> bool:
+    """In the middle third of a run."""
+    return 1 <= 3 * (time.perf_counter() - clock["begin"]) / clock["seconds"] < 2
+
+
+def compute(seconds: float) -> None:
+    """Uses so much of this thread's CPU time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+@flow.register_decoder(outputs={"out": lambda row: row})
+def locked(row: Any) -> Any:
+    """Computes in Python, and so holds the interpreter's lock."""
+    total = 0
+    for i in range(20_000):
+        total += i * i % 7
+    return row
+
+
+@flow.register_decoder(outputs={"out": lambda row: row})
+def released(row: Any) -> Any:
+    """Computes in NumPy, which releases the lock."""
+    np.dot(SQUARE, SQUARE)
+    np.sort(NUMBERS)
+    return row
 
 
 @flow.register_decoder(outputs={"out": lambda row: row})
 def served(row: Any) -> Any:
     """Waits, as for a server."""
-    time.sleep(WAIT_SECONDS)
+    time.sleep(0.005)
     return row
 
 
-def _examples(source: Source) -> Any:
-    records = flow.TFRecordReader(files=source.files, batch_size=source.batch_size)
-    return flow.ExampleDecoder(records, features=[f"x:float32[{VALUES}]", "y:int64"])
+@flow.register_decoder(outputs={"out": lambda row: row})
+def varying(row: Any) -> Any:
+    """Waits for much or little."""
+    time.sleep(0.0005 * (1 + int(row.flat[0]) % 32))
+    return row
 
 
-def _images(source: Source) -> Any:
-    pixels, labels = ours.idx(source, random_shuffle=True)
-    return flow.Affine(pixels, scale=SCALE, dtype="float32"), labels
+@flow.register_decoder(outputs={"out": lambda row: row})
+def changing(row: Any) -> Any:
+    """Waits for little, then for much, then for little."""
+    time.sleep(0.02 if is_heavy() else 0.001)
+    return row
 
 
-def _served(source: Source) -> Any:
-    x, y = ours.lines(source)
-    return served(x), y
+SQUARE = np.ones((96, 96), np.float32)
+NUMBERS = np.random.default_rng(1).random(30_000)
 
 
-# By name: data, batch size, and the blobs that are read.
-WORKLOADS: dict[str, tuple[Data, int, Callable[[Source], Any]]] = {
-    "W0, batches of 10": (Text(16, short=1.0), 10, ours.lines),
-    "W0, batches of 256": (Text(16, short=1.0), 256, ours.lines),
-    "W1a": (Text(1000), 4096, ours.lines),
-    "W2a": (Examples(606), 1024, _examples),
-    "W3": (Images(), 64, _images),
-    "waits": (Text(16, short=1.0), 64, _served),
+def rows(width: int, batch: int) -> Any:
+    values = np.arange(ROWS * width, dtype=np.float32).reshape(ROWS, width)
+    return flow.from_arrays({"x": values}).batch(batch)["x"]
+
+
+def photos() -> Any:
+    data = Photos().scaled(0.03)
+    data.prepare()
+    records = flow.TFRecordReader(files=data.files(), batch_size=16, shuffle=True)
+    image, _ = flow.ExampleDecoder(records, features=[f"{IMAGE}:bytes", f"{LABEL}:int64"])
+    return flow.Resize(flow.ImageDecoder(image), size=(224, 224))
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    blob: Callable[[], Any]
+    step_seconds: float = 0  # of CPU time, which the loop uses for each batch
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+PIPELINES = {
+    "light: ops in C only": Pipeline(lambda: flow.Affine(rows(64, 256), scale=0.5)),
+    "jpeg: photographs decoded": Pipeline(photos),
+    "lock: an op in Python": Pipeline(lambda: locked(rows(4, 16))),
+    "numpy: an op that releases the lock": Pipeline(lambda: released(rows(4, 16))),
+    "sleeping: 5 ms a batch": Pipeline(lambda: served(rows(4, 16))),
+    "varying: 0.5 to 16 ms a batch": Pipeline(lambda: varying(rows(1, 1))),
+    "changing: 1, 20, 1 ms a batch": Pipeline(lambda: changing(rows(4, 16))),
+    "small: batches of one": Pipeline(lambda: rows(4, 1)),
+    "memory: a budget of ten batches": Pipeline(
+        lambda: served(rows(1024, 64)), options={"memory_budget": 10 * 64 * 4096}
+    ),
+    "training: a step of 4 ms of CPU": Pipeline(lambda: served(rows(4, 16)), step_seconds=0.004),
 }
-AUTO = {"num_threads": "auto", "prefetch": "auto"}
 
 
-def compute(seconds: float) -> None:
-    """Keeps this thread busy."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
+@dataclasses.dataclass(frozen=True)
+class Run:
+    rate: float  # batches a second
+    cpu_ms: float  # a batch
+    settings: str
 
 
-def rate(blobs: Any, seconds: float, train: float, **options: Any) -> tuple[float, str]:
-    """Batches a second of a new loader, and what became of its settings."""
-    with flow.DataLoader(*blobs, **options) as loader:
+def run(pipeline: Pipeline, blob: Any, seconds: float, options: dict[str, Any]) -> Run:
+    with flow.DataLoader(blob, **pipeline.options, **options) as loader:
         batches, count = loader.repeat(), 0
         next(batches)
         begin = now = time.perf_counter()
+        clock.update(begin=begin, seconds=seconds)
+        cpu = time.process_time()
         while now - begin < seconds:
             next(batches)
-            if train:
-                compute(train)
+            if pipeline.step_seconds:
+                compute(pipeline.step_seconds)
             count += 1
             now = time.perf_counter()
-        return count / (now - begin), f"{loader.num_threads} threads, prefetch {loader.prefetch}"
+        used = 1e3 * (time.process_time() - cpu) / count
+        return Run(count / (now - begin), used, f"{loader.num_threads}, {loader.prefetch}")
 
 
-def measure(name: str, scale: float, rounds: int, seconds: float) -> None:
-    data, batch_size, blobs_of = WORKLOADS[name]
-    data = data.scaled(scale)
-    data.prepare()
-    blobs = blobs_of(Source(str(data.folder), data.files(), batch_size))
-    bare, _ = rate(blobs, seconds / 4, 0.0)  # also brings the files into the page cache
-    for kind, train in (("bare", 0.0), ("trained", 1 / bare)):
-        found = []
-        for turn in range(rounds):
-            order = ({}, AUTO) if turn % 2 else (AUTO, {})
-            rates = {bool(options): rate(blobs, seconds, train, **options) for options in order}
-            found.append((rates[False][0], rates[True][0], rates[True][1]))
-        usual, tuned = (median(one[i] for one in found) for i in (0, 1))
-        ratios = sorted(one[1] / one[0] for one in found)
-        print(
-            f"| {name} | {kind} | {usual:,.0f} | {tuned:,.0f} | {median(ratios):.3f} "
-            f"| {ratios[0]:.3f} to {ratios[-1]:.3f} | {found[-1][2]} |",
-            flush=True,
-        )
+def measure(name: str, rounds: int, seconds: float) -> list[float]:
+    """Prints a row; returns the ratios of "auto" to the best and to the default."""
+    pipeline = PIPELINES[name]
+    blob = pipeline.blob()
+    settings: list[dict[str, Any]] = [{}, AUTO, *GRID]
+    runs: list[list[Run]] = [[] for _ in settings]
+    run(pipeline, blob, min(1.0, seconds), {})  # brings files into the page cache
+    for turn in range(rounds):
+        for i in range(len(settings)) if turn % 2 == 0 else reversed(range(len(settings))):
+            runs[i].append(run(pipeline, blob, seconds, settings[i]))
+    rates = [median(one.rate for one in of) for of in runs]
+    cpu = [median(one.cpu_ms for one in of) for of in runs]
+    best = max(range(len(settings)), key=lambda i: rates[i] if i != 1 else -math.inf)
+    to_best, to_usual = rates[1] / rates[best], rates[1] / rates[0]
+    print(
+        f"| {name} | {rates[0]:,.0f} | {rates[1]:,.0f} | {rates[best]:,.0f} "
+        f"({runs[best][-1].settings}) | {to_best:.2f} | {to_usual:.2f} | {cpu[1] / cpu[best]:.2f} "
+        f"| {cpu[1] / cpu[0]:.2f} | {runs[1][-1].settings} |",
+        flush=True,
+    )
+    return [to_best, to_usual]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The search beside the defaults.")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = argparse.ArgumentParser(description="The search beside fixed settings.")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--scale", type=float, default=0.1, help="of the data")
     parser.add_argument("--only", nargs="*", default=[], help="beginnings of names")
     arguments = parser.parse_args()
-    print("| workload | loop | default, batches/s | auto | ratio | of rounds | found |")
-    print("| --- | --- | ---: | ---: | ---: | --- | --- |")
-    for name in WORKLOADS:
+    print(
+        "| pipeline | default, batches/s | auto | best (threads, prefetch) | auto / best "
+        "| auto / default | CPU: auto / best | CPU: auto / default | found |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for name in PIPELINES:
         if not arguments.only or name.startswith(tuple(arguments.only)):
-            measure(name, arguments.scale, arguments.rounds, arguments.seconds)
+            measure(name, arguments.rounds, arguments.seconds)
 
 
 if __name__ == "__main__":

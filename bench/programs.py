@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -56,11 +57,11 @@ def _build(source: Path) -> str | None:
         return None
     target.unlink(missing_ok=True)
     cpp = source.suffix == ".cc"
-    compiler = os.environ.get("CXX" if cpp else "CC", "g++" if cpp else "gcc")
-    if not shutil.which(compiler):
-        return f"there is no {compiler}"
+    compiler = shlex.split(os.environ.get("CXX" if cpp else "CC", "g++" if cpp else "gcc"))
+    if not shutil.which(compiler[0]):
+        return f"there is no {compiler[0]}"
     library = ROOT / "pyflowdata"
-    command = [compiler, "-std=c++17" if cpp else "-std=gnu11", *FLAGS]
+    command = [*compiler, "-std=c++17" if cpp else "-std=gnu11", *FLAGS]
     command += [] if source.stem in FOR_ANY_PROCESSOR else ["-march=native"]
     command += ["-I", str(ROOT / "csrc" / "include"), "-o", str(target), str(source)]
     command += LIBRARIES.get(source.stem, [])

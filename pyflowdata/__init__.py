@@ -37,7 +37,6 @@ from .nodes.world import World, world
 from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version
-from .ops import *  # noqa: F403
 from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_package_ops, load_plugins_of_environment
 from .pyops import register_decoder
@@ -80,6 +79,7 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "Vocabulary",
+    "Watch",
     "World",
     "audit",
     "from_arrays",
@@ -103,6 +103,7 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from .ops import *  # noqa: F403
     from .datasets import Batches, Dataset, Leaks, from_arrays, from_arrow, leaks, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .datasets import range as range  # not in __all__, like `open`
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
+    from .insight.live import Watch
     from .pyops.tokens import Tokenize
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
@@ -139,6 +141,7 @@ else:  # a type checker finds unknown names by itself
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
         "Vocabulary": "datasets.fitting",
+        "Watch": "insight.live",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
@@ -162,6 +165,8 @@ else:  # a type checker finds unknown names by itself
     def __getattr__(name: str) -> object:
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+        if name in ops.__all__:
+            return globals().setdefault(name, getattr(ops, name))
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
         raise missing(name, [*__all__, *_HIDDEN])

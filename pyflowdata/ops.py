@@ -1,20 +1,20 @@
-"""One function per op of the registry.  `make` writes their types to ops.pyi."""
+"""One function per op of the registry, made when it is first named: a program names few of them.
+`make` writes their types to ops.pyi."""
 
 from typing import TYPE_CHECKING
 
-from .nodes import registered_ops
+from .nodes import find_op, op_names
 from .nodes.op_functions import make_function
 from .nodes.name_hints import missing
 
-__all__ = [op.name for op in registered_ops()]
-
-globals().update((op.name, make_function(op)) for op in registered_ops())
+__all__ = op_names()
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        known = [one for one in globals() if one[:1].isupper() and one != "TYPE_CHECKING"]
-        raise missing(name, known, "pyflowdata.ops")
+        if name in __all__:  # one function, also where two threads name it at once
+            return globals().setdefault(name, make_function(find_op(name)))
+        raise missing(name, __all__, "pyflowdata.ops")
 
 
 def __dir__() -> list[str]:

@@ -99,15 +99,22 @@ pfd_status pfd_fail_row(pfd_error *err, int64_t row, int64_t byte, pfd_status st
     return status;
 }
 
-pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err)
+/* Not a part of pfd_check_returned(), which each range calls: it takes much of the stack. */
+__attribute__((noinline)) static pfd_status fail_returned(pfd_status status, const char *function,
+                                                          pfd_error *err)
 {
-    if (status == err->status && status <= PFD_OK) return status;
     char said[200];
     snprintf(said, sizeof said, "%.190s", err->status == PFD_OK ? "nothing" : err->message);
     return pfd_fail(err, PFD_INTERNAL,
                     "%s() returned status %d and reported: %s; it must return PFD_OK, or what "
                     "host->fail() returned",
                     function, status, said);
+}
+
+pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err)
+{
+    if (status == err->status && status <= PFD_OK) return status;
+    return fail_returned(status, function, err);
 }
 
 pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what)

@@ -183,6 +183,8 @@ void pfd_loader_close(pfd_loader *l)
     atomic_store(&l->bounds.cancelled, 1); /* a thread in next() ends its row range, and returns */
     wait_for_calls(l, PFD_LEASE_USES);
     pthread_mutex_lock(&l->consumer);
+    pfd_watchdog_remove(l->watched);
+    l->watched = NULL;
     pfd_ring_close(l);
     pthread_mutex_unlock(&l->consumer);
     end_question(l);
@@ -571,11 +573,36 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
     return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
 }
 
+pfd_status pfd_loader_watch(pfd_loader *l, int64_t patience_ns, const char *const *doing,
+                            pfd_error *err)
+{
+    pfd_watched_parts parts = {.plan = &l->plan,
+                               .lock = &l->lock,
+                               .threads = &l->threads,
+                               .steps = &l->counters.steps,
+                               .caller = &l->caller};
+    PFD_TRY(lock_consumer(l, INT64_MAX, err));
+    pfd_status status =
+        l->watched ? PFD_OK : pfd_watchdog_add(&parts, patience_ns, doing, &l->watched, err);
+    unlock_consumer(l);
+    return status;
+}
+
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
 {
     pfd_loader *l = lock_loader(loader);
     if (!l) return PFD_UNSUPPORTED;
     *out = l->counters.steps.history;
+    out->struct_size = sizeof *out;
+    unlock_loader(l);
+    return PFD_OK;
+}
+
+pfd_status pfd_loader_get_moments(const pfd_loader *loader, pfd_moments *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    *out = l->counters.steps.moments;
     out->struct_size = sizeof *out;
     unlock_loader(l);
     return PFD_OK;

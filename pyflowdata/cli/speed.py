@@ -80,7 +80,8 @@ def _run_blobs(args: argparse.Namespace) -> int:
     if args.json:
         say_json(speed.to_dict(), indent=2)
     else:
-        say(str(speed))
+        for line in str(speed).split("\n"):
+            say(line)
     return 0
 
 

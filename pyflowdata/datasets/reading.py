@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import (
     CorruptDataError,
     FileError,
+    InvalidArgumentError,
     UnsupportedError,
     WrongUseError,
     shown,

@@ -370,12 +370,11 @@ class Value(Reading):
         return str(self._described())
 
     def _repr_html_(self) -> str:
-        from ..words.html_text import code, element, note, table, title
+        from ..words.html_text import code, element, lines, note, table, title
 
         said = self._described()
         more = f"and {said.more_fields} more fields" if said.more_fields else ""
-        style = "background:transparent;color:inherit"
-        views = element("pre", "\n".join(said.views), style=style)
+        views = lines("\n".join(said.views))
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
         notes = [note(more), *map(note, said.left_out)]
         return element("div", title(said.what), fields, *notes, views if said.views else "")

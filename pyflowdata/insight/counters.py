@@ -338,50 +338,60 @@ def _history_since(history: History, earlier: Counters) -> History:
 _Place = tuple[int, int, int]  # reader, file and ordinal of a record
 
 
-def _file_of(handle: CData, place: _Place, names: dict[_Place, str]) -> str:
-    """The path of a record's file; of a folder, one in it."""
-    if place not in names:
-        err = new_error()
-        if lib.pfd_loader_locate(handle, *place, err) != lib.PFD_OK:
-            return f"file {place[1]}"
-        names[place] = os.fsdecode(ffi.string(err.file))
-    return names[place]
+class _Names:
+    """The files of records, by their places.
 
+    Args:
+        known: Those that were asked for before; of a closed loader only these are known.
+        nodes: All of its graph.  A source of the program is never asked where a record lies: it
+            would read the record again, and may be stuck.
+    """
 
-def _slow_range(handle: CData, one: CData, names: dict[_Place, str]) -> SlowRange:
-    place = one.reader, one.file, one.ordinal
-    return SlowRange(
-        one.ns / 1e9, one.rows, _file_of(handle, place, names), one.ordinal, one.bytes
-    )
+    def __init__(self, handle: CData, known: dict[_Place, str], nodes: Sequence[Node]) -> None:
+        self._handle = handle
+        self._known = known
+        self._is_c = not any(_asks_program(node) for node in nodes)
+
+    def of(self, place: _Place) -> str:
+        """The path of a record's file; of a folder, one in it."""
+        if place not in self._known:
+            err = new_error()
+            if not self._is_c or lib.pfd_loader_locate(self._handle, *place, err) != lib.PFD_OK:
+                return f"file {place[1]}"
+            self._known[place] = os.fsdecode(ffi.string(err.file))
+        return self._known[place]
+
+    def range(self, one: CData) -> SlowRange:
+        place = one.reader, one.file, one.ordinal
+        return SlowRange(one.ns / 1e9, one.rows, self.of(place), one.ordinal, one.bytes)
 
 
 def read_work(
-    handle: CData, nodes: Sequence[Node] = (), names: dict[_Place, str] | None = None
+    handle: CData, nodes: Sequence[Node] = (), known: dict[_Place, str] | None = None
 ) -> tuple[Work, ...]:
     """The work of the threads of a loader.
 
     Args:
         handle: The loader, open or closed.
         nodes: All of its graph.
-        names: The files of records that were asked for before; those of a closed loader are known
-            by these alone.
+        known: The files of records that were asked for before; those of a closed loader are known
+            by these alone.  None: the slowest records are left out.
     """
-    known = {} if names is None else names
+    names = None if known is None else _Names(handle, known, nodes)
     by_name = {(node.op.name, node.name): node for node in nodes}
     found: list[Work] = []
     one = new_struct("pfd_work_stats")
     while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
         check(status, new_error())
-        found.append(_work_of(handle, one, by_name, known))
+        found.append(_work_of(one, by_name, names))
     return tuple(found)
 
 
-def _work_of(
-    handle: CData, one: CData, nodes: dict[tuple[str, str], Node], names: dict[_Place, str]
-) -> Work:
+def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | None) -> Work:
     kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
+    slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
     return Work(
         kind=kind,
         op=op,
@@ -400,19 +410,21 @@ def _work_of(
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
-        slowest=tuple(
-            _slow_range(handle, each, names) for each in one.slowest[0 : one.num_slowest]
-        ),
-        largest=_slow_range(handle, one.largest, names) if one.largest.bytes else None,
+        slowest=tuple(slowest),
+        largest=None if names is None or not one.largest.bytes else names.range(one.largest),
     )
+
+
+def _asks_program(node: Node) -> bool:
+    """Whether a reader reads an object of the program."""
+    return any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
 
 
 def _language_of(node: Node, kind: str) -> str:
     """The language of an op, or of a reader, which may call an object of the program."""
     if kind == "op":
         return language_of(node)
-    asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
-    return "Python" if asks else "C"
+    return "Python" if _asks_program(node) else "C"
 
 
 def _gives(node: Node) -> str:
@@ -461,7 +473,7 @@ class CountedLoader:
     def name_records(self) -> None:
         """Before the loader is closed: reports after that name the same records."""
         with contextlib.suppress(Error):
-            read_work(self.handle, (), self._names)
+            read_work(self.handle, nodes_of(self.blobs), self._names)
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""

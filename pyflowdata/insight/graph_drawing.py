@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, printable, shown
 from ..nodes import Blob, dtype_name
 from ..nodes.node import Records, nodes_of
-from ..words.html_text import Html, element, page, table
+from ..words.html_text import MONOSPACED, Html, element, page, table
 from ..words.plain_text import clipped, counted
 from .graph import FILES, MORE, OP, VIEW, Builder, Drawn, Edge, Output, Vertex
 from .text_files import save_as
@@ -435,12 +435,12 @@ class Layout:
 
 # ---- SVG ----------------------------------------------------------------------------------------
 
-_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 _LETTER = 7.3  # width of a letter of 12 pixels, at most
 _LINE = 17.0
 _MARGIN = 16.0
 _PADDING = 10.0
 _LEAST_WIDTH = 120.0
+_MOST_SHRUNK = 2.0  # a page that is narrower scrolls the picture
 
 # Translucent fills lie on light and dark pages alike.
 _COLORS = {"files": "128,128,128", "more": "128,128,128", "reader": "56,132,255",
@@ -455,7 +455,7 @@ _STYLE = """
 .pfd-graph path{fill:none;stroke:currentColor;stroke-opacity:.45;stroke-width:1.3}
 .pfd-graph path.fused{stroke:rgb(20,160,110);stroke-opacity:1;stroke-width:5}
 .pfd-graph .arrow{fill:currentColor;fill-opacity:.6;stroke:none}
-""" % _FONT
+""" % MONOSPACED
 _FILE_STYLE = """
 svg.pfd-graph{color:#1f2328;background:#fff}
 @media (prefers-color-scheme:dark){svg.pfd-graph{color:#e6edf3;background:#0d1117}}
@@ -482,6 +482,7 @@ def _drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
                 transform=f"translate({_MARGIN:.0f},{_MARGIN:.0f})"),
         xmlns="http://www.w3.org/2000/svg", class_="pfd-graph", role="img",
         width=round(width), height=round(height), viewBox=f"0 0 {width:.0f} {height:.0f}",
+        style=f"min-width:{width / _MOST_SHRUNK:.0f}px",
     )  # fmt: skip
 
 
@@ -590,7 +591,8 @@ _PAGE_STYLE = """
 :root{color-scheme:light dark}
 body{font:14px system-ui,sans-serif;margin:24px;color:#1f2328;background:#fff}
 @media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}}
-.picture{overflow-x:auto}
+.picture,.scroll{overflow-x:auto}
+.picture svg{max-width:100%;height:auto}
 """
 _HEAD = ("op", "output", "dtype", "shape of a row", "bytes of a row", "bytes of a batch", "wanted")
 
@@ -604,7 +606,8 @@ def _drawn_page(graph: Drawn) -> Html:
         if not vertex.passes
     ]
     picture = element("div", _drawn_svg(graph, is_file=False), class_="picture")
-    return page(graph.vertices[-1].title, _PAGE_STYLE, picture, "\n", table(rows, _HEAD))
+    below = element("div", table(rows, _HEAD), class_="scroll")
+    return page(graph.vertices[-1].title, _PAGE_STYLE, picture, "\n", below)
 
 
 def _cells(one: Output) -> tuple[str, ...]:

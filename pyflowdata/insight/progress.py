@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, printable, shown
-from ..words.plain_text import percent
+from ..words.plain_text import number, percent
 from .stats import IN_NEXT
 
 
@@ -34,7 +34,7 @@ class Bar:
 
     def __init__(
         self, what: str, total: int, *, done: int = 0, unit: str = "records", quiet: float = 2.0,
-        pause: float = 5.0, stays: bool = False,
+        pause: float = 5.0, stays: bool = False, since: float | None = None,
     ) -> None:  # fmt: skip
         """Args:
         what: The work, in a few words.
@@ -44,6 +44,7 @@ class Bar:
         quiet: Seconds before anything is shown.
         pause: Seconds between two lines, where there is no bar.
         stays: The bar is there from the start, and its end stays there; otherwise it is wiped out.
+        since: When the work began, as `time.monotonic()`; None: now.
         """
         self._what, self._total, self._unit = what, total, unit
         self._done = self._first = done
@@ -51,10 +52,11 @@ class Bar:
         self._bar: Any = None
         self._is_drawn = _is_terminal() or _is_notebook()
         self._is_shown, self._pause = False, pause
-        self._since = time.monotonic()
-        self.due = self._since + quiet if sys.stderr is not None else math.inf
+        now = time.monotonic()
+        self._since = now if since is None else since
+        self.due = now + quiet if sys.stderr is not None else math.inf
         if stays and self._is_drawn:
-            self._show(self._since)
+            self._show(now)
 
     def update(self, done: int, note: str = "") -> None:
         """Sets the units that are done, and a note after the numbers."""
@@ -68,7 +70,7 @@ class Bar:
     def _show(self, now: float) -> None:
         is_new = not self._is_shown and self._is_drawn
         if is_new:
-            self._bar = self._make_bar()
+            self._bar = self._make_bar(now - self._since)
         self._is_shown = True
         if self._bar is None:
             self._write(now)
@@ -79,7 +81,8 @@ class Bar:
         elif not is_new:  # which draws itself
             self._bar.refresh()
 
-    def _make_bar(self) -> Any:
+    def _make_bar(self, passed: float) -> Any:
+        """`passed`: seconds since the work began."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a notebook without widgets has text
@@ -88,16 +91,18 @@ class Bar:
             self._is_drawn = _is_terminal()  # lines of a notebook cannot be written over
             return None
         total = self._total if self._total >= 0 else None
-        return tqdm(
+        bar = tqdm(
             total=total, initial=self._first, desc=self._what, unit=f" {self._unit}",
             leave=self._stays, mininterval=0, miniters=1,
         )  # fmt: skip
+        bar.start_t -= passed
+        return bar
 
     def _write(self, now: float) -> None:
         done = self._done
         share = f" ({100 * done // self._total} %)" if self._total > 0 else ""
         of = f" of {self._total:,}" if self._total >= 0 else ""
-        speed = f"{(done - self._first) / max(now - self._since, 1e-9):,.0f} a second"
+        speed = f"{number((done - self._first) / max(now - self._since, 1e-9))} a second"
         note = f", {self._note}" if self._note else ""
         line = f"pyflowdata: {self._what}: {done:,}{of} {self._unit}{share}, {speed}{note}"
         sys.stderr.write(f"\r{line}\033[K" if self._is_drawn else f"{line}\n")
@@ -188,6 +193,8 @@ class Progress(Generic[BatchT]):
                 )
 
     def _one_epoch(self) -> Iterator[BatchT]:
+        meter, clock = _Meter(self._loader.data_loader), time.monotonic
+        begin = clock()  # the first iter() of a loader takes a while
         batches = iter(self._loader)
         place = self._loader.state_dict()  # the iterator is where this epoch begins
         done = place["position"]
@@ -195,10 +202,10 @@ class Progress(Generic[BatchT]):
             yield from batches
             return
         what = printable(self._what or f"epoch {place['epoch']}")
-        meter, clock = _Meter(self._loader.data_loader), time.monotonic
         bar = Bar(
-            what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
-        )
+            what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True,
+            since=begin,
+        )  # fmt: skip
         try:
             for batch in batches:
                 done += 1
@@ -254,7 +261,7 @@ class _Meter:
 
 def _rates(seconds: float, records: float, waited: float) -> str:
     seconds = max(seconds, 1e-9)
-    return f"{records / seconds:,.0f} records/s, waits {percent(min(1.0, waited / seconds))}"
+    return f"{number(records / seconds)} records/s, waits {percent(min(1.0, waited / seconds))}"
 
 
 def _short(value: object) -> str:

@@ -9,12 +9,15 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError, shown
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
 from .text_files import checked_path, save_as
-from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
+from .verdict import TABLE_HEAD, Verdict, as_text, judge, table_rows
+
+if TYPE_CHECKING:
+    from .ranks import Ranks, Steps
 
 _VERSION = 2
 _FORMER_VERSION = 1  # it had no checksum
@@ -61,10 +64,10 @@ class Judged(ABC):
         return f"{type(self).__name__}({self.verdict.sentence!r})"
 
     def _repr_html_(self) -> str:
-        from ..words.html_text import element
+        from ..words.html_text import element, lines
 
         first, _, others = str(self).partition("\n")
-        return element("b", first) + element("pre", others)
+        return element("b", first) + lines(others)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -102,14 +105,16 @@ class Report(Judged):
         counters: Counters,
         describe_data: Callable[[], DataFacts] | None = None,
         total: Counters | None = None,
+        steps: Steps | None = None,
     ) -> None:
         """Judges counters.
 
         Args:
             describe_data: Describes the data; called when the report is saved.
             total: The numbers since the loader was opened; None: `counters`.
+            steps: The latest steps, for a comparison of ranks; None: not known.
         """
-        self.counters = counters
+        self.counters, self._steps = counters, steps
         self._total = counters if total is None else total
         self._describe_data = describe_data
 
@@ -146,11 +151,11 @@ class Report(Judged):
             raise InvalidArgumentError(
                 f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
             )
-        return Report(new.since(old), self._describe_data, new)
+        return Report(new.since(old), self._describe_data, new, self._steps)
 
     def with_counters(self, counters: Counters) -> Report:
         """Other numbers, of the same data."""
-        return Report(counters, self._describe_data)
+        return Report(counters, self._describe_data, steps=self._steps)
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
@@ -164,6 +169,8 @@ class Report(Judged):
         """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
         data = self.__dict__.get("_data")
         about = {} if data is None else {"data": data.to_dict()}
+        if self._steps is not None:
+            about["steps"] = self._steps.to_dict()
         return _with_sum({
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
@@ -186,7 +193,7 @@ class Report(Judged):
         try:
             if (version == _VERSION or "sum" in found) and found.get("sum") != _sum(found):
                 raise ValueError("they were changed since, as their checksum says")
-            report = cls(_counters(found["counters"]))
+            report = cls(_counters(found["counters"]), steps=_steps(found.get("steps")))
             if "data" in found:
                 report._data = _data_facts(found["data"])
             report._as_page()  # which needs all numbers, as the text does
@@ -284,10 +291,38 @@ class RankReport(Judged):
     @cached_property
     def verdict(self) -> Verdict:
         """What limited the job; the limit is "rank" if some ranks are slower than the others."""
-        return judge_ranks([one.counters for one in self.reports])
+        from .ranks import judge_steps
+
+        return judge_steps(self._ranks)
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        from .ranks import Ranks
+
+        return Ranks([one.counters for one in self.reports], [one._steps for one in self.reports])
 
     def __str__(self) -> str:
-        return ranks_as_text([one.counters for one in self.reports], self.verdict)
+        from .ranks import steps_as_text
+
+        return steps_as_text(self._ranks, self.verdict)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .html a page with the skew of each step, which
+        needs no network, .json the numbers, .txt the text.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        super().save(path)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        return {".html": self._as_page, **super()._kinds()}
+
+    def _as_page(self) -> str:
+        from .ranks import ranks_page
+
+        return ranks_page(self._ranks, self.verdict)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict, and the numbers of each rank, as values of JSON."""
@@ -296,6 +331,13 @@ class RankReport(Judged):
             "verdict": dataclasses.asdict(self.verdict),
             "ranks": [one.to_dict() for one in self.reports],
         })
+
+
+def _steps(found: Mapping[str, Any] | None) -> Steps | None:
+    """Reports of one rank have none."""
+    from .ranks import Steps
+
+    return None if found is None else Steps.from_dict(found)
 
 
 def _data_facts(found: Mapping[str, Any]) -> DataFacts:

@@ -39,11 +39,11 @@ _MOST_BARS = 12
 _STATES = (("a", "computes"), ("d", "waits for a processor"), ("b", "waits for a file or a lock"))
 
 
-def _figure(chart: Html, caption: object) -> Html:
+def figure(chart: Html, caption: object) -> Html:
     return element("figure", chart, element("figcaption", caption))
 
 
-def _legend(parts: Sequence[tuple[str, str]]) -> Html:
+def legend(parts: Sequence[tuple[str, str]]) -> Html:
     """Colours and what they stand for."""
     items = []
     for color, said in parts:
@@ -52,7 +52,7 @@ def _legend(parts: Sequence[tuple[str, str]]) -> Html:
     return element("ul", *items, class_="legend")
 
 
-def _counts(most: float, title: str, count: int = 4) -> Axis:
+def count_axis(most: float, title: str, count: int = 4) -> Axis:
     """An axis of whole numbers whose last tick is at its end, or above the largest value."""
     marks = whole_ticks(most, count)
     step = marks[1] if len(marks) > 1 else max(most, 1.0)
@@ -77,7 +77,7 @@ def _course_picture(periods: Sequence[Course], prefetch: int) -> Html:
         Panel(Axis(1.0, [(0, "0 %"), (0.5, "50 %"), (1, "100 %")],
                    "share of the time that training waits"),
               [one.waiting for one in periods], "b"),
-        Panel(_counts(max(max(ready), min(prefetch, 4), 1), "complete batches in front", 3),
+        Panel(count_axis(max(max(ready), min(prefetch, 4), 1), "complete batches in front", 3),
               ready, "c"),
     ]  # fmt: skip
     hovers = [
@@ -91,7 +91,7 @@ def _course_picture(periods: Sequence[Course], prefetch: int) -> Html:
         "since the first batch was asked for",
     )  # fmt: skip
     said = f"Throughput, waiting and ready batches over {seconds(whole)}"
-    return _figure(
+    return figure(
         timeline(panels, [one.end for one in periods], across, hovers, said),
         f"{counted(len(periods), 'period')} of {seconds(periods[0].end)}. Where training waits, "
         f"no complete batch is in front of it. At most {prefetch} are made ahead.",
@@ -124,7 +124,7 @@ def _durations(history: History, kind: str, title: str, color: str, said: str) -
         Bar(count, f"{count:,}: {edge_text(power)} to {edge_text(power + 1)}")
         for power, count in enumerate(counts, least)
     ]
-    up = _counts(max(max(counts), 1), title)
+    up = count_axis(max(max(counts), 1), title)
     return histogram(bars, up, Axis(len(counts), marks), said, color=color)
 
 
@@ -132,11 +132,11 @@ def _waits_picture(counters: Counters) -> Html:
     """How long the steps waited that did."""
     steps, waited = int(counters.stats["steps"]), int(counters.stats["waited_steps"])
     if not waited:
-        return _figure(Html(""), f"None of {counted(steps, 'step')} waited: a batch was ready.")
+        return figure(Html(""), f"None of {counted(steps, 'step')} waited: a batch was ready.")
     chart = _durations(
         counters.history, "waits", "steps that waited, by duration", "b", "Histogram of waits"
     )
-    return _figure(
+    return figure(
         chart,
         f"{waited:,} of {counted(steps, 'step')} waited; for the others a batch was ready. Each "
         "bar counts waits from its left edge to twice as long.",
@@ -146,7 +146,7 @@ def _waits_picture(counters: Counters) -> Html:
 # ---- Shares -------------------------------------------------------------------------------------
 
 
-def _work_picture(counters: Counters) -> Html:
+def work_picture(counters: Counters) -> Html:
     """A bar for each op and stage: computing and waiting; the longest first."""
     m = Measures(counters)
     work = sorted((one for one in counters.work if one.rows), key=lambda one: -one.wall_seconds)
@@ -166,7 +166,7 @@ def _work_picture(counters: Counters) -> Html:
         share = percent(sum(map(m.wall_share, rest)))
         spans = (f"{len(rest)} others", "", share)
         lines.append(element("li", *(element("span", one) for one in spans)))
-    return strung((element("ul", *lines, class_="shares"), _legend(_STATES)))
+    return strung((element("ul", *lines, class_="shares"), legend(_STATES)))
 
 
 def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
@@ -186,10 +186,10 @@ def _threads_picture(counters: Counters) -> Html:
         ("b", "wait for a file or a lock", total - idle - cpu - runnable),
         ("e", "have no work", idle),
     ]  # fmt: skip
-    marks = _legend([(color, f"{said} {percent(one / total)}") for color, said, one in named])
+    marks = legend([(color, f"{said} {percent(one / total)}") for color, said, one in named])
     parts = _parts(named, total)
     said = f"{counted(counters.num_threads, 'thread')} in {seconds(elapsed)}"
-    return _figure(Html(stacked(parts, said) + marks), f"{said}, from open to close or to now.")
+    return figure(Html(stacked(parts, said) + marks), f"{said}, from open to close or to now.")
 
 
 def _memory_picture(counters: Counters) -> Html:
@@ -207,14 +207,14 @@ def _memory_picture(counters: Counters) -> Html:
         Part(count * one / whole, color, f"{said}: {size(count * one)}")
         for color, said, count in named
     ]
-    marks = _legend([(color, f"{count:,} {said}") for color, said, count in named])
+    marks = legend([(color, f"{count:,} {said}") for color, said, count in named])
     short = stats["no_memory_seconds"]
     lacking = (
         f" For {seconds(short)} no batch could be started: the budget was used up."
         if short else ""
     )  # fmt: skip
     said = f"{size(stats['slot_bytes'])} of a memory_budget of {size(counters.memory_budget)}"
-    return _figure(
+    return figure(
         Html(stacked(parts, said) + marks),
         f"Room for {slots:,} batches of {size(one)} each: {said}.{lacking}",
     )
@@ -237,7 +237,7 @@ def _order_picture(order: Numbers) -> Html:
     every = f"one of {-(-rows // len(order['places']))}" if order["places"] else "none"
     dots = "Each dot is a record" if len(order["places"]) == rows else f"A dot is {every} records"
     lines = f"; lines are where files begin ({len(files):,} files)" if starts else ""
-    return _figure(
+    return figure(
         scatter(points, up, across, said, lines=starts, radius=1.5 if rows > 1500 else 2.5),
         f"{dots} of the first {len(order['rows'])} batches of all ranks{lines}. A line from "
         "corner to corner is the order of the files, an even cloud a good shuffle; bands or steps "
@@ -262,7 +262,7 @@ def _labels_picture(order: Numbers) -> Html:
     scaled = [[share / most for share in row] for row in shares]
     seen = sum(sum(1 for one in counts if one) for counts in labels["counts"]) / batches
     said = f"Shares of the values of {labels['name']} in each batch"
-    return _figure(
+    return figure(
         strips(names, scaled, across, said),
         f"Values of {labels['name']}; the darker, the larger the share of the batch: "
         f"{percent(most)} at most. A batch has {number(round(seen, 1))} of the "
@@ -273,7 +273,7 @@ def _labels_picture(order: Numbers) -> Html:
 # ---- The page -----------------------------------------------------------------------------------
 
 _MOST_READERS = 8
-_LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
+LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
 
 
 def report_page(
@@ -305,11 +305,11 @@ def _embedded(numbers: Numbers) -> Html:
     return Html(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def _section(name: str, title: str, *content: object) -> Html:
+def section(name: str, title: str, *content: object) -> Html:
     return element("section", element("h2", title), *content, "\n", id=name)
 
 
-def _note(text: str) -> Html:
+def note(text: str) -> Html:
     return element("p", text, class_="soft")
 
 
@@ -331,7 +331,7 @@ def _taken(counters: Counters) -> str:
 def _origin(counters: Counters) -> Html:
     version = f"pyflowdata {counters.version}" if counters.version else ""
     known = [counters.script, counters.host, _taken(counters), version]
-    return _note(", ".join(filter(None, known)))
+    return note(", ".join(filter(None, known)))
 
 
 def _verdict(verdict: Verdict, counters: Counters) -> Html:
@@ -341,19 +341,19 @@ def _verdict(verdict: Verdict, counters: Counters) -> Html:
         element("h1", f"pyflowdata report: {blobs}"),
         element(
             "div", element("p", verdict.sentence), element("ul", *others) if others else "",
-            class_=f"verdict {_LIMITS.get(verdict.limit, 'bad')}",
+            class_=f"verdict {LIMITS.get(verdict.limit, 'bad')}",
         ),
         _origin(counters),
     ))  # fmt: skip
 
 
-def _count(count: float) -> str:
+def short(count: float) -> str:
     return number(int(count)) if count < 10**6 else short_count(count)
 
 
 def _tiles(counters: Counters) -> Html:
     stats, m = counters.stats, Measures(counters)
-    shown = [("records", _count(stats["records"])), ("steps", _count(m.steps))]
+    shown = [("records", short(stats["records"])), ("steps", short(m.steps))]
     if m.steps:
         shown += [
             ("of the steps waited", percent(m.waited_share)),
@@ -378,14 +378,14 @@ def _work(counters: Counters) -> Html:
     rows = table_rows(counters)
     if not rows:
         return Html("")
-    return _section(
+    return section(
         "work", "Where the loader's time goes",
-        _note("Time of all threads, estimated from row ranges that were measured."),
-        _work_picture(counters), _table(TABLE_HEAD, rows),
+        note("Time of all threads, estimated from row ranges that were measured."),
+        work_picture(counters), table(TABLE_HEAD, rows),
     )  # fmt: skip
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
     """A table; on a phone each row is a list of what it has."""
     head = element("tr", *(element("th", one) for one in columns))
     body = (
@@ -405,23 +405,23 @@ def _course(counters: Counters) -> Html:
     periods = course_of(counters.history, counters.stats["delivered_seconds"])
     if not periods:
         return Html("")
-    return _section("course", "Over time", _course_picture(periods, counters.prefetch))
+    return section("course", "Over time", _course_picture(periods, counters.prefetch))
 
 
 def _steps(counters: Counters) -> Html:
     history = counters.history
     if not sum(history.trains):
         return Html("")
-    steps = _figure(
+    steps = figure(
         _durations(
             history, "trains", "training steps, by duration", "a", "Histogram of training steps"
         ),
         "The time from a batch to the question for the next one, on the same scale as waits.",
     )
     pair = (_waits_picture(counters), steps)
-    return _section(
+    return section(
         "steps", "Waits and training steps", element("div", *pair, class_="pair"),
-        _note("Without the first batch of each epoch, and the first one after open or a seek."),
+        note("Without the first batch of each epoch, and the first one after open or a seek."),
     )  # fmt: skip
 
 
@@ -433,7 +433,7 @@ def _resources(counters: Counters) -> Html:
     drawn = (
         element("div", element("h3", title), picture) for title, picture in parts.items() if picture
     )
-    return _section(
+    return section(
         "resources", "Threads and memory", element("div", *drawn, class_="pair"),
         _facts_table(lines_below(counters)),
     )  # fmt: skip
@@ -445,14 +445,14 @@ def _resources(counters: Counters) -> Html:
 def _order(order: Mapping[str, Any]) -> Html:
     title = "Order of the records"
     if order["missing"]:
-        return _section("order", title, _note(f"Not shown: {order['missing']}."))
+        return section("order", title, note(f"Not shown: {order['missing']}."))
     labels = order["labels"]
-    return _section(
+    return section(
         "order", title,
-        _note(f"Of {order['reader']}, read again by a separate small loader."),
+        note(f"Of {order['reader']}, read again by a separate small loader."),
         _order_picture(order) if order["places"] else "",
         element("h3", "Labels"),
-        _note(f"Not shown: {labels['missing']}.") if labels["missing"]
+        note(f"Not shown: {labels['missing']}.") if labels["missing"]
         else _labels_picture(order),
     )  # fmt: skip
 
@@ -460,8 +460,8 @@ def _order(order: Mapping[str, Any]) -> Html:
 def _data(readers: Sequence[Mapping[str, Any]]) -> Html:
     tables = [_reader(reader) for reader in readers[:_MOST_READERS]]
     rest = len(readers) - len(tables)
-    others = _note(f"And {counted(rest, 'reader')}.") if rest else ""
-    return _section("data", "Data", *tables, others)
+    others = note(f"And {counted(rest, 'reader')}.") if rest else ""
+    return section("data", "Data", *tables, others)
 
 
 def _reader(reader: Mapping[str, Any]) -> Html:
@@ -493,7 +493,7 @@ def _facts_table(facts: Sequence[tuple[str, object]]) -> Html:
 def _graph(graph: str) -> Html:
     if not graph:
         return Html("")
-    return _section("graph", "Graph", element("div", Html(graph), class_="scroll"))
+    return section("graph", "Graph", element("div", Html(graph), class_="scroll"))
 
 
 def _details(counters: Counters) -> Html:

@@ -164,13 +164,23 @@ _REMEDIES = {
 }
 
 
-def _doubts(notes: Sequence[str]) -> str:
-    """The notes as the end of a line."""
-    return f"; doubtful: {'; '.join(notes)}" if notes else ""
+class _Printed:
+    """Printed as a table, also in notebooks."""
+
+    notes: tuple[str, ...] = ()
+
+    def _table(self, title: str, rows: Sequence[tuple[str, str]]) -> str:
+        shown = [*rows, *(("doubtful", note) for note in self.notes)]
+        return "\n".join([title, *(f"  {name:<10}{text}" for name, text in shown)])
+
+    def _repr_html_(self) -> str:
+        from ..words.html_text import lines
+
+        return lines(str(self))
 
 
 @dataclass(frozen=True)
-class Speed:
+class Speed(_Printed):
     """The speed of a loader whose batches are not used.
 
     Attributes:
@@ -208,13 +218,13 @@ class Speed:
         return {**asdict(self), **{name: getattr(self, name) for name in rates}}
 
     def __str__(self) -> str:
-        return (
-            f"loader alone: {number(self.records_per_second)} records/s "
-            f"({number(self.batches_per_second)} batches/s, "
-            f"{size(self.bytes_per_second)}/s; {self.batches} batches in "
-            f"{seconds_text(self.seconds)}, the first one before them after "
-            f"{seconds_text(self.first_batch_seconds)}){_doubts(self.notes)}"
-        )
+        first = f"the first one before them after {seconds_text(self.first_batch_seconds)}"
+        return self._table("loader alone", [
+            ("records", f"{number(self.records_per_second)}/s"),
+            ("batches", f"{number(self.batches_per_second)}/s"),
+            ("bytes", f"{size(self.bytes_per_second)}/s"),
+            ("measured", f"{self.batches} batches in {seconds_text(self.seconds)}, {first}"),
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -254,7 +264,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Ceiling(Steps):
+class Ceiling(_Printed, Steps):
     """The speed of a training loop with an infinitely fast loader: steps with one batch.
 
     Attributes:
@@ -274,14 +284,18 @@ class Ceiling(Steps):
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        copied = "; it changes its batch, so each call got a copy" if self.is_copied else ""
-        return (
-            f"ceiling: {number(self.steps_per_second)} steps/s, "
-            f"{number(self.records_per_second)} records/s ({self.steps} steps with one batch of "
-            f"{self.records // self.steps}, median {seconds_text(self.median_seconds)}, p95 "
-            f"{seconds_text(self.p95_seconds)}; {self.warm_up_steps} before them took "
-            f"{seconds_text(self.warm_up_seconds)}{copied}){_doubts(self.notes)}"
-        )
+        before = f"{self.warm_up_steps} before them took {seconds_text(self.warm_up_seconds)}"
+        rows = [
+            ("steps", f"{number(self.steps_per_second)}/s"),
+            ("records", f"{number(self.records_per_second)}/s"),
+            ("a step", f"median {seconds_text(self.median_seconds)}, p95 "
+                       f"{seconds_text(self.p95_seconds)}"),
+            ("measured", f"{self.steps} steps with one batch of {self.records // self.steps}, "
+                         f"{before}"),
+        ]  # fmt: skip
+        if self.is_copied:
+            rows.append(("copied", "the step changes its batch, so each call got a copy"))
+        return self._table("ceiling", rows)
 
 
 def median_and_p95(durations: Sequence[float]) -> tuple[float, float]:

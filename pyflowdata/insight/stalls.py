@@ -1,25 +1,28 @@
 """Warns of a stall, a long wait in next(), and names the threads and ops that keep it waiting.
 
 One thread per process looks at all loaders now and then: the thread in next() may itself be stuck
-in an op of the batch that it waits for.  The steps of a loader do no work for this.
+in an op of the batch that it waits for.  The steps of a loader do no work for this.  While a call
+holds the interpreter's lock this thread cannot run, and a thread of the library speaks in its place
+(csrc/loader/watch/watchdog.c).
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import sys
 import threading
 import time
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
 
 from ..errors import CancelledError, InvalidArgumentError, StallWarning, shown
-from ..native import CData, file_path, lib, new_struct
+from ..native import CData, check, encode, ffi, file_path, lib, new_error, new_struct
 from ..native.calling_line import PACKAGE, calling_frame, frames_of, is_ours, warn_at
 from ..native.calls import inside, waits_for
 from ..words.plain_text import seconds
@@ -30,6 +33,11 @@ from .stats import read_stats
 
 _MOST = 3  # threads that are described
 _CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
+_SOURCES = os.path.join(PACKAGE, "pyops", "sources.py")
+_SAMPLES: dict[str, Callable[[dict[str, Any]], int]] = {  # by functions there that ask for one
+    "_read_each": lambda local: local["ordinal"],
+    "_next_or_end": lambda local: local["self"]._position,
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,8 @@ def _python_places() -> list[str]:
             code = frame.f_code
             if code.co_filename == _CALLS:
                 break
+            if code.co_filename == _SOURCES and code.co_name in _SAMPLES:
+                found = f"sample {_SAMPLES[code.co_name](frame.f_locals)}: {found}"
             if not is_ours(frame):
                 found = f"{code.co_name}() is at {code.co_filename}:{frame.f_lineno}"
         found = waits_for.get(thread, found)
@@ -276,6 +286,7 @@ class Wait:
         if self.is_over:
             return
         self.stall = Stall(epoch, step, waited, text)
+        lib.pfd_watch_expect(-1)  # the program's own code may show the warning
         try:
             _warn(text, loader)
         except StallWarning as failure:
@@ -334,6 +345,7 @@ class _Watch:
                     target=self.run, name="pyflowdata watch", daemon=True
                 )
                 self.thread.start()
+        lib.pfd_watch_expect(0)
         with contextlib.suppress(RuntimeError):  # it is released already
             self.changed.release()
 
@@ -343,12 +355,14 @@ class _Watch:
                 self.waits = [wait for wait in self.waits if not wait.is_over]
                 waits = [*self.waits]
             for wait in waits:
+                lib.pfd_watch_expect(0)
                 with contextlib.suppress(Exception):  # one loader fails, the others are watched
                     wait.look()
             pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
             del waits[:]
             if pause is not None:
                 pause = min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+            lib.pfd_watch_expect(-1 if pause is None else int(pause * 1e9))
             self.changed.acquire(timeout=-1 if pause is None else pause)
 
 
@@ -360,9 +374,29 @@ def begin(loader: Any) -> Wait | None:
     seconds = stall_seconds()
     if seconds == 0:
         return None
+    _begin_without_lock(loader.handle, seconds)
     wait = Wait(loader, seconds)
     _watch.add(wait)
     return wait
+
+
+_STDERR = 2
+_signals: set[int] = set()  # for which faulthandler writes the stacks of all threads
+
+
+def _begin_without_lock(handle: CData, seconds: float) -> None:
+    """Has a thread of the library watch the loader, too."""
+    from .counters import read_work
+
+    doing = [ffi.new("char[]", encode(work.doing, "op")) for work in read_work(handle)]
+    err = new_error()
+    most = min(seconds, 1e9)
+    check(lib.pfd_loader_watch(handle, int(most * 1e9), ffi.new("char const *[]", doing), err), err)
+    number = lib.pfd_watch_signal()
+    if number and number not in _signals:
+        with contextlib.suppress(OSError, RuntimeError, ValueError):  # the rest is written anyway
+            faulthandler.register(number, file=_STDERR, all_threads=True)
+            _signals.add(number)
 
 
 def _forget() -> None:

@@ -494,6 +494,7 @@ class Trace:
         self._file: _NewFile | None = None
         self._spans: list[_Span] = []
         self._lock = threading.RLock()  # held while it starts and while it ends
+        self._is_used = False
         self._is_ending = False  # perhaps further out in this thread, where a signal handler runs
         self._events: int | None = None  # known when the file is written
         self._dropped = 0
@@ -506,6 +507,7 @@ class Trace:
             FileError: The file cannot be written.
         """
         with self._lock:
+            self._is_used = True
             self._start()
         return self
 
@@ -529,15 +531,31 @@ class Trace:
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
+    @property
+    def _not_started(self) -> str:
+        return (
+            f"the trace {self._path!r} was not started, and there is no file: it starts in a "
+            f"block, with loader.trace({self._path!r}):"
+        )
+
+    def __del__(self) -> None:
+        """Warns, of a trace that nobody started: its file would be missed."""
+        is_used = self.__dict__.get("_is_used", True)  # True: the constructor has raised an error
+        if not is_used and os.getpid() == self._process:
+            warnings.warn(self._not_started, RuntimeWarning, stacklevel=2)
+
     def end(self) -> None:
         """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
         waits while another one does it.  Does nothing in a forked child, where the loader is not.
 
         Raises:
             FileError: The file cannot be written; what was at its path before is still there.
+            InvalidArgumentError: It was not started.
         """
         if os.getpid() != self._process:
             return
+        if not self._is_used:
+            raise InvalidArgumentError(self._not_started)
         with self._lock:
             if self._is_ending or self._traced.trace_on is not self:
                 return

@@ -46,6 +46,8 @@ from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.live import Watch
+    from ..insight.ranks import Collectives
     from ..insight.report import Report
     from ..insight.stalls import Stall, Wait
     from ..insight.trace import Trace
@@ -139,6 +141,9 @@ class Observation:
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
         self._waits: list[Wait] = []  # [self._wait], for reports
+        self._collectives: Collectives | None = None
+        self._pages: list[Watch] = []
+        self._is_hidden = False
         self._at_end = report_at_end(loader, lambda: self._counted)
 
     # ---- Reports ------------------------------------------------------------------------------
@@ -153,7 +158,12 @@ class Observation:
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
         from ..insight.report import Report
 
-        report = Report(self._counted.count(), describe_data)
+        steps = None
+        if self._readers[0].world_size > 1:
+            from ..insight.ranks import Collectives, read_steps
+
+            steps = read_steps(self._handle, self._collectives or Collectives())
+        report = Report(self._counted.count(), describe_data, steps=steps)
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
@@ -167,10 +177,19 @@ class Observation:
         copies.bytes += size
         copies.seconds += seconds
 
-    def drop_report_at_end(self) -> None:
-        """Leaves the loader out of what PYFLOWDATA_REPORT shows."""
+    def hide(self) -> None:
+        """Leaves the loader out of what PYFLOWDATA_REPORT and PYFLOWDATA_WATCH show."""
+        self._is_hidden = True
         if self._at_end is not None:
             self._at_end.detach()
+
+    def collective(self) -> contextlib.AbstractContextManager[None]:
+        """As `Loader.collective`."""
+        from ..insight.ranks import Collectives
+
+        if self._collectives is None:
+            self._collectives = Collectives()
+        return self._collectives.one()
 
     # ---- A trace ------------------------------------------------------------------------------
 
@@ -179,10 +198,39 @@ class Observation:
         trace = self.trace_on  # another thread may end it
         return _NOTHING if trace is None else trace.span(what)
 
+    # ---- A page while it works ----------------------------------------------------------------
+
+    def serve(self, loader: OpenLoader, port: int) -> Watch:
+        """As `Loader.watch`; the page ends with the OpenLoader."""
+        from ..insight.live import Watch
+
+        return self._kept_page(loader, Watch(self._counted, port))
+
+    def _kept_page(self, loader: OpenLoader, page: Watch) -> Watch:
+        self._pages.append(page)
+        weakref.finalize(loader, page.close).atexit = False
+        return page
+
+    def _serve_as_asked(self, loader: OpenLoader) -> None:
+        if self._is_hidden or os.environ.get("PYFLOWDATA_WATCH", "0") in ("", "0"):
+            return
+        from ..insight.live import watch_as_asked
+
+        page = watch_as_asked(self._counted)
+        self._is_hidden = True  # it is shown once
+        if page is not None:
+            self._kept_page(loader, page)
+
+    def end_pages(self) -> None:
+        """Ends the pages; in a forked child closes what it has of them."""
+        for page in self._pages:
+            page.close()
+
     # ---- Stalls -------------------------------------------------------------------------------
 
-    def watch(self, loader: object) -> None:
+    def watch(self, loader: OpenLoader) -> None:
         """Watches the waits of this OpenLoader, from its first iterator on."""
+        self._serve_as_asked(loader)
         if self._wait is None:
             from ..insight.stalls import begin
 
@@ -208,6 +256,7 @@ class Observation:
             FileError: A trace cannot be written; the rest is done.
         """
         trace = self.trace_on
+        self.end_pages()
         try:
             if self._at_end is not None or "_counted" in self.__dict__:  # there may be a report
                 self._counted.name_records()
@@ -562,6 +611,7 @@ class OpenLoader:
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self.turns = Turns()
         self.ledger = None  # the parent's
+        self.observation.end_pages()
         self.life = "forked"
 
 

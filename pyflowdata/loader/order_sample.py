@@ -135,7 +135,7 @@ def _read(
     rows: list[Numbers] = []
     values: list[list[Numbers]] = [[] for _ in labels]
     with loader_class((ids, *labels), num_threads=1, prefetch=1, ledger="") as loader:
-        open_loader_of(loader).observation.drop_report_at_end()
+        open_loader_of(loader).observation.hide()
         loader.seek(0, epoch=epoch)
         for batch in loader:
             rows.append(np.array(batch[0], np.int64))

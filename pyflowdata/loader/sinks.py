@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..insight.counters import StepTimes
+from ..native.calling_line import warn_program_once
 from ..nodes.argument_hints import takes_own_arguments
+from ..words.plain_text import seconds as seconds_text
 from .converting_loader import ConvertingLoader
 from .data_loader import DataLoader
 from .epochs import Cursor
@@ -36,6 +38,8 @@ ResultT = TypeVar("ResultT")
 _clock = time.perf_counter
 _BATCH, _EPOCH_END, _FAILURE, _LOST = range(4)  # kinds of what is in the queue
 _RECENT = 10
+_ENOUGH_STEPS = 1000  # to tell whether a loop would be faster
+_SHORT_STEP = 100e-6  # seconds: handing over a batch costs a longer one little
 _SIGNALS_SECONDS = 0.05  # the longest wait for the thread's end without a check for signals
 
 
@@ -255,6 +259,7 @@ class Sink(Generic[ResultT]):
         self._turn = threading.Lock()
         self._finalizer = weakref.finalize(self, self._lease.stop)
         self._is_inside = self._goes_on = False  # _goes_on: with the next of the queue
+        self._is_judged = False  # whether it is slower than a loop
         self._has_failed = False  # the last of the queue is a failure of the loader
         self._is_first = True  # the next step is the first one of the thread, or of an epoch
         self.results = []
@@ -286,6 +291,9 @@ class Sink(Generic[ResultT]):
                 self._start(self._filler.batches if goes_on else None)
             self._run(self._filler)
             self._goes_on = True
+            if not self._is_judged and self._counters.steps >= _ENOUGH_STEPS:
+                self._is_judged = True
+                self._judge()
             return self.results
         except BaseException:
             if not self._goes_on:
@@ -340,6 +348,22 @@ class Sink(Generic[ResultT]):
                 self._is_first = False
             else:
                 self._times.add(waited, done - got, has_waited=not depth)
+
+    def _judge(self) -> None:
+        """Warns where steps wait for threads that take turns, longer than a step takes; not for the
+        loader, nor for a device."""
+        counters, before, now = self._counters, self._before.counters.stats, self._loader.stats()
+        waited = sum(now[key] - before[key] for key in ("wait_seconds", "help_seconds"))
+        step, loader = counters.step_seconds / counters.steps, waited / counters.steps
+        turns = counters.pop_wait_seconds / counters.steps - loader
+        is_on_host = isinstance(self._hand_over, OnHost)
+        if not is_on_host or step > _SHORT_STEP or turns < max(step, loader):
+            return
+        warn_program_once("sink", UserWarning(
+            f"the steps of this sink take {seconds_text(step)}, and handing batches from its "
+            f"thread to them {seconds_text(turns)} more: a loop is faster, `for batch in loader:`; "
+            "so are larger batches.  A sink is for steps on a device"
+        ))  # fmt: skip
 
     # ---- The thread ---------------------------------------------------------------------------
 
@@ -461,7 +485,8 @@ def sink(
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
 
-    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.
+    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.  With
+    NumPy arrays and steps of less than 100 us a loop is faster: a UserWarning says so, once.
 
     Args:
         loader: Its position is where this goes on.

@@ -4,7 +4,7 @@ from .row_types import NUMBERS, dtype_name, dtype_number, is_bfloat16, numpy_dty
 from .node import Blob, Node
 from .op_builder import user_op_builder
 from .op_facts import Attr, Op
-from .registry import find_op, registered_ops
+from .registry import find_op, op_names, registered_ops
 
 __all__ = [
     "Attr",
@@ -17,6 +17,7 @@ __all__ = [
     "find_op",
     "is_bfloat16",
     "numpy_dtype",
+    "op_names",
     "registered_ops",
     "user_op_builder",
     "widened",

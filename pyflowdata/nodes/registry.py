@@ -71,47 +71,47 @@ def _read_op(op: CData, origin: str, method: str) -> Op:
 
 
 _read: dict[int, Op] = {}  # by the address of the C library's op, which does not change
-_num_passed = 0  # ops of the registry that were read; there may be more now
 _lock = threading.Lock()
 
 
-def _op_at(index: int) -> Op | None:
-    op = lib.pfd_op_at(index)
-    if op == ffi.NULL:
-        return None
+def _op_at(index: int, op: CData) -> Op:
+    """The facts of the op at a place in the registry, which are read once."""
     address = address_of(op)
-    if address not in _read:
-        origin, method = text(lib.pfd_op_origin(index)), text(lib.pfd_op_method(index))
-        _read[address] = _read_op(op, origin, method)
-    return _read[address]
+    with _lock:
+        if address not in _read:
+            origin, method = text(lib.pfd_op_origin(index)), text(lib.pfd_op_method(index))
+            _read[address] = _read_op(op, origin, method)
+        return _read[address]
+
+
+def _listed() -> Iterator[tuple[int, CData]]:
+    """The places and descriptors of all ops, whose facts need not be read."""
+    index = 0
+    while (op := lib.pfd_op_at(index)) != ffi.NULL:
+        yield index, op
+        index += 1
+
+
+def op_names() -> list[str]:
+    """The names of registered_ops(), in that order."""
+    return [text(op.name) for _, op in _listed()]
 
 
 def registered_ops() -> tuple[Op, ...]:
     """All ops: the built-in ones in the order of the C library's list, then those of plugins."""
-    ops: list[Op] = []
-    with _lock:
-        while (op := _op_at(len(ops))) is not None:
-            ops.append(op)
-    return tuple(ops)
+    return tuple(_op_at(index, op) for index, op in _listed())
 
 
 def find_op(name: str) -> Op:
     """The op by any accepted spelling; an InvalidArgumentError that lists near names if none."""
-    global _num_passed
     found, err = ffi.new("const pfd_op **"), new_error()
     try:
         check(lib.pfd_op_find(encode(name, "op name"), found, err), err)
     except InvalidArgumentError as failure:
         failure.message += build_hint()
         raise
-    address = address_of(found[0])
-    if address not in _read:
-        with _lock:
-            while _op_at(_num_passed) is not None:
-                _num_passed += 1
-    if address not in _read:
-        registered_ops()  # the op has replaced an earlier one
-    return _read[address]
+    known = _read.get(address_of(found[0]))
+    return known or next(_op_at(index, op) for index, op in _listed() if op == found[0])
 
 
 # ---- File formats -------------------------------------------------------------------------------

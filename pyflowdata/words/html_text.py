@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 
-_TABLE = "border-collapse:collapse;margin:4px 0;color:inherit;font-size:13px"
+# Letters of equal width.
+MONOSPACED = (
+    "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
+)
+_TABLE = (
+    "border-collapse:collapse;margin:4px 0;color:inherit;font-size:13px;font-family:" + MONOSPACED
+)
 _CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0;border:0;color:inherit"
 _HEAD = f"{_CELL};font-weight:600;border-bottom:1px solid rgba(128,128,128,.5)"
 _ROW = "background:transparent;border:0"
@@ -90,14 +96,20 @@ def note(text: object) -> Html:
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> Html:
     """A table; with a head, it has names of columns."""
-    lines = []
+    found = []
     if head:
-        lines.append(element("tr", *(element("th", one, style=_HEAD) for one in head), style=_ROW))
+        found.append(element("tr", *(element("th", one, style=_HEAD) for one in head), style=_ROW))
     for row in rows:
-        lines.append(element("tr", *(element("td", one, style=_CELL) for one in row), style=_ROW))
-    return element("table", *lines, style=_TABLE)
+        found.append(element("tr", *(element("td", one, style=_CELL) for one in row), style=_ROW))
+    return element("table", *found, style=_TABLE)
 
 
 def code(text: object) -> Html:
     """A text in letters of equal width."""
     return element("code", text, style="background:transparent;color:inherit")
+
+
+def lines(text: object) -> Html:
+    """Lines in letters of equal width, whose columns stay below each other."""
+    style = f"background:transparent;color:inherit;font-size:13px;font-family:{MONOSPACED}"
+    return element("pre", text, style=style)

@@ -649,6 +649,19 @@ static int32_t call_pause_counts(pfd_loader *l, pfd_error *err)
     return paused == PFD_OK && pfd_loader_pause_counts(l, 0, err) == PFD_OK;
 }
 
+static int32_t call_watch(pfd_loader *l, pfd_error *err)
+{
+    static const char *const doing[] = {"a", "b", "c", "d", "e", "f", "g", "h"}; /* and some more */
+    pfd_watch_expect(0);
+    return is_answer(pfd_loader_watch(l, INT64_C(60000000000), doing, err), err);
+}
+
+static int32_t call_caller(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    return pfd_loader_caller(l) != NULL;
+}
+
 static int32_t call_trace_start(pfd_loader *l, pfd_error *err)
 {
     return is_answer(pfd_loader_trace_start(l, 20000, err), err);
@@ -674,6 +687,7 @@ ASKS(get_stats, pfd_stats, )
 ASKS(get_work, pfd_work_stats, 0, )
 ASKS(get_thread, pfd_thread_now, 0, )
 ASKS(get_history, pfd_history, )
+ASKS(get_moments, pfd_moments, )
 ASKS(get_tuning, pfd_tuning_info, )
 ASKS(get_decision, pfd_decision, 0, )
 ASKS(trace_stop, pfd_trace_info, )
@@ -701,7 +715,8 @@ static const struct call {
     CALL(locate),      CALL(first_record), CALL(get_reader), CALL(get_past),   CALL(pause_counts),
     CALL(get_info),    CALL(get_stats),    CALL(get_work),   CALL(get_thread), CALL(get_history),
     CALL(get_tuning),  CALL(get_decision), CALL(trace_stop), CALL(trace_read), CALL(trace_start),
-    CALL(get_skipped), CALL(trace_drop),
+    CALL(get_skipped), CALL(trace_drop),   CALL(watch),      CALL(caller),
+    CALL(get_moments),
 };
 enum { NUM_CALLS = sizeof calls / sizeof *calls };
 

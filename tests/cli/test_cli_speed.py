@@ -241,7 +241,7 @@ FOLDER = open_loader.__defaults__
                               f"speed_blobs:{name}"))  # fmt: skip
         assert found["batches"] >= 1 and found["bytes"] == 16 * found["records"]
     run = here("speed", "--seconds", "0.02", "--blobs", "speed_blobs:blobs")
-    assert run.stdout.startswith("loader alone: ")
+    assert run.stdout.startswith("loader alone\n  records   ")
     for wrong in ("speed_blobs", "speed_blobs:no", "no_module_of_this_name:blobs", "os:path",
                   "speed_blobs:FOLDER"):  # fmt: skip
         assert here("speed", "--blobs", wrong).returncode == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -179,13 +180,13 @@ int flock(int fd, int operation) { (void)fd, (void)operation; errno = ENOLCK; re
 
 
 def test_file_systems_without_locks(data, cache, tmp_path):
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None or "LD_PRELOAD" in os.environ:
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    if shutil.which(compiler[0]) is None or "LD_PRELOAD" in os.environ:
         pytest.skip("needs a C compiler, and LD_PRELOAD for itself")
     (tmp_path / "nolocks.c").write_text(NO_LOCKS)
     library = str(tmp_path / "nolocks.so")
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", library, str(tmp_path / "nolocks.c")], check=True
+        [*compiler, "-shared", "-fPIC", "-o", library, str(tmp_path / "nolocks.c")], check=True
     )
     answers = []
     for _ in range(2):

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 from support.files import overwrite
-from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "30" if SANITIZED else "50"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "30"))
 CUTS = FLIPS
 
 Row = tuple[bytes, ...]

@@ -17,7 +17,6 @@ import pytest
 import zstandard
 from formats.damage import read_rows
 from formats.format_samples import FORMATS
-from support.oracle import SANITIZED
 
 import pyflowdata as flow
 from pyflowdata.cli import main
@@ -25,7 +24,7 @@ from pyflowdata.cli import main
 pytestmark = pytest.mark.usefixtures("test_ops")
 
 FRAMES = b"FRAMES\r\n"
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "120"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60"))
 
 
 def zstd(data: bytes) -> bytes:

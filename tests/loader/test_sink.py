@@ -15,6 +15,7 @@ from support.files import lines, write_parts
 
 import pyflowdata as flow
 from pyflowdata.loader import lease, sinks
+from pyflowdata.native import calling_line
 
 RECORDS, BATCH = 29, 4
 STEPS = 8  # of an epoch; the last has one record
@@ -151,6 +152,31 @@ def test_a_report_has_the_steps_of_the_sink(folder):
     later = run.report(since=first).counters
     assert later.stats["steps"] == 3 * (STEPS - 1)
     assert sum(later.history.trains) == 3 * (STEPS - 1)
+
+
+def test_a_sink_that_is_slower_than_a_loop_says_so_once(monkeypatch, recwarn):
+    """Not where steps are long, nor where they wait for the loader."""
+    monkeypatch.setattr(calling_line, "_given", set())
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="batch", replace=True)
+    def slow(x):
+        time.sleep(0.0005)
+        return x
+
+    blob = flow.from_arrays({"x": np.arange(4096)}).batch(4)["x"]
+    short, long = (lambda batch: None), (lambda batch: time.sleep(0.00015))
+    for step, blob_of, is_told in (
+        (long, blob, False), (short, slow(blob), False), (short, blob, True), (short, blob, False),
+    ):  # fmt: skip
+        recwarn.clear()
+        with flow.DataLoader(blob_of, num_threads=1) as loader, flow.sink(loader, step) as run:
+            run()
+            line = sys._getframe().f_lineno - 1
+            run()
+        told = [one for one in recwarn if "sink" in str(one.message)]
+        assert len(told) == is_told, told
+        for one in told:
+            assert (one.filename, one.lineno) == (__file__, line) and "a loop is faster" in str(one)
 
 
 def test_wrong_use_is_refused(folder):

@@ -127,7 +127,13 @@ def test_speed_counts_what_it_took(folder):
         assert after["batches"] - before["batches"] == 1 + loader.prefetch + 2 * STEPS
         assert speed.seconds > 0 and speed.first_batch_seconds > 0
         assert speed.records_per_second == speed.records / speed.seconds
-        assert str(speed).startswith("loader alone: ") and "\n" not in str(speed)
+        rows = [line.split(maxsplit=1) for line in str(speed).split("\n")]
+        assert rows[0] == ["loader", "alone"] and rows[1][1].endswith("/s")
+        assert [row[0] for row in rows[1:5]] == ["records", "batches", "bytes", "measured"]
+        assert rows[4][1].startswith(f"{2 * STEPS} batches in ")
+        for line in str(speed).split("\n")[1:]:
+            assert re.match(r"  .{10}(?<= )\S", line), "columns"
+        assert speed._repr_html_().startswith("<pre style=") and "batches" in speed._repr_html_()
         assert loader.speed(seconds=0.01).seconds >= 0.01
 
 
@@ -190,7 +196,8 @@ def test_a_step_that_changes_its_batch_gets_a_copy_each_time(folder):
             batch -= 1
 
         ceiling = loader.ceiling(step, steps=4, warm_up=2)
-        assert ceiling.is_copied and "copy" in str(ceiling)
+        assert ceiling.is_copied and str(ceiling).startswith("ceiling\n  steps     ")
+        assert re.search(r"\n  copied    .* got a copy", str(ceiling))
         assert np.array_equal(seen[1], expected - 1), "the first calls tell that it does"
         assert all(np.array_equal(one, expected) for one in seen[2:])
         assert np.array_equal(next(iter(loader)), expected)
@@ -287,7 +294,7 @@ def test_what_is_too_short_is_doubtful(folder):
     with open_loader(folder) as loader:
         for measured in (loader.speed(steps=2), loader.ceiling(lambda batch: None, steps=2)):
             assert any(note.startswith("2 steps in ") for note in measured.notes), measured
-            assert "; doubtful: " in str(measured) and "\n" not in str(measured)
+            assert re.search(r"\n  doubtful  2 steps in .* tell little", str(measured))
     for steps, seconds, is_short in (
         (1, 0.01, True), (10**6, 0.049, True), (9, 1.9, True), (9, 2.1, False), (10, 0.05, False),
     ):  # fmt: skip
@@ -329,7 +336,7 @@ def test_what_this_process_and_its_children_use_is_its_own():
 
 def form_of(text):
     """Without numbers, units and the widths of columns."""
-    text = re.sub(r"; doubtful: .*|\nTo try: .*|\nDoubtful: .*", "", text)
+    text = re.sub(r"\n  doubtful .*|\nTo try: .*|\nDoubtful: .*", "", text)
     text = re.sub(r"(under )?\d[\d,.e+-]*( [mu]?s\b| [KMG]B)?", "#", re.sub(" +", " ", text))
     return text.rstrip("\n").split("\n")
 

@@ -248,7 +248,8 @@ def test_integrations_are_on_top():
         "loader.open_loader", "loader.sinks",
         "loader.state",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
-        "insight.stats", "native.__init__", "workers.pool", "workers.remote_errors",
+        "insight.metrics", "insight.stats", "native.__init__", "workers.pool",
+        "workers.remote_errors",
         "workers.shared_memory",
     }  # fmt: skip
     for path, tree in modules("integrations"):

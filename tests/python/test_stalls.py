@@ -156,7 +156,7 @@ def test_a_source_in_python_and_its_line():
         assert found == list(range(40))
         waits = rf"for step 5 of epoch 0: {WHO} has been {doing} for [\d.]+ m?s"
         assert re.search(waits, text), text
-        assert re.search(rf"\w+\(\) is at {re.escape(__file__)}:\d+$", text), text
+        assert re.search(rf"; sample 22: \w+\(\) is at {re.escape(__file__)}:\d+$", text), text
 
 
 def test_files_are_named():
@@ -322,6 +322,59 @@ with flow.DataLoader(flow.SlowReader(delay_ms=60000, batch_size=2), num_threads=
         r"2 of the loader's threads are idle\n",
         line,
     ), line  # fmt: skip
+
+
+HOLDS = """
+import ctypes, os, sys, threading, time
+import numpy as np
+import pyflowdata as flow
+
+def hold():
+    os.write(2, b"held\\n")
+    ctypes.PyDLL(None).usleep(1_700_000)
+    os.write(2, b"free\\n")
+
+@flow.register_decoder(outputs={"out": "int64"}, per="row")
+def stuck(x):
+    if x == 41:
+        hold()
+    return x
+
+def epoch(x, pause=0):
+    with flow.DataLoader(x, num_threads=1, prefetch=1) as loader:
+        for batch in loader:
+            time.sleep(pause)
+        if not pause:
+            hold()  # in no epoch: no step is missing
+
+def other():
+    time.sleep(0.3)
+    hold()
+
+x = flow.from_arrays({"x": np.arange(64)}).batch(4)["x"]
+epoch(stuck(x))
+threading.Thread(target=other).start()
+epoch(x, 0.05)
+"""
+
+
+def test_a_call_that_holds_the_interpreters_lock_is_told_while_it_lasts():
+    done = subprocess.run(
+        [sys.executable, "-c", HOLDS], capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT), watch.VARIABLE: "0.2"},
+    )  # fmt: skip
+    in_op, after, by_another = re.findall(r"held\n(.*?)free\n", done.stderr, re.S)
+    assert after == "" and done.stderr.count("pyflowdata:") == 2, done.stderr
+    for told, where in (in_op, "stuck"), (by_another, "other"):
+        assert re.match(
+            r"pyflowdata: next\(\) has not (returned|been called) for [12]\.\d s, and the "
+            r"interpreter's lock has not been free for 1\.\d s: a call holds it, and all other "
+            r"Python code waits\n", told,
+        ), told  # fmt: skip
+        stack = rf"Thread 0x\w+ \(most recent call first\):\n.*in hold\n.*in {where}\n"
+        assert re.search(stack, told), told
+    rows = "step 10 of epoch 0, 4 rows, records 40 to 43"
+    assert re.search(rf"\n  {WHO} has been in Stuck for \d\.\d s, {rows}\n", in_op), in_op
 
 
 def test_a_process_is_named():

@@ -350,7 +350,11 @@ def test_wrong_use_and_ends(tmp_path):
     for memory in (0, 1.5, True, 1 << 64):
         with pytest.raises(flow.InvalidArgumentError, match="memory = "):
             loader.trace(tmp_path / "trace.json", memory=memory)
+    with pytest.warns(RuntimeWarning, match=r"'unused.json' was not started.*: it starts in a bl"):
+        loader.trace("unused.json")
     first = loader.trace(tmp_path / "first.json")
+    with pytest.raises(flow.InvalidArgumentError, match=r"first.json' was not started, and there"):
+        first.end()
     with first:
         with pytest.raises(flow.InvalidArgumentError, match="traced already, into .*first.json"):
             with loader.trace(tmp_path / "second.json"):

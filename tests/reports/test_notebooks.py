@@ -84,6 +84,18 @@ def test_loaders(tmp_path):
     assert "DataLoader, closed" in read(loader)[0]
 
 
+def test_columns_stay_below_each_other(tmp_path):
+    data = flow.open(evil_csv(tmp_path)).take(15)
+    batch = data.batch(4)
+    with flow.DataLoader(batch.blobs) as loader:
+        list(loader)
+        for shown in (data, batch[0], loader, loader.report(), loader.speed(steps=2)):
+            root = ET.fromstring(f"<div>{shown._repr_html_()}</div>")
+            blocks = [one for name in ("table", "pre") for one in root.iter(name)]
+            assert blocks, shown
+            assert all("font-family:ui-monospace" in one.get("style") for one in blocks), shown
+
+
 def test_nothing_of_it_is_imported_with_the_package():
     code = """if True:
         import sys, pyflowdata

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from reports.test_ranks import reports
 from support.report_pages import long_report
 
 import pyflowdata as flow
@@ -139,6 +140,45 @@ def contrast(colors):
     return (lighter + 0.05) / (darker + 0.05)
 
 
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """Paths of the pages of a graph: of few boxes, and of a wide one."""
+    folder = tmp_path_factory.mktemp("graphs")
+    fields = flow.from_arrays({f"field_{one}": np.arange(64.0) for one in range(24)}).batch(4)
+    wide = {name: flow.Affine(blob, scale=0.5) for name, blob in fields.blobs.items()}
+    flow.graph(fields[0]).save(folder / "few.html")
+    flow.graph(wide).save(folder / "wide.html")
+    return [folder / "few.html", folder / "wide.html"]
+
+
+def test_a_graph_fits_the_page(view, graphs):
+    """A phone shows few boxes whole and scrolls a wide picture; a screen shows all of each."""
+    tab, said, _ = view
+    width = tab.viewport_size["width"]
+    for path in graphs:
+        tab.goto(path.as_uri())
+        assert said == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        inside = tab.evaluate("(one => [one.scrollWidth, one.clientWidth])"
+                              "(document.querySelector('.picture'))")  # fmt: skip
+        if width >= 1280 or path.stem == "few":
+            assert inside[0] <= inside[1], path.stem
+        cut = tab.locator("svg.pfd-graph g.vertex").evaluate_all("""all => {
+          const svg = document.querySelector("svg.pfd-graph").getBoundingClientRect();
+          return all.filter(one => {
+            const box = one.getBoundingClientRect();
+            const [left, right] = [box.left - svg.left, svg.right - box.right];
+            const [top, bottom] = [box.top - svg.top, svg.bottom - box.bottom];
+            return Math.min(left, right, top, bottom) < -0.5;
+          }).map(one => one.textContent);
+        }""")
+        assert cut == []
+        families = tab.locator("table, svg text").evaluate_all(
+            "all => [...new Set(all.map(one => getComputedStyle(one).fontFamily))]"
+        )
+        assert len(families) == 1 and families[0].endswith("monospace")
+
+
 def test_charts_are_drawn_as_the_numbers_say(view, pages):
     tab, _, _ = view
     path, report = pages["long"]
@@ -185,4 +225,53 @@ def test_a_printed_page_is_light_and_whole(browser, pages):
     paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert luminance(paper) > 0.95
     assert len(tab.pdf(format="A4")) > 20_000
+    context.close()
+
+
+def fits(tab, least):
+    """As test_texts_are_in_their_places."""
+    width = tab.viewport_size["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = tab.evaluate(BOXES)
+    assert len(boxes) > least and overlapping(boxes) == []
+    assert [box for box in boxes if box[1] < 0 or box[3] > width] == []
+    assert min(map(contrast, tab.evaluate(CONTRAST))) >= 4.5
+
+
+def test_the_page_of_ranks(view, tmp_path):
+    tab, said, asked = view
+    path = tmp_path / "ranks.html"
+    flow.RankReport(reports((0.002, 0.002, 0.004), (0, 0, 0), marks=True)).save(path)
+    tab.goto(path.as_uri())
+    assert said == [] and asked == [path.as_uri()]
+    fits(tab, 30)
+    assert tab.locator("#skew svg.chart").count() == 2 and tab.locator("tbody tr").count() == 3
+
+
+@pytest.mark.parametrize("scheme", ("light", "dark"))
+@pytest.mark.parametrize("width", WIDTHS.values())
+def test_the_page_of_a_loader_that_works(browser, width, scheme):
+    """It loads nothing but from its own server, moves, and says when the loader is gone."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    tab, said, asked = context.new_page(), [], []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda wanted: asked.append(wanted.url))
+    x = flow.from_arrays({"x": np.arange(5000.0)}).batch(10)["x"]
+    with flow.DataLoader(x) as loader:
+        live = loader.watch()
+        list(loader)
+        tab.goto(live.url)
+        tab.wait_for_selector("#lines svg")
+        before = tab.locator(".tile b").all_text_contents()
+        list(loader)
+        tab.wait_for_function(
+            "before => document.querySelectorAll('.tile b')[7].textContent !== before",
+            arg=before[7],
+        )
+        fits(tab, 40)
+        assert said == [] and {*asked} == {live.url, f"{live.url}body"}
+        assert not tab.locator(".gone").is_visible()
+    tab.wait_for_selector(".over .gone")
+    assert tab.locator(".gone").is_visible()
     context.close()

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +136,49 @@ def test_programs_print_reports_when_loaders_end():
     assert done.stderr.count("of 63 steps") == 3 and done.stdout == "alive\n"
 
 
+ENDED = """
+import os, signal, sys, time, numpy as np, pyflowdata as flow
+blobs = flow.from_arrays({"x": np.zeros((640, 4), np.float32)}).batch(10).blobs
+if sys.argv[1] == "own":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+loader = flow.DataLoader(blobs)
+for batch in loader:
+    pass
+if sys.argv[1] == "fork":
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(9)
+    os.kill(child, signal.SIGTERM)
+    print(os.waitpid(child, 0)[1])
+print("go", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "number", "code"), [
+        ("hup", signal.SIGHUP, -signal.SIGHUP), ("fork", signal.SIGTERM, -signal.SIGTERM),
+        ("own", signal.SIGTERM, 3),
+    ],
+)  # fmt: skip
+def test_a_signal_that_ends_the_program_comes_after_the_report(how, number, code, tmp_path):
+    """Unless the program handles it; a forked child ends as before, without one."""
+    path = tmp_path / "report.json"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_REPORT": str(path)}
+    command = [sys.executable, "-c", ENDED, how]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+        said = process.stdout.readline()
+        if how == "fork":
+            assert said == f"{int(signal.SIGTERM)}\n"
+            said = process.stdout.readline()
+        assert said == "go\n" and not path.exists()
+        process.send_signal(number)
+        assert process.wait(60) == code
+    assert [one.name for one in tmp_path.iterdir()] == ["report.json"]
+    assert flow.Report.load(path).counters.stats["batches"] == 64
+
+
 def epoch(**options):
     """The program's part of it: opens a loader, takes an epoch, and closes it."""
     with flow.DataLoader(data().batch(10, **options).blobs) as loader:
@@ -159,8 +203,11 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
     lines = done.stdout.split("\n")
     assert done.returncode == 0 and "rank" in lines[0]
     assert [line.split()[0] for line in lines[-3:-1]] == ["0", "1"]
+    (tmp_path / "none").mkdir()
     monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
-    epoch()
+    with flow.DataLoader(data().batch(10).blobs) as loader:
+        take(loader, 64)
+        (tmp_path / "none").rmdir()
     assert "pyflowdata: no report: " in capsys.readouterr().err
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYFLOWDATA_REPORT", "near.txt")
@@ -178,6 +225,15 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
         monkeypatch.setenv("PYFLOWDATA_REPORT", wrong)
         with pytest.raises(flow.InvalidArgumentError, match="PYFLOWDATA_REPORT = .*must be 1"):
             epoch()
+    (tmp_path / "taken.txt").mkdir()
+    (tmp_path / "closed").mkdir(mode=0o500)
+    places = [("none/r.json", "there is no directory .*none; make it"), ("taken.txt", "is a dir")]
+    if os.geteuid() != 0:
+        places.append(("closed/r.html", "may not write into .*closed; choose"))
+    for wrong, said in places:
+        monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / wrong))
+        with pytest.raises(flow.InvalidArgumentError, match=f"PYFLOWDATA_REPORT = .*; .*{said}"):
+            epoch()  # at its start, not hours later
     monkeypatch.setenv("PYFLOWDATA_REPORT", "0")
     epoch()
     assert capsys.readouterr().err == ""
@@ -222,6 +278,11 @@ def test_import_is_light():
     assert sorted(".".join(name) for name in loaded if name[0] == "insight") == [
         "insight", "insight.at_end", "insight.progress", "insight.stats",
     ]  # fmt: skip
+    script = (
+        "import pyflowdata as p\n"
+        "print({*vars(p), *vars(p.ops)} & {*p.ops.__all__}, p.Cast is p.ops.Cast)"
+    )
+    assert program("", script).stdout.split() == ["set()", "True"], "a function of an op was made"
     for name in flow._LATER:
         assert getattr(flow, name).__name__ == name and name in dir(flow)
     with pytest.raises(AttributeError):

@@ -514,6 +514,21 @@ typedef struct pfd_history {
     int64_t trains[PFD_DURATIONS]; /* times from one batch to the question for the next */
 } pfd_history;
 
+/* The latest batches that next() gave, so that ranks can be compared step by step. */
+#define PFD_MOST_MOMENTS 256
+typedef struct pfd_moment {
+    int64_t asked_ns, delivered_ns; /* on the monotonic clock */
+    int64_t is_start; /* 1: what was before is no step: the batch is the first one of an epoch, or
+                         after a seek */
+} pfd_moment;
+
+typedef struct pfd_moments {
+    uint32_t struct_size;
+    int32_t reserved;
+    int64_t count; /* batches since the open; batch i is at i % PFD_MOST_MOMENTS */
+    pfd_moment batches[PFD_MOST_MOMENTS];
+} pfd_moments;
+
 /* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
  * inside the other. */
 #define PFD_TRACE_RANGE 0      /* a range of rows through a stage, or the read of a stream */
@@ -636,6 +651,23 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* From now on, until close(), a thread of the library looks at the loader.  If next() does not
+ * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
+ * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.
+ * PFD_OUT_OF_MEMORY: it has no memory, or the system starts no thread. */
+pfd_status pfd_loader_watch(pfd_loader *loader, int64_t patience_ns, const char *const *doing,
+                            pfd_error *err);
+/* The caller, who has the interpreter's lock, will ask for it in so many ns; below 0: it will not.
+ * Between its calls, that is how the library knows that the lock is not free. */
+void pfd_watch_expect(int64_t ns);
+/* A signal that the library sends to a thread of its own when it has written so, for a handler that
+ * writes the stacks of Python's threads; 0: none, or no loader is watched. */
+int32_t pfd_watch_signal(void);
+/* Handles SIGTERM and SIGHUP where they have no handler, and waits until one of them comes: returns
+ * its number.  The process ends by it at pfd_ending_end(), after 5 s, or at a second one.  0: they
+ * all have a handler, or are ignored.  One call at a time. */
+int32_t pfd_ending_wait(void);
+void pfd_ending_end(void);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
  * With 0: counters of steps and history are again as they were at the call with 1. Calls may be
  * nested. PFD_OUT_OF_MEMORY: the call with 1 has no effect, and needs no call with 0.
@@ -643,6 +675,8 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
 pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_error *err);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
+/* PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_moments(const pfd_loader *loader, pfd_moments *out);
 
 /* Starts a trace of events in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: a trace is on.
  * PFD_CANCELLED: the loader is closed.  Any thread may call the four trace functions. */

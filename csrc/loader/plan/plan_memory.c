@@ -87,21 +87,26 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
     return rows;
 }
 
-/* The fewest rows of a range: more than one where each call of an op costs as much as some rows,
- * and of a choice several for each data set, as a branch costs as much as some rows however few it
- * has; as long as they fit into a core's second cache. */
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The fewest rows of a range: more than one where each call of an op costs as much as some rows, as
+ * long as they fit into a core's second cache; and of a choice several for each data set, as a
+ * branch costs as much as some rows however few it has, which pays for twice as many bytes. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
-    enum { MANY_ROWS = 16, MANY_BYTES = 16 * CHUNK_BYTES };
+    enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
     uint32_t flags = 0;
-    int64_t rows = 1;
+    int64_t leaves = 0, calls = 1, branches = 1;
     for (int32_t i = 0; i < plan->num_ops; i++) flags |= plan->ops[i].node->op->op->flags;
-    if (flags & PFD_COSTLY_CALLS) rows = MANY_ROWS;
     for (int32_t t = 0; t < plan->num_trees; t++)
-        if (plan->trees[t] && plan->trees[t]->num_leaves > 1 &&
-            plan->trees[t]->num_leaves * MANY_ROWS > rows)
-            rows = plan->trees[t]->num_leaves * MANY_ROWS;
-    return MANY_BYTES / row_bytes < rows ? MANY_BYTES / row_bytes : rows;
+        if (plan->trees[t] && plan->trees[t]->num_leaves > leaves)
+            leaves = plan->trees[t]->num_leaves;
+    if (flags & PFD_COSTLY_CALLS) calls = smaller(MANY_ROWS, MANY_BYTES / row_bytes);
+    if (leaves > 1) branches = smaller(leaves * MANY_ROWS, 2 * MANY_BYTES / row_bytes);
+    return calls > branches ? calls : branches;
 }
 
 /* A range is about as many rows as fit into a core's first cache with all that is made of them. */

@@ -19,6 +19,7 @@
 #include "loader/rows/kernel_chain.h"
 #include "loader/watch/trace.h"
 #include "loader/watch/tuning.h"
+#include "loader/watch/watchdog.h"
 
 #include <pthread.h>
 
@@ -95,6 +96,7 @@ struct pfd_loader {
     int64_t called_ns;     /* when next() was called */
     int64_t check_ns;      /* looked at files, and not counted yet */
     pfd_caller caller;     /* written by its thread */
+    pfd_watched *watched;  /* NULL: its stalls are not watched, or not yet */
 
     _Atomic int32_t check_state; /* PFD_CHECK_* of `checker` */
     _Atomic int64_t checker_ns;  /* how long the last look at all files took */

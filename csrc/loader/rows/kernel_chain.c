@@ -305,10 +305,11 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
 {
     int32_t mask = op->first_output + (int32_t)op->node->op->op->num_outputs, id = mask + 1;
     const pfd_tensor *tensors = at->worker->tensors;
+    int32_t has_mask = at->plan->tensors[mask].is_used, has_id = at->plan->tensors[id].is_used;
+    if (!has_mask && !has_id) return;
     op_rows rows = rows_of(at, op);
-    pfd_reader_ports_fill(rows.records, rows.n,
-                          at->plan->tensors[mask].is_used ? tensors[mask].data : NULL,
-                          at->plan->tensors[id].is_used ? (void *)tensors[id].data : NULL);
+    pfd_reader_ports_fill(rows.records, rows.n, has_mask ? tensors[mask].data : NULL,
+                          has_id ? (void *)tensors[id].data : NULL);
 }
 
 /* Takes each row of a field from the branch that it is of. */
@@ -359,11 +360,12 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
 {
     const pfd_node *node = op->node;
     pfd_worker *worker = at->worker;
-    op_rows rows = rows_of(at, op);
     pfd_join_args join;
     int32_t item = (int32_t)(op - at->plan->ops);
     worker->rows_last[item] = 0;
-    if (rows.n == 0 || !node->op->op->compute) return PFD_OK;
+    if (!node->op->op->compute) return PFD_OK;
+    op_rows rows = rows_of(at, op);
+    if (rows.n == 0) return PFD_OK;
     for (int32_t i = 0; i < op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
     pfd_kernel_call call = {
@@ -424,27 +426,38 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
     return PFD_OK;
 }
 
-/* Bytes of a row's record, and of all that ops of this stage have made of it in rows of differing
- * sizes, such as a file and its image. */
-static int64_t bytes_of_row(const range *at, int64_t row)
+/* The first tensor from number t on of which this stage makes rows of differing sizes. */
+static int32_t next_sized(const range *at, int32_t t)
+{
+    for (; t < at->plan->num_tensors; t++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+        if (tensor->is_ragged && !tensor->in_branch && tensor->is_used &&
+            at->plan->ops[tensor->op].stage == at->batch->stage)
+            break;
+    }
+    return t;
+}
+
+/* Bytes of a row's record, and of all that was made of it from tensor `first` on, which is
+ * next_sized(), such as a file and its image. */
+static int64_t bytes_of_row(const range *at, int64_t row, int32_t first)
 {
     int64_t bytes = range_records(at, 0)[row].size;
     if (bytes < 0) bytes = 0; /* PFD_DRAWN */
-    for (int32_t t = 0; t < at->plan->num_tensors; t++) {
-        const pfd_plan_tensor *tensor = &at->plan->tensors[t];
+    for (int32_t t = first; t < at->plan->num_tensors; t = next_sized(at, t + 1)) {
         const pfd_tensor *rows = &at->worker->tensors[t];
-        if (!tensor->is_ragged || tensor->in_branch || !tensor->is_used) continue;
-        if (at->plan->ops[tensor->op].stage == at->batch->stage)
-            bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
+        bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
     }
     return bytes;
 }
 
-static void keep_slow(const range *at, uint64_t ticks)
+/* Not a part of run_ops(), whose registers it would take: few ranges are slow. */
+__attribute__((noinline)) static void keep_slow(const range *at, uint64_t ticks)
 {
     int64_t rows = at->end - at->begin, largest = 0, most = 0;
+    int32_t first = next_sized(at, 0);
     for (int64_t row = 0; row < rows; row++) {
-        int64_t bytes = bytes_of_row(at, row);
+        int64_t bytes = bytes_of_row(at, row, first);
         if (bytes <= most) continue;
         most = bytes;
         largest = row;

@@ -128,8 +128,9 @@ static void join_periods(pfd_history *history)
     history->period_ns *= 2;
 }
 
-/* Goes to the period of a moment after the last one. */
-static void go_on(pfd_steps *steps, int64_t now_ns)
+/* Goes to the period of a moment after the last one.  Not a part of pfd_steps_deliver(), whose
+ * registers it would take: few steps begin a period. */
+__attribute__((noinline)) static void go_on(pfd_steps *steps, int64_t now_ns)
 {
     pfd_history *history = &steps->history;
     if (!history->period_ns) {
@@ -178,6 +179,8 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t now_ns, int64_t step, int64_t r
         steps->train_ns += train_ns;
         note_duration(history->trains, train_ns);
     }
+    steps->moments.batches[steps->moments.count++ % PFD_MOST_MOMENTS] = (pfd_moment){
+        .asked_ns = steps->asked_ns, .delivered_ns = now_ns, .is_start = is_start};
     steps->gave = is_start ? PFD_GAVE_START : PFD_GAVE_STEP;
     count_library(steps, PFD_TIME_HAND_OUT, now_ns);
     note_call(steps, now_ns);

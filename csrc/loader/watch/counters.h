@@ -36,6 +36,7 @@ typedef struct pfd_steps {
     int64_t longest_train_ns; /* since tuning set it to 0 */
     int64_t period_end_ns;
     pfd_history history;
+    pfd_moments moments;
     int32_t pauses;         /* pauses that are open */
     struct pfd_steps *kept; /* as it was when the first of them began; NULL: none is open */
 } pfd_steps;

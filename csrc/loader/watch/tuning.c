@@ -9,36 +9,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In periods; those that are compared with weights are no enumerators, as compilers warn. */
+/* In periods, or windows of some; those that are compared with weights are no enumerators, as
+ * compilers warn. */
 #define LEAST_SAMPLES 3 /* before anything is concluded */
-#define MOST_SAMPLES 32 /* after which a trial without a result has failed */
+#define MOST_SAMPLES 32 /* after which old ones weigh less */
+#define MOST_WINDOWS 10 /* after which a trial without a result has failed */
 #define CALM 20         /* without waiting, before a thread is given back */
 enum {
     BASE_PAUSE = 8,     /* after the first failure of a kind of trial */
     MOST_PAUSE = 1024,
-    CONTENDED_PAUSE = 32, /* before fewer threads than usual are tried */
+    PROOF_PAUSE = 48,   /* at most, as long as there are fewer threads than usual */
     CHANGE = 4,         /* periods that differ from those before: the load has changed */
     CHANGE_PAUSE = 16,  /* after such a change, before the next one counts */
+    THREADS_WINDOW = 2, /* of a trial; threads work at once, ... */
+    PREFETCH_WINDOW = 6 /* ... batches ahead help when they are there */
 };
 
 static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
-static const double mostly_idle = 0.25; /* from this part of the threads' time on, threads are not
-                                           too few */
+/* Of the threads' time without work: batches ahead may be too few; they are tried before threads;
+ * threads are not too few. */
+static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
+/* Periods of work that trials may lose: for each period, and besides; a period of a trial counts
+ * as so much at least. */
+static const double earned = 0.02, credit = 2, least_loss = 0.1;
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
 {
     *t = (pfd_autotune){.bounds = *bounds,
                         .num_threads = bounds->usual_threads,
                         .factor = 1,
-                        .from_factor = 1,
-                        .trial = -1,
+                        .trial = {.kind = -1},
                         .settling = 1,
                         .is_fresh = 1,
+                        .lost = -credit,
                         .change_pause = CHANGE_PAUSE};
     for (int32_t i = 0; i < PFD_TUNE_KINDS; i++)
         t->ways[i] = (pfd_tune_way){.pause = BASE_PAUSE, .stride = bounds->usual_threads};
@@ -50,6 +58,7 @@ void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
 void pfd_autotune_limit(pfd_autotune *t, int32_t num_threads)
 {
     t->bounds.most_threads = t->num_threads = num_threads;
+    if (t->trial.kind >= 0 && t->trial.threads > num_threads) t->trial.threads = num_threads;
 }
 
 /* ---- Means ----------------------------------------------------------------------------------- */
@@ -71,45 +80,60 @@ static void add(pfd_tune_mean *mean, const pfd_tune_period *period)
     mean->use_squares += use * (1 - period->wait - mean->use);
 }
 
-/* What a trial has gained, and the standard error of that. */
-typedef struct gain {
-    double value, error;
-} gain;
+/* ---- What a trial has gained ----------------------------------------------------------------- */
 
-static gain gain_of(double before, double now, double squares_before, double squares_now,
-                    const pfd_autotune *t)
+/* Nothing divides by less. */
+static double at_least(double value, double least)
+{
+    return value > least ? value : least;
+}
+
+static void add_gain(pfd_tune_gain *gain, double before, double tried, double after, double least)
+{
+    double value = tried / at_least((before + after) / 2, least) - 1;
+    double from_mean = value - gain->mean;
+    gain->n++;
+    gain->mean += from_mean / gain->n;
+    gain->squares += from_mean * (value - gain->mean);
+}
+
+/* A window of the numbers tried lies between two of those before: a load that drifts moves all
+ * three, and cancels. */
+static void add_gains(pfd_tune_trial *trial, const pfd_tune_mean *after)
+{
+    const pfd_tune_mean *before = &trial->last, *tried = &trial->tried;
+    add_gain(&trial->rate, before->rate, tried->rate, after->rate, 1e-9);
+    add_gain(&trial->use, before->use, tried->use, after->use, 1e-3);
+}
+
+/* A gain, and its standard error. */
+typedef struct estimate {
+    double value, error;
+} estimate;
+
+/* Few windows say little about their spread: that of single periods before the trial counts as two
+ * more. */
+static estimate estimate_of(const pfd_autotune *t, const pfd_tune_gain *gain, double mean,
+                            double squares)
 {
     static const double clock_noise = 0.01; /* few equal samples do not mean that all are equal */
-    double n_before = t->before.n, n_now = t->now.n;
-    double variance = (squares_before + squares_now) / (n_before + n_now - 2);
-    variance = variance / (before * before) + clock_noise * clock_noise;
-    return (gain){now / before - 1, sqrt(variance * (1 / n_before + 1 / n_now))};
+    double of_periods = squares / at_least(t->before.n - 1, 1) / at_least(mean * mean, 1e-12);
+    double of_windows =
+        (of_periods + clock_noise * clock_noise) * 1.5 / t->trial.periods_per_window;
+    double variance = (gain->squares + 2 * of_windows) / (gain->n + 1);
+    return (estimate){gain->mean, sqrt(variance / at_least(gain->n, 1))};
 }
 
-/* The gain in ranges per second, relative to those before the trial. */
-static gain gain_of_rate(const pfd_autotune *t)
+/* In ranges per second: so much faster are batches made. */
+static estimate gain_of_rate(const pfd_autotune *t)
 {
-    double before = t->before.rate > 1e-9 ? t->before.rate : 1e-9;
-    return gain_of(before, t->now.rate, t->before.rate_squares, t->now.rate_squares, t);
+    return estimate_of(t, &t->trial.rate, t->before.rate, t->before.rate_squares);
 }
 
-/* The gain in time without waiting: so much faster does the program run, if the rest takes as
- * long. */
-static gain gain_of_use(const pfd_autotune *t)
+/* In time without waiting: so much faster does the program run, if the rest takes as long. */
+static estimate gain_of_use(const pfd_autotune *t)
 {
-    double before = t->before.use > 1e-3 ? t->before.use : 1e-3;
-    return gain_of(before, t->now.use, t->before.use_squares, t->now.use_squares, t);
-}
-
-static int32_t is_sure(gain of, double needed)
-{
-    return of.value >= needed && of.value >= certain * of.error;
-}
-
-/* Whether the gain may still turn out to be enough. */
-static int32_t is_open(gain of, double needed)
-{
-    return of.value + of.error >= needed;
+    return estimate_of(t, &t->trial.use, t->before.use, t->before.use_squares);
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */
@@ -119,17 +143,20 @@ static pfd_decision *last_decision(pfd_autotune *t)
     return &t->decisions[(t->num_decisions - 1) % PFD_KEPT_DECISIONS];
 }
 
-static void set(pfd_autotune *t, int32_t num_threads, int32_t factor)
+/* Returns 1: something is to be applied. */
+static int32_t set(pfd_autotune *t, int32_t num_threads, int32_t factor)
 {
     const pfd_tune_bounds *bounds = &t->bounds;
     t->num_threads = num_threads;
     t->factor = factor;
-    t->settling = t->is_fresh = 1;
-    if (bounds->prefetch) return;
+    t->settling = 1;
+    t->window = (pfd_tune_mean){0};
+    if (bounds->prefetch) return 1;
     int32_t most = num_threads > bounds->usual_threads ? num_threads : bounds->usual_threads;
     int64_t prefetch = (int64_t)factor * bounds->usual_prefetch(bounds->plan, most);
     t->prefetch =
         prefetch < bounds->most_prefetch ? (int32_t)prefetch : bounds->most_prefetch;
+    return 1;
 }
 
 static int32_t change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
@@ -142,21 +169,29 @@ static int32_t change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_
                          .from_prefetch = t->prefetch,
                          .batches_per_s_before = t->now.batches_per_s,
                          .wait_before = 1 - t->now.use};
-    t->from_factor = t->factor;
-    set(t, num_threads, factor);
+    t->before = t->now;
+    (void)set(t, num_threads, factor);
     made.to_threads = t->num_threads;
     made.to_prefetch = t->prefetch;
     t->num_decisions++;
     *last_decision(t) = made;
-    t->before = t->now;
-    t->now = (pfd_tune_mean){0};
     return 1;
 }
 
 static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
                    const pfd_tune_period *period)
 {
-    t->trial = kind;
+    int32_t is_of_threads = num_threads != t->num_threads;
+    t->trial = (pfd_tune_trial){
+        .kind = kind,
+        .is_on = 1,
+        .from_threads = t->num_threads,
+        .from_factor = t->factor,
+        .threads = num_threads,
+        .factor = factor,
+        .periods_per_window = is_of_threads ? THREADS_WINDOW : PREFETCH_WINDOW,
+        .last = t->now,
+    };
     t->state = PFD_TUNING_TRYING;
     return change(t, kind, num_threads, factor, period);
 }
@@ -166,13 +201,14 @@ static void note_result(pfd_autotune *t, int32_t outcome)
     pfd_decision *made = last_decision(t);
     made->outcome = outcome;
     made->batches_per_s_after = /* by the finer count, on which it was decided */
-        made->batches_per_s_before * t->now.rate / (t->before.rate > 0 ? t->before.rate : 1);
-    made->wait_after = 1 - t->now.use;
-    t->trial = -1;
+        made->batches_per_s_before * (1 + t->trial.rate.mean);
+    made->wait_after = 1 - t->trial.tried.use;
+    t->trial.kind = -1;
     t->state = PFD_TUNING_MEASURING;
+    t->calm = 0;
 }
 
-static void keep(pfd_autotune *t)
+static int32_t keep(pfd_autotune *t)
 {
     static const int32_t opposites[PFD_TUNE_KINDS] = {
         [PFD_TUNE_MORE_THREADS] = PFD_TUNE_FEWER_THREADS,
@@ -181,16 +217,25 @@ static void keep(pfd_autotune *t)
         [PFD_TUNE_LESS_PREFETCH] = PFD_TUNE_MORE_PREFETCH,
         [PFD_TUNE_IDLE_THREADS] = PFD_TUNE_FEWER_THREADS,
     };
-    pfd_tune_way *way = &t->ways[t->trial], *opposite = &t->ways[opposites[t->trial]];
-    if (t->trial == PFD_TUNE_IDLE_THREADS && !t->former_threads)
-        t->former_threads = last_decision(t)->from_threads;
-    if (opposite->left < 4 * BASE_PAUSE) opposite->left = 4 * BASE_PAUSE;
+    const pfd_tune_trial *trial = &t->trial;
+    pfd_tune_way *way = &t->ways[trial->kind], *opposite = &t->ways[opposites[trial->kind]];
+    if (trial->kind == PFD_TUNE_IDLE_THREADS && !t->former_threads)
+        t->former_threads = trial->from_threads;
+    int32_t left = trial->threads < t->bounds.usual_threads ? BASE_PAUSE : 4 * BASE_PAUSE;
+    if (opposite->left < left) opposite->left = left;
+    if (opposite->pause < 4 * BASE_PAUSE) opposite->pause = left;
+    opposite->stride = (abs(trial->threads - trial->from_threads) + 1) / 2; /* to between them */
     way->pause = way->pause > 2 * BASE_PAUSE ? way->pause / 2 : BASE_PAUSE;
-    way->stride = t->num_threads;
-    t->calm = 0;
-    t->contended = 0;
+    /* Work that waits all the time may go on as it began: three times as many for as much. */
+    double more = (double)trial->threads / trial->from_threads - 1;
+    way->stride = trial->rate.mean > 0.8 * more && more > 0 ? 3 * trial->threads : trial->threads;
     t->change_pause = CHANGE_PAUSE;
+    t->is_fresh = 1;
+    if (t->lost > 0) t->lost = 0; /* it was worth it */
     note_result(t, PFD_TUNE_KEPT);
+    t->now = t->trial.tried;
+    t->now.n = t->now.rate_squares = t->now.use_squares = 0; /* counts as no sample */
+    return set(t, trial->threads, trial->factor);
 }
 
 static void wait_longer(pfd_tune_way *way)
@@ -202,94 +247,122 @@ static void wait_longer(pfd_tune_way *way)
 
 static int32_t take_back(pfd_autotune *t)
 {
-    pfd_decision *made = last_decision(t);
-    int32_t kind = t->trial;
+    const pfd_tune_trial *trial = &t->trial;
+    pfd_tune_way *way = &t->ways[trial->kind];
+    wait_longer(way);
+    /* One thread alone looks the same whether there is a lock or not. */
+    int32_t is_proof = trial->kind == PFD_TUNE_MORE_THREADS &&
+                       trial->from_threads < t->bounds.usual_threads;
+    if (is_proof && way->left > PROOF_PAUSE) way->left = PROOF_PAUSE;
     note_result(t, PFD_TUNE_TAKEN_BACK);
-    wait_longer(&t->ways[kind]);
-    set(t, made->from_threads, t->from_factor);
-    t->now = t->before;
-    t->calm = 0;
-    return 1;
+    return trial->is_on ? set(t, trial->from_threads, trial->from_factor) : 0;
 }
 
 /* ---- Judging a trial ------------------------------------------------------------------------- */
 
-/* Keeps what is sure, and takes back what cannot be any more, or has taken too long. */
-static int32_t conclude(pfd_autotune *t, int32_t is_kept, int32_t may_be)
+enum { WORSE = -1, OPEN, BETTER };
+
+static int32_t largest(int32_t a, int32_t b)
 {
-    if (is_kept) keep(t);
-    return is_kept || (may_be && t->now.n < MOST_SAMPLES) ? 0 : take_back(t);
+    return a > b ? a : b;
 }
 
-static double needed_of_more_threads(const pfd_decision *made)
+/* Whether `needed` is gained for certain, or may be.  One window alone must say it more clearly. */
+static int32_t is_gain(const pfd_autotune *t, estimate of, double needed)
 {
-    double more = (double)(made->to_threads - made->from_threads) / made->from_threads;
-    return more > 0.3 ? more / 10 : 0.03;
+    int32_t is_one = t->trial.rate.n < 2;
+    if (of.value >= needed && of.value >= (is_one ? 2 : 1) * certain * of.error) return BETTER;
+    int32_t may_be = of.value + (is_one ? certain : 1) * of.error >= needed;
+    return may_be && t->trial.rate.n < MOST_WINDOWS ? OPEN : WORSE;
 }
 
-/* Threads that wait cost little, but not nothing: more of them must make batches faster by a tenth
- * of what they could. It is as good if the program waits half as long. */
-static int32_t judge_more_threads(pfd_autotune *t)
+/* Whether no more than `missed` is lost, where less memory and fewer threads are the gain. */
+static int32_t is_no_loss(const pfd_autotune *t, estimate of, double missed)
 {
-    gain rate = gain_of_rate(t), use = gain_of_use(t);
-    double needed = needed_of_more_threads(last_decision(t));
-    double wait = 1 - t->before.use, needed_use = wait / 2 > 0.01 ? wait / 2 : 0.01;
-    if (is_sure(rate, needed) || (wait < 0.5 && is_sure(use, needed_use))) {
-        keep(t);
-        return 0;
-    }
-    int32_t open = is_open(rate, needed) || (wait < 0.5 && is_open(use, needed_use));
-    if (open && t->now.n < MOST_SAMPLES) return 0;
-    if (rate.value < 0.01 && !t->contended) {
-        t->contended = 1;
-        if (last_decision(t)->from_threads <= t->bounds.usual_threads)
-            t->ways[PFD_TUNE_FEWER_THREADS].left = CONTENDED_PAUSE;
-    }
-    return take_back(t);
+    if (t->trial.rate.n >= LEAST_SAMPLES && of.value - of.error >= -missed) return BETTER;
+    return is_gain(t, of, -missed) == WORSE ? WORSE : OPEN;
+}
+
+/* Threads that wait cost little, but not nothing: more of them must make batches faster by a part
+ * of what they could. It is as good if the program waits half as long, and is not slower: threads
+ * and the program share the processors. */
+static int32_t judge_more_threads(const pfd_autotune *t)
+{
+    double more = (double)t->trial.threads / t->trial.from_threads - 1, wait = 1 - t->before.use;
+    estimate rate = gain_of_rate(t);
+    int32_t by_rate = is_gain(t, rate, more < 0.5 ? more / 10 : 0.05);
+    if (wait >= 0.5 || rate.value + rate.error <= 0) return by_rate;
+    return largest(by_rate, is_gain(t, gain_of_use(t), at_least(wait / 2, 0.01)));
 }
 
 /* Threads beyond the usual number go if nobody misses their work. Fewer threads than usual must be
  * better: threads that contend for a lock, such as the interpreter's, can be. */
-static int32_t judge_fewer_threads(pfd_autotune *t)
+static int32_t judge_fewer_threads(const pfd_autotune *t)
 {
-    static const double missed = -0.03, better = 0.03;
-    gain rate = gain_of_rate(t);
-    int32_t spare = last_decision(t)->to_threads >= t->bounds.usual_threads;
-    int32_t is_kept = spare ? rate.value - rate.error >= missed : is_sure(rate, better);
-    return conclude(t, is_kept, is_open(rate, spare ? missed : better));
+    estimate rate = gain_of_rate(t);
+    int32_t by_rate = is_gain(t, rate, 0.03);
+    return t->trial.threads >= t->bounds.usual_threads ? largest(by_rate, is_no_loss(t, rate, 0.02))
+                                                       : by_rate;
 }
 
-static int32_t judge_more_prefetch(pfd_autotune *t)
+static int32_t judge_prefetch(const pfd_autotune *t)
 {
-    static const double needed = 0.02;
-    gain use = gain_of_use(t);
-    return conclude(t, is_sure(use, needed), is_open(use, needed));
+    estimate gain = t->before.use < 0.5 ? gain_of_rate(t) : gain_of_use(t);
+    int32_t is_more = t->trial.kind == PFD_TUNE_MORE_PREFETCH;
+    return is_more ? is_gain(t, gain, 0.02) : is_no_loss(t, gain, 0.01);
 }
 
-static int32_t judge_less_prefetch(pfd_autotune *t)
+static int32_t judge_gain(const pfd_autotune *t)
 {
-    static const double missed = -0.01;
-    gain use = gain_of_use(t);
-    return conclude(t, use.value - use.error >= missed, is_open(use, missed));
+    if (t->trial.kind == PFD_TUNE_MORE_THREADS) return judge_more_threads(t);
+    return t->trial.kind == PFD_TUNE_FEWER_THREADS ? judge_fewer_threads(t) : judge_prefetch(t);
 }
 
 /* Fewer threads are kept if the program still does not wait. */
 static int32_t judge_idle_threads(pfd_autotune *t)
 {
-    double wait = 1 - t->now.use;
-    if (wait >= some_wait || t->now.n >= MOST_SAMPLES) return take_back(t);
-    if (t->now.n >= CALM && wait < calm_wait) keep(t);
-    return 0;
+    double wait = 1 - t->window.use;
+    t->trial.tried = t->window;
+    if (t->window.n < LEAST_SAMPLES) return 0;
+    if (wait >= some_wait || t->window.n >= MOST_SAMPLES) return take_back(t);
+    return t->window.n >= CALM && wait < calm_wait ? keep(t) : 0;
 }
 
+/* 1, -1: much more or less is done than before, so the load is another one; 0: about as much. */
+static int32_t is_other(const pfd_tune_mean *before, double rate, double use)
+{
+    if (rate > other_rate * before->rate || use > before->use + other_use) return 1;
+    return rate * other_rate < before->rate || use < before->use - other_use ? -1 : 0;
+}
+
+/* The numbers tried have had a window: they are left for the next one in any case, for good if it
+ * was so bad that no other one can mend that. */
+static int32_t leave(pfd_autotune *t)
+{
+    pfd_tune_trial *trial = &t->trial, so_far;
+    trial->tried = t->window;
+    so_far = *trial;
+    add_gains(trial, &trial->last);
+    if (judge_gain(t) == WORSE) return take_back(t);
+    *trial = so_far;
+    trial->is_on = 0;
+    return set(t, trial->from_threads, trial->from_factor);
+}
+
+/* A trial goes to and fro between the numbers tried and those before. */
 static int32_t judge(pfd_autotune *t)
 {
-    if (t->now.n < LEAST_SAMPLES) return 0;
-    if (t->trial == PFD_TUNE_MORE_THREADS) return judge_more_threads(t);
-    if (t->trial == PFD_TUNE_FEWER_THREADS) return judge_fewer_threads(t);
-    if (t->trial == PFD_TUNE_MORE_PREFETCH) return judge_more_prefetch(t);
-    if (t->trial == PFD_TUNE_LESS_PREFETCH) return judge_less_prefetch(t);
-    return judge_idle_threads(t);
+    pfd_tune_trial *trial = &t->trial;
+    if (trial->kind == PFD_TUNE_IDLE_THREADS) return judge_idle_threads(t);
+    int32_t is_bad = trial->is_on && t->window.rate < 0.8 * trial->last.rate;
+    if (t->window.n < trial->periods_per_window && !is_bad) return 0;
+    if (trial->is_on) return leave(t);
+    if (!is_other(&trial->last, t->window.rate, t->window.use)) add_gains(trial, &t->window);
+    trial->last = t->window;
+    int32_t found = judge_gain(t);
+    if (found != OPEN) return found == BETTER ? keep(t) : take_back(t);
+    trial->is_on = 1;
+    return set(t, trial->threads, trial->factor);
 }
 
 /* ---- What to try next ------------------------------------------------------------------------ */
@@ -299,10 +372,8 @@ static int32_t judge(pfd_autotune *t)
 static void note_change(pfd_autotune *t, const pfd_tune_period *period)
 {
     double rate = period->ranges_per_s, use = 1 - period->wait;
-    int32_t sign = 0;
     if (t->now.use >= 1 - calm_wait && period->wait < calm_wait) rate = t->now.rate;
-    if (rate > other_rate * t->now.rate || use > t->now.use + other_use) sign = 1;
-    if (rate * other_rate < t->now.rate || use < t->now.use - other_use) sign = -1;
+    int32_t sign = is_other(&t->now, rate, use);
     t->since_change++;
     t->strange = sign == 0 || t->now.n < LEAST_SAMPLES ? 0
                  : sign * t->strange > 0               ? t->strange + sign
@@ -315,7 +386,7 @@ static void note_change(pfd_autotune *t, const pfd_tune_period *period)
     t->change_pause = 2 * t->change_pause < MOST_PAUSE ? 2 * t->change_pause : MOST_PAUSE;
     for (int32_t i = 0; i < PFD_TUNE_KINDS; i++)
         t->ways[i] = (pfd_tune_way){.pause = BASE_PAUSE, .stride = t->num_threads};
-    t->contended = 0;
+    if (t->lost > -credit) t->lost = -credit;
 }
 
 static void note_recent(pfd_autotune *t, const pfd_tune_period *period)
@@ -332,14 +403,15 @@ static int32_t is_resting(const pfd_autotune *t, int32_t kind)
     return t->ways[kind].left > 0;
 }
 
-/* The program does not wait: threads go one quarter at a time, as long as those that stay have
- * twice the time that they need. */
+/* The program does not wait: threads beyond the usual number go one quarter at a time, as long as
+ * those that stay have twice the time that they need. */
 static int32_t choose_when_calm(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->state = PFD_TUNING_CALM;
     double needed = ceil(2 * (1 - t->now.idle) * t->num_threads);
     int32_t quarter = t->num_threads / 4 > 1 ? t->num_threads / 4 : 1;
-    int32_t least = needed > 1 ? (int32_t)needed : 1, fewer = t->num_threads - quarter;
+    int32_t least = t->bounds.usual_threads, fewer = t->num_threads - quarter;
+    if (least < needed) least = (int32_t)needed;
     if (fewer < least) fewer = least;
     int32_t is_time = t->calm >= CALM && t->now.n >= CALM && !is_resting(t, PFD_TUNE_IDLE_THREADS);
     if (!is_time || fewer >= t->num_threads || !t->bounds.tunes_threads) return 0;
@@ -354,6 +426,8 @@ static int32_t use_again(pfd_autotune *t, const pfd_tune_period *period)
     t->state = PFD_TUNING_MEASURING;
     (void)change(t, PFD_TUNE_AGAIN, former, t->factor, period);
     last_decision(t)->outcome = PFD_TUNE_KEPT;
+    t->now = (pfd_tune_mean){0};
+    t->is_fresh = 1;
     return 1;
 }
 
@@ -369,27 +443,41 @@ static int32_t choose_prefetch(pfd_autotune *t, const pfd_tune_period *period)
     return try(t, PFD_TUNE_MORE_PREFETCH, t->num_threads, 2 * t->factor, period);
 }
 
+/* Fewer threads: the usual number at first, or one thread below that; then smaller steps. */
+static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *period)
+{
+    int32_t usual = t->bounds.usual_threads, least = t->num_threads > usual ? usual : 1;
+    int32_t fewer = t->num_threads - t->ways[PFD_TUNE_FEWER_THREADS].stride;
+    if (fewer < least) fewer = least;
+    if (fewer >= t->num_threads || is_resting(t, PFD_TUNE_FEWER_THREADS)) return 0;
+    return try(t, PFD_TUNE_FEWER_THREADS, fewer, t->factor, period);
+}
+
+/* Threads at a lock take turns: together they compute for about as long as one thread could. If
+ * they do, fewer of them are tried first. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
+    static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
+    double computing = (1 - t->idle - t->blocked) * t->num_threads;
+    int32_t take_turns = is_blocked && computing >= one_turn;
     int32_t may_more = t->num_threads < bounds->num_processors || is_blocked;
+    int32_t may_fewer = bounds->tunes_threads &&
+                        (take_turns || t->num_threads > bounds->usual_threads);
     t->state = PFD_TUNING_COMPUTING;
+    if (take_turns && computing < one_and_some && choose_fewer_threads(t, period)) return 1;
     if (may_more) {
-        int32_t more = t->num_threads + t->ways[PFD_TUNE_MORE_THREADS].stride;
+        const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
+        int32_t may_be_many = computing < hardly && way->pause == BASE_PAUSE; /* at once */
+        int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
         if (more > bounds->most_threads) more = bounds->most_threads;
         if (!bounds->tunes_threads) more = t->num_threads;
         t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
         if (more > t->num_threads && !is_resting(t, PFD_TUNE_MORE_THREADS))
             return try(t, PFD_TUNE_MORE_THREADS, more, t->factor, period);
     }
-    int32_t quarter = t->num_threads / 4 > 1 ? t->num_threads / 4 : 1;
-    int32_t fewer = t->num_threads - quarter, usual = bounds->usual_threads;
-    if (fewer < usual && t->num_threads > usual) fewer = usual;
-    int32_t may_fewer = t->num_threads > usual || (t->contended && is_blocked);
-    if (!bounds->tunes_threads || !may_fewer || fewer < 1) return 0;
-    if (is_resting(t, PFD_TUNE_FEWER_THREADS)) return 0;
-    return try(t, PFD_TUNE_FEWER_THREADS, fewer, t->factor, period);
+    return may_fewer ? choose_fewer_threads(t, period) : 0;
 }
 
 /* Whether the mean is known well enough to be compared with. */
@@ -403,28 +491,46 @@ static int32_t is_known(const pfd_tune_mean *mean)
 static int32_t choose(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->calm = t->wait < calm_wait ? t->calm + 1 : 0;
-    if (!is_known(&t->now)) return 0;
+    if (!is_known(&t->now) || t->strange) return 0;
     if (t->wait < some_wait) return choose_when_calm(t, period);
     if (t->former_threads > t->num_threads) return use_again(t, period);
-    if (t->idle >= mostly_idle && choose_prefetch(t, period)) return 1;
+    if (t->lost > 0) return 0;
+    int32_t prefetch_first = t->idle >= much_idle;
+    if (prefetch_first && choose_prefetch(t, period)) return 1;
     int32_t state = t->state;
-    if (t->idle < 2 * mostly_idle && choose_threads(t, period)) return 1;
-    if (t->idle >= mostly_idle) t->state = state;
+    if (t->idle < mostly_idle && choose_threads(t, period)) return 1;
+    if (prefetch_first) t->state = state;
+    else if (t->idle >= some_idle && choose_prefetch(t, period)) return 1;
     if (t->factor == 1 || is_resting(t, PFD_TUNE_LESS_PREFETCH)) return 0;
     return try(t, PFD_TUNE_LESS_PREFETCH, t->num_threads, t->factor / 2, period);
 }
 
+/* What trials have lost, in periods of work.  No trial begins before that is earned. */
+static void note_loss(pfd_autotune *t, const pfd_tune_period *period)
+{
+    t->lost -= earned;
+    if (t->lost < -credit) t->lost = -credit;
+    if (t->trial.kind < 0 || !t->trial.is_on) return;
+    t->lost += at_least(1 - period->ranges_per_s / at_least(t->trial.last.rate, 1e-9), least_loss);
+}
+
 int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
 {
+    note_loss(t, period);
     if (t->settling > 0) {
         t->settling--;
         return 0;
     }
     for (int32_t i = 0; i < PFD_TUNE_KINDS; i++) t->ways[i].left -= t->ways[i].left > 0;
-    if (t->trial < 0) note_change(t, period);
-    note_recent(t, period);
-    add(&t->now, period);
-    return t->trial < 0 ? choose(t, period) : judge(t);
+    int32_t is_trial = t->trial.kind >= 0;
+    if (!is_trial || !t->trial.is_on) {
+        note_change(t, period);
+        note_recent(t, period);
+        add(&t->now, period);
+    }
+    if (!is_trial) return choose(t, period);
+    add(&t->window, period);
+    return judge(t);
 }
 
 /* ---- The periods ----------------------------------------------------------------------------- */

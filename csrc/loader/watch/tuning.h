@@ -1,11 +1,14 @@
 /* loader/watch/tuning.h -- how many threads work for a loader, and how many batches it makes ahead,
  * found while it runs.
  *
- * A search by trial, over periods of about a tenth of a second. While a program waits for batches,
- * something is tried that may help: more threads where all are busy, more batches ahead where
- * threads are idle at other times. It is kept if batches come faster, by more than chance explains;
- * else it is taken back, and the next trial of its kind comes after a pause that doubles with each
- * failure. While the program does not wait, threads that are idle anyway are given back.
+ * A search by trial.  While a program waits for batches, something is tried that may help: more
+ * threads where their work is blocked, fewer where they take turns at a lock, more batches ahead
+ * where threads are idle at other times.  A trial goes to and fro: each window of a few tenths of a
+ * second with the numbers tried lies between two with those before, and is compared with them, so
+ * that a load that drifts deceives nobody.  What gains more than chance explains is kept.  Else the
+ * next trial of its kind comes after a pause that doubles with each failure, and not before the
+ * work that trials have lost is earned: 2 % of what is done.  While the program does not wait,
+ * threads beyond the usual number are given back.
  *
  * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
  * which measures them, or from a test.  The ring applies what is found.  The order of batches and
@@ -55,20 +58,36 @@ typedef struct pfd_tune_way {
     int32_t stride;      /* threads more or fewer */
 } pfd_tune_way;
 
+/* What windows of a trial have gained, relative to those beside them. */
+typedef struct pfd_tune_gain {
+    double n, mean, squares;
+} pfd_tune_gain;
+
+typedef struct pfd_tune_trial {
+    int32_t kind;               /* PFD_TUNE_*, -1: none */
+    int32_t is_on;              /* the numbers tried are in use, not those before */
+    int32_t threads, factor;    /* that are tried */
+    int32_t from_threads, from_factor;
+    int32_t periods_per_window;
+    pfd_tune_mean last, tried;  /* the last window of the numbers before, and of those tried */
+    pfd_tune_gain rate, use;
+} pfd_tune_trial;
+
 typedef struct pfd_autotune {
     pfd_tune_bounds bounds;
     int32_t num_threads, prefetch; /* to be used */
-    int32_t factor, from_factor;   /* multiples of the usual prefetch: now, before the last
-                                      change */
-    int32_t state, trial;          /* PFD_TUNING_*; PFD_TUNE_* of the trial, -1: none */
+    int32_t factor;                /* multiple of the usual prefetch */
+    int32_t state;                 /* PFD_TUNING_* */
     int32_t settling;              /* periods to be left out */
     int32_t calm;                  /* periods without waiting */
     int32_t former_threads;        /* before some were given back; 0: none were */
     int32_t strange, since_change, change_pause; /* periods; see note_change() */
-    int32_t contended;                           /* the last trial of more threads gained nothing */
-    double wait, idle, blocked;                  /* recent shares; is_fresh: none is known */
-    int32_t is_fresh;
-    pfd_tune_mean now, before;                   /* since the last change; before the trial */
+    int32_t is_fresh;                            /* no recent share is known */
+    double wait, idle, blocked;                  /* recent shares */
+    double lost;                                 /* periods of work, by trials, less those earned */
+    pfd_tune_trial trial;
+    pfd_tune_mean window;      /* of the trial */
+    pfd_tune_mean now, before; /* since the last change, trials left out; before the trial */
     pfd_tune_way ways[PFD_TUNE_KINDS];
     int64_t num_decisions;
     pfd_decision decisions[PFD_KEPT_DECISIONS]; /* the last ones, as a ring */

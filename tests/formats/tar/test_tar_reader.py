@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.oracle import SANITIZED
 from support.paths import ROOT
 
 import pyflowdata as flow
 
 FIXTURES = ROOT / "tests/fixtures/webdataset"
 READ = json.loads((FIXTURES / "read.json").read_text())
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "120"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60"))
 BLOCK = 512
 
 Sample = tuple[bytes, ...]
