@@ -22,7 +22,7 @@ from ..errors import Error
 from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
 from ..nodes.python_ops import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, read_stats
+from .stats import TIMES, read_fetched, read_stats
 from .tuning import read_tuning
 
 
@@ -460,6 +460,7 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
+        before: What read_fetched() gave when the loader opened.
     """
 
     handle: CData
@@ -468,6 +469,7 @@ class CountedLoader:
     hand_over: CopyCounts = field(default_factory=CopyCounts)
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
+    before: Mapping[str, float] = field(default_factory=dict)
     _names: dict[_Place, str] = field(default_factory=dict)
 
     def name_records(self) -> None:
@@ -500,18 +502,11 @@ class CountedLoader:
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
             version=version(),
             taken=time.time(),
-            fetched=_read_fetched(),
+            fetched={
+                name: value - self.before.get(name, 0) for name, value in read_fetched().items()
+            },
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
-
-
-def _read_fetched() -> dict[str, float]:
-    counts = ffi.new("pfd_fetch_counts *")
-    lib.pfd_fetch_counted(counts)
-    return {
-        "requests": counts.requests, "bytes": counts.bytes, "again_bytes": counts.again_bytes,
-        "seconds": counts.fetch_ns / 1e9, "answer_seconds": counts.answer_ns / 1e9,
-    }  # fmt: skip
 
 
 def _reader_facts(reader: Any) -> ReaderFacts:

@@ -295,4 +295,4 @@ def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
         "network", "requests", "cache-too-small"
     ]  # fmt: skip
     assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
-    assert line.evidence["fetched_per_used"] == pytest.approx(1, abs=0.1)
+    assert 0.6 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before
