@@ -225,7 +225,7 @@ test-pages: docs .venv/pages
 	$(PYTEST) tests/reports/test_page_in_browser.py tests/project/test_site_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, calls of the system that fail, and
-# random pipelines of views whose files change on the way; for a short one
+# random pipelines of views whose files change on the way, and remote files whose server fails; for a short one
 # make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files,
 # and JSON_LINES=100000 as many lines, which Python's json reads too.  The
 # tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them.
@@ -234,6 +234,7 @@ RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+' tests --include='test_*.py')
 soak: all .venv/test
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 	$(IN_VENV) tests/loader/fault_runs.py $(if $(FAULTS),--runs $(FAULTS))
+	$(IN_VENV) tests/remote/soak.py --faults $(or $(FAULTS),2000)
 	$(IN_VENV) tests/support/views/soak.py --pipelines $(or $(PIPELINES),10000)
 	MUTATIONS=$(or $(MUTATIONS),15) $(PYTEST) tests/formats/test_mutations.py
 	JSON_LINES=$(or $(JSON_LINES),100000) $(PYTEST) tests/formats/json/test_json_lines_reader.py -k mutated

@@ -20,7 +20,7 @@
 /* pfd_cached_block, as its processes share it. */
 typedef struct cached_block {
     _Atomic uint32_t state, used;
-    _Atomic int64_t used_ms;
+    _Atomic int64_t used_ms, next_ms;
     _Atomic uint64_t checksum;
 } cached_block;
 
@@ -33,7 +33,7 @@ typedef struct head {
 } head;
 
 static const char magic[8] = "PFDBLOCK";
-enum { version = 1, block_bytes = PFD_CACHE_BLOCK_BYTES, data_align = 65536 };
+enum { version = 2, block_bytes = PFD_CACHE_BLOCK_BYTES, data_align = 65536 };
 static const int64_t entries_at = sizeof(head);
 
 static pfd_status fail_cache(const char *path, const char *what, int reason, pfd_error *err)
@@ -282,6 +282,15 @@ int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block)
         atomic_store_explicit(&entry->used, 0, memory_order_relaxed);
     note_time(entry);
     return 1;
+}
+
+void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms,
+                               int32_t is_shared)
+{
+    _Atomic int64_t *noted = &self->blocks[block].next_ms;
+    int64_t before = atomic_load_explicit(noted, memory_order_relaxed);
+    if (!is_shared || before <= now || before > next_ms)
+        atomic_store_explicit(noted, next_ms, memory_order_relaxed);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

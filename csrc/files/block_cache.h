@@ -5,7 +5,7 @@
  * written by one process at a time: it holds a lock of the system on the block's entry (a lock of
  * an open file description), which ends with the process, however that ends.
  *
- *     8 bytes magic; uint32 version 1; uint32 block_bytes; int64 size of the object; int64 blocks;
+ *     8 bytes magic; uint32 version 2; uint32 block_bytes; int64 size of the object; int64 blocks;
  *     int64 data_at, where the bytes begin, a multiple of 64 KiB; int64 text_bytes
  *     for each block: pfd_cached_block of pyflowdata.h
  *     the address of the object and its tag, each with a 0 after it
@@ -51,6 +51,10 @@ int32_t pfd_block_cache_copy(pfd_block_cache *self, int64_t offset, int64_t size
 /* Whether a block is there, as far as its entry says.  Bytes of it are wanted soon: it becomes one
  * of the last to go. */
 int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block);
+
+/* Notes when a block will be read next.  `is_shared`: unless another process reads it before. */
+void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms,
+                               int32_t is_shared);
 
 /* Locks up to n blocks from `first` on to write them: as many as are not there and not locked by
  * another.  *fd is for the calls below; close(fd) unlocks. */

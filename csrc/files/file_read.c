@@ -211,6 +211,14 @@ void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
     opened->methods->will_need(opened, offset, size);
 }
 
+int32_t pfd_file_plan(const pfd_file *file, int64_t offset, int64_t size, pfd_block_plan *plan,
+                      int64_t batch)
+{
+    const pfd_input_file *opened = pfd_input_file_of(file);
+    if (!opened->remote || offset < 0 || offset >= file->size || size <= 0) return 1;
+    return pfd_block_plan_add(plan, opened->remote, offset, size, batch);
+}
+
 static int32_t is_in_memory(int fd, int64_t offset)
 {
     uint8_t byte;

@@ -20,6 +20,7 @@
 /* ---- Opened files ---------------------------------------------------------------------------- */
 
 typedef struct pfd_input_file pfd_input_file;
+struct pfd_block_plan; /* remote_file.h */
 
 typedef struct pfd_file_methods {
     /* `size` bytes from `offset` on; neither is negative, and their sum is an int64_t. */
@@ -91,6 +92,10 @@ pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
 
 /* Asks the disk for [offset, offset + size) of a file, as far as it goes, without waiting. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
+
+/* Adds bytes that a batch reads to a plan, if the file is a remote one.  0: the plan is full. */
+int32_t pfd_file_plan(const pfd_file *file, int64_t offset, int64_t size,
+                      struct pfd_block_plan *plan, int64_t batch);
 
 /* Whether the bytes at n places of files on disk can all be read without waiting for the disk.
  * (mincore() would do for mapped files, but returns yes for all pages of a file that this process

@@ -25,6 +25,8 @@ struct pfd_remote_file {
     char *url, *tag;
     int32_t references;  /* by its opener and by requests */
     uint8_t *asked;      /* for each block */
+    uint8_t *had;        /* blocks that were put */
+    uint32_t *in_reach;  /* how often plans have each block in reach */
     int64_t last_missed; /* block */
     int32_t is_planned;  /* somebody asks for blocks ahead */
     int32_t is_followed; /* its first block was asked for when that of a file before it was read */
@@ -53,6 +55,8 @@ static _Atomic int64_t blocks_asked;
 static pfd_remote_calls calls;
 static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
+static int64_t sharers = 1;       /* processes that share the budget */
+static pfd_block_plan *plans;
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
@@ -191,7 +195,16 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err
 static int64_t bytes_ahead(void) /* lock held */
 {
     const int64_t most = 128 * INT64_C(1048576);
-    return budget / 4 < most ? budget / 4 : most;
+    int64_t bytes = budget / 4 / sharers, least = 2 * block_bytes;
+    bytes = bytes < most ? bytes : most;
+    return bytes > least ? bytes : least;
+}
+
+void pfd_remote_set_sharers(int64_t processes)
+{
+    pthread_mutex_lock(&lock);
+    sharers = processes > 1 ? processes : 1;
+    pthread_mutex_unlock(&lock);
 }
 
 int64_t pfd_remote_bytes_ahead(void)
@@ -263,6 +276,8 @@ static void release(pfd_remote_file *self)
     free(self->url);
     free(self->tag);
     free(self->asked);
+    free(self->had);
+    free(self->in_reach);
     free(self);
 }
 
@@ -284,8 +299,13 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                             ? pfd_block_cache_open(&self->cache, where, &key, err)
                             : pfd_fail_memory(err, 0, "a remote file");
     free(where);
-    if (status == PFD_OK) self->asked = calloc((size_t)self->cache.num_blocks + 1, 1);
-    if (status == PFD_OK && !self->asked)
+    if (status == PFD_OK) {
+        size_t blocks = (size_t)self->cache.num_blocks + 1;
+        self->asked = calloc(blocks, sizeof *self->asked);
+        self->had = calloc(blocks, sizeof *self->had);
+        self->in_reach = calloc(blocks, sizeof *self->in_reach);
+    }
+    if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
     if (status == PFD_OK) *out = self;
     else release(self);
@@ -313,6 +333,156 @@ void pfd_remote_file_close(pfd_remote_file *self)
 const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self)
 {
     return self->cache.data;
+}
+
+/* ---- What will be read, and when ------------------------------------------------------------ */
+
+typedef struct planned_use {
+    pfd_remote_file *file;
+    int64_t block, batch;
+} planned_use;
+
+enum { most_uses = 1 << 20 };
+
+struct pfd_block_plan {
+    planned_use *uses;
+    int64_t first, end, capacity; /* of uses */
+    int64_t reach, in_reach;      /* the first use beyond reach; blocks from `first` to it */
+    int64_t began, began_ms;      /* the batch that began first, and when */
+    int64_t now;                  /* batch */
+    pfd_block_plan *next;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+pfd_block_plan *pfd_block_plan_create(void)
+{
+    pfd_block_plan *self = calloc(1, sizeof *self);
+    if (!self) return NULL;
+    self->now = -1;
+    pthread_mutex_lock(&lock);
+    self->next = plans;
+    plans = self;
+    pthread_mutex_unlock(&lock);
+    return self;
+}
+
+/* The first use has passed (lock held). */
+static void pass_use(pfd_block_plan *self)
+{
+    const planned_use *use = &self->uses[self->first];
+    if (self->first == self->reach) self->reach++;
+    else if (--use->file->in_reach[use->block] == 0) self->in_reach--;
+    self->first++;
+}
+
+void pfd_block_plan_free(pfd_block_plan *self)
+{
+    if (!self) return;
+    pthread_mutex_lock(&lock);
+    while (self->first < self->reach) pass_use(self);
+    pfd_block_plan **at = &plans;
+    while (*at != self) at = &(*at)->next;
+    *at = self->next;
+    pthread_mutex_unlock(&lock);
+    free(self->uses);
+    free(self);
+}
+
+int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
+{
+    pthread_mutex_lock(&lock);
+    int32_t goes_on = self->now >= 0 && batch >= self->now && self->first < self->end &&
+                      batch <= self->uses[self->end - 1].batch;
+    if (!goes_on) {
+        while (self->first < self->reach) pass_use(self);
+        self->first = self->reach = self->end = 0;
+        self->began = batch;
+        self->began_ms = now_ms();
+    }
+    self->now = batch;
+    while (self->first < self->end && self->uses[self->first].batch < batch) pass_use(self);
+    pthread_mutex_unlock(&lock);
+    return goes_on;
+}
+
+/* Room for one more (lock held). */
+static int32_t grow_plan(pfd_block_plan *self)
+{
+    if (self->end < self->capacity) return 1;
+    if (self->first > self->capacity / 2) {
+        self->end -= self->first;
+        memmove(self->uses, self->uses + self->first, (size_t)self->end * sizeof *self->uses);
+        self->reach -= self->first;
+        self->first = 0;
+        return 1;
+    }
+    int64_t capacity = self->capacity ? 2 * self->capacity : 256;
+    planned_use *uses = capacity > most_uses
+                            ? NULL
+                            : realloc(self->uses, (size_t)capacity * sizeof *uses);
+    if (!uses) return 0;
+    self->uses = uses;
+    self->capacity = capacity;
+    return 1;
+}
+
+int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
+                           int64_t size, int64_t batch)
+{
+    int64_t block = offset / block_bytes, end = (offset + size - 1) / block_bytes + 1;
+    int32_t added = 1;
+    pthread_mutex_lock(&lock);
+    if (end > file->cache.num_blocks) end = file->cache.num_blocks;
+    for (; block < end && added; block++) {
+        const planned_use use = {file, block, batch};
+        const planned_use *last = self->end > self->first ? &self->uses[self->end - 1] : NULL;
+        if (last && last->file == file && last->block == block && last->batch == batch) continue;
+        added = grow_plan(self);
+        if (added) self->uses[self->end++] = use;
+    }
+    pthread_mutex_unlock(&lock);
+    return added;
+}
+
+int64_t pfd_block_plan_reach(pfd_block_plan *self)
+{
+    pthread_mutex_lock(&lock);
+    int64_t most = budget / block_bytes * 7 / 8 / sharers;
+    for (; self->reach < self->end && self->in_reach < most; self->reach++) {
+        const planned_use *use = &self->uses[self->reach];
+        if (use->file->in_reach[use->block]++ == 0) self->in_reach++;
+    }
+    int64_t batch = self->reach < self->end ? self->uses[self->reach].batch : INT64_MAX;
+    pthread_mutex_unlock(&lock);
+    return batch;
+}
+
+/* From the last use to the first: the first one stays. */
+static void note_uses(const pfd_block_plan *plan, int64_t now)
+{
+    int64_t passed = plan->now - plan->began;
+    int64_t per = passed > 0 ? (now - plan->began_ms) / passed : 1;
+    if (per < 1) per = 1;
+    for (int64_t i = plan->end - 1; i >= plan->first; i--) {
+        const planned_use *use = &plan->uses[i];
+        pfd_block_cache_note_next(&use->file->cache, use->block, now,
+                                  now + (use->batch - plan->now) * per + 1,
+                                  sharers > 1 || plans->next);
+    }
+}
+
+void pfd_remote_note_next_uses(void)
+{
+    int64_t now = now_ms();
+    pthread_mutex_lock(&lock);
+    for (const pfd_block_plan *plan = plans; plan; plan = plan->next) note_uses(plan, now);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -454,7 +624,15 @@ struct pfd_fetch {
     pfd_remote_file *file;
     int64_t first, blocks;
     int fd; /* holds the locks */
+    int64_t since, answer_ns;
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /* How many blocks may be taken: a part of the budget is in flight at a time. */
 static int64_t room_in_flight(void)
@@ -539,7 +717,7 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
             fail_blocks(wanted.file, wanted.block, n, &err);
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
             int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd};
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, now_ns(), 0};
             *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
                                        at, n * block_bytes < left ? n * block_bytes : left};
             return self;
@@ -571,11 +749,23 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         pthread_mutex_lock(&lock);
         counts.requests++;
         counts.bytes += size;
+        counts.fetch_ns += now_ns() - self->since;
+        counts.answer_ns += self->answer_ns;
+        for (int64_t i = 0; i < self->blocks; i++) {
+            uint8_t *had = &self->file->had[self->first + i];
+            if (*had) counts.again_bytes += block_bytes;
+            *had = 1;
+        }
         give_up(self->file, self->first, self->blocks, IDLE);
         pthread_mutex_unlock(&lock);
     }
     end(self);
     return status;
+}
+
+void pfd_fetch_answered(pfd_fetch *self, int64_t answer_ns)
+{
+    self->answer_ns = answer_ns;
 }
 
 void pfd_fetch_fail(pfd_fetch *self, int32_t status, int32_t reason, const char *message)

@@ -50,6 +50,24 @@ void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous);
 pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
                                 const pfd_bounds *bounds, pfd_error *err);
 
+/* The blocks that a loader will read, batch after batch, as far as that is known: what the cache
+ * drops is needed last.  One thread at a time may add to a plan.  A plan ends before its files. */
+typedef struct pfd_block_plan pfd_block_plan;
+pfd_block_plan *pfd_block_plan_create(void); /* NULL: out of memory */
+void pfd_block_plan_free(pfd_block_plan *self); /* accepts NULL */
+
+/* A batch begins: those before it have passed.  0: the plan is empty now, as this batch is before
+ * the last one that began, or after all that were added. */
+int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch);
+
+/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full. */
+int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
+                           int64_t size, int64_t batch);
+
+/* The batch from which on the batches need more blocks than the cache holds: to fetch them now
+ * would drop blocks that are needed before.  INT64_MAX: all that are planned fit. */
+int64_t pfd_block_plan_reach(pfd_block_plan *self);
+
 /* Blocks that were not there and were asked for ahead since the process began. */
 int64_t pfd_remote_blocks_asked(void);
 

@@ -474,7 +474,75 @@ def _reading(m: Measures) -> Finding | None:
     )
 
 
+# Of the bytes that were fetched: so many had been there before, and were dropped.
+_AGAIN = 0.2
+# What the cache leaves free below its budget.
+_SPARE = 8 / 7
+
+
+def _network(m: Measures, evidence: dict[str, float]) -> Finding | None:
+    """Remote files are waited for; None: nothing was fetched."""
+    fetched = m.counters.fetched
+    requests, came = fetched.get("requests", 0), fetched.get("bytes", 0)
+    if not came:
+        return None
+    rate, again = ratio(came, m.loop_seconds), ratio(fetched["again_bytes"], came)
+    needed = ratio(came, m.counters.stats["read_bytes"])
+    delay = ratio(fetched["answer_seconds"], requests)
+    at_once = ratio(fetched["seconds"], m.loop_seconds)
+    evidence = {
+        **evidence, "bytes_per_second": rate, "fetched_per_used": needed, "fetched_again": again,
+        "requests": requests, "answer_seconds": delay, "requests_at_once": at_once,
+    }  # fmt: skip
+    said = f"remote files come at {size(rate)}/s, {number(needed)} bytes for each that is used"
+    if again >= _AGAIN:
+        enough = int(sum(one.bytes for one in m.counters.readers) * _SPARE)
+        return Finding(
+            "cache-too-small",
+            f"{said}: {percent(again)} of them had been in the cache, and were dropped",
+            (
+                f"give the cache a budget of {size(enough)}, which holds all files: "
+                "flow.remote.configure(budget=...)",
+                "read in an order that needs each block once an epoch: shuffle=\"window\"",
+            ),
+            {**evidence, "enough_budget": enough},
+        )
+    cold = "; later epochs read what the cache has"
+    if ratio(fetched["answer_seconds"], fetched["seconds"]) >= MOST:
+        return Finding(
+            "requests",
+            f"{said}: {seconds(delay)} pass until a request is answered, and {number(at_once)} "
+            f"are made at a time{cold}",
+            (
+                "make more requests at a time: flow.remote.configure(requests=64)",
+                "read in an order whose blocks follow each other: shuffle=\"window\"",
+            ),
+            evidence,
+        )
+    return Finding(
+        "network",
+        f"{said}, as fast as the line and the server give them{cold}",
+        (
+            "keep the cache for the next run: a folder that stays, PYFLOWDATA_CACHE",
+            "compress the files, or store smaller records",
+        ),
+        evidence,
+    )
+
+
+def _remote(m: Measures) -> Finding | None:
+    """Also where one wait is most of the waiting, as for the first blocks."""
+    if m.blocked_share < BLOCKED or not m.counters.work:
+        return None
+    one = max(m.counters.work, key=lambda each: each.wall_seconds - each.cpu_seconds)
+    if not (one.kind in ("records", "read") or _is_reader(m, one)):
+        return None
+    return _network(m, {"waiting_share": m.waiting_share(one)})
+
+
 def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
+    if (remote := _network(m, evidence)) is not None:
+        return remote
     stats = m.counters.stats
     faults = int(stats["major_faults"])
     source = stats["read_bytes"] or stats["bytes"]
@@ -821,6 +889,7 @@ def _has_small_files(m: Measures, one: Work) -> bool:
 
 
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
+    _remote,
     _stall,
     _memory,
     _skipped,

@@ -26,7 +26,7 @@ from ..native import CData, check, ffi, lib, new_error, new_struct, text, versio
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, read_stats
+from .stats import TIMES, read_fetched, read_stats
 from .tuning import read_tuning
 
 
@@ -256,6 +256,7 @@ class Counters:
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
+        fetched: What this process fetched of remote files since the loader opened.
     """
 
     blobs: tuple[str, ...]
@@ -280,6 +281,7 @@ class Counters:
     script: str = ""
     version: str = ""
     taken: float = field(default=0.0, compare=False)
+    fetched: dict[str, float] = field(default_factory=dict)
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -308,6 +310,9 @@ class Counters:
             lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
+            fetched={
+                name: value - earlier.fetched.get(name, 0) for name, value in self.fetched.items()
+            },
         )
 
 
@@ -510,6 +515,7 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
+        before: What read_fetched() gave when the loader opened.
     """
 
     handle: CData
@@ -518,6 +524,7 @@ class CountedLoader:
     hand_over: CopyCounts = field(default_factory=CopyCounts)
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
+    before: Mapping[str, float] = field(default_factory=dict)
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
 
@@ -557,6 +564,9 @@ class CountedLoader:
             lock_waiters=waiters,
             version=version(),
             taken=time.time(),
+            fetched={
+                name: value - self.before.get(name, 0) for name, value in read_fetched().items()
+            },
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

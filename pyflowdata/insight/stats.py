@@ -20,6 +20,16 @@ def read_stats(handle: CData) -> dict[str, float]:
     return _by_name(stats)
 
 
+def read_fetched() -> dict[str, float]:
+    """What this process fetched of remote files."""
+    counts = ffi.new("pfd_fetch_counts *")
+    lib.pfd_fetch_counted(counts)
+    return {
+        "requests": counts.requests, "bytes": counts.bytes, "again_bytes": counts.again_bytes,
+        "seconds": counts.fetch_ns / 1e9, "answer_seconds": counts.answer_ns / 1e9,
+    }  # fmt: skip
+
+
 def empty_stats() -> dict[str, float]:
     """The names of the counters, each with 0."""
     return _by_name(new_struct("pfd_stats"))

@@ -26,6 +26,7 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
+from ..insight.stats import read_fetched
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -141,6 +142,7 @@ class Observation:
         self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
+        self._fetched = read_fetched()
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: Collectives | None = None
         self._pages: list[Watch] = []
@@ -153,7 +155,9 @@ class Observation:
     def _counted(self) -> CountedLoader:
         from ..insight.counters import CountedLoader
 
-        return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
+        return CountedLoader(
+            self._handle, self._blobs, self._readers, waits=self._waits, before=self._fetched
+        )
 
     def report(
         self, since: Report | None, describe_data: Callable[[], DataFacts],

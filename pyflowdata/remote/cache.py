@@ -74,6 +74,7 @@ class _Cache:
         self._lock = threading.Lock()
         self._pending = 0  # bytes that threads of this process are about to write
         self._since = self.budget  # bytes since the folder was looked at
+        self._sharers = 1
 
     def _make_folder(self) -> None:
         try:
@@ -106,8 +107,8 @@ class _Cache:
                     with contextlib.suppress(FileNotFoundError):
                         yield entry.path, entry.stat(follow_symlinks=False).st_blocks * 512
 
-    # ---- Room: the bytes on disk stay below the budget, an eighth of which is for what other
-    # processes write between two looks
+    # ---- Room: the bytes on disk stay below the budget, a part of which is for what is written
+    # between two looks: an eighth, if other processes write, too
 
     @contextlib.contextmanager
     def room(self, size: int) -> Iterator[None]:
@@ -115,7 +116,7 @@ class _Cache:
         with self._lock:
             self._pending += size
             self._since += size
-            is_due = self._since >= self.budget // 64
+            is_due = self._since >= self.budget // 64 // self._sharers
             if is_due:
                 self._since = 0
                 self._keep_budget()
@@ -126,31 +127,35 @@ class _Cache:
                 self._pending -= size
 
     def _keep_budget(self) -> None:
+        self._sharers = _sharers(self.folder)
+        lib.pfd_remote_set_sharers(self._sharers)
         used = sum(size for _, size in self.files()) + self._pending
-        if used <= self.budget * 7 // 8:
+        spare = self.budget // (32 if self._sharers == 1 else 8)
+        if used <= self.budget - spare:
             return
         lock = open_lock(os.path.join(self.folder, "lock"))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             files = [(path, size) for path, size in self.files() if size > 0]
             used = sum(size for _, size in files) + self._pending
-            if used > self.budget * 7 // 8:
-                self.drop([path for path, _ in files], used - self.budget * 3 // 4)
+            if used > self.budget - spare:
+                self.drop([path for path, _ in files], used - self.budget + 2 * spare)
         finally:
             os.close(lock)
 
     def drop(self, paths: list[str], size: int) -> int:
         """Takes the blocks out whose next use is last, until so many bytes are free.
 
-        A block that was read whole is not needed before the next epoch: those go first, and the one
-        that was read last is the first of them, since epochs begin with what the last one began
-        with.  Then those go that were read in part, the one first that was not read for the longest
-        time.  Those go last that were asked for ahead and not read yet: the latest first, as it is
-        needed last.
+        Blocks whose next use a loader told go last, by that time.  Of the others, a block that was
+        read whole is not needed before the next epoch: those go first, and the one that was read
+        last is the first of them, since epochs begin with what the last one began with.  Then those
+        go that were read in part, the one first that was not read for the longest time; then those
+        that were asked for ahead and not read yet: the latest first, as it is needed last.
 
         Returns:
             How many bytes became free.
         """
+        lib.pfd_remote_note_next_uses()
         tables = [(path, read_blocks(path)[0]) for path in paths]
         owner = np.repeat(np.arange(len(tables)), [len(one) for _, one in tables])
         blocks = np.concatenate([one for _, one in tables] or [np.zeros(0, _BLOCK_TYPE)])
@@ -160,7 +165,12 @@ class _Cache:
         is_passed = used >= lib.PFD_CACHE_PASSED_BYTES
         is_ahead = (used == 0) & (times > times.max(initial=0) - _AHEAD_MS)
         is_partly = ~is_passed & ~is_ahead
-        order = there[np.lexsort((np.where(is_partly, times, -times), is_ahead, ~is_passed))]
+        kind = np.select([is_passed, is_partly], [0, 1], 2)
+        nexts = blocks["next_ms"][there]
+        is_told = nexts > time.time() * 1000
+        kind[is_told] = 3
+        by_time = np.where(is_told, -nexts, np.where(is_partly, times, -times))
+        order = there[np.lexsort((by_time, kind))]
         chosen = order[: -(-size // _BLOCK)]
         freed = 0
         for one in np.unique(owner[chosen]):
@@ -170,8 +180,40 @@ class _Cache:
         return freed
 
 
+_seats: dict[str, int] = {}  # descriptors of this process, by folder; never closed: locks would end
+_FREE_SEATS = 16  # behind so many in a row, none is taken
+
+
+def _has_seat(seats: int, number: int) -> bool:
+    """Locks a seat, if no other process has it."""
+    try:
+        fcntl.lockf(seats, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+    except OSError:
+        return False
+    return True
+
+
+def _sharers(folder: str) -> int:
+    """How many processes use a folder now: each holds a lock on a byte of a file, which ends with
+    the process."""
+    if folder not in _seats:
+        _seats[folder] = open_lock(os.path.join(folder, "processes"))
+    seats, own, others, free, number = _seats[folder], -1, 0, 0, 0
+    while free < _FREE_SEATS:
+        if not _has_seat(seats, number):
+            others, free = others + 1, 0
+        elif own < 0:
+            own = number
+        else:
+            free += 1
+            fcntl.lockf(seats, fcntl.LOCK_UN, 1, number)
+        number += 1
+    return others + 1
+
+
 _AHEAD_MS = 600_000  # who asked for a block longer ago has gone away
-_BLOCK_TYPE = np.dtype([("state", "u4"), ("used", "u4"), ("used_ms", "i8"), ("checksum", "u8")])
+_BLOCK_TYPE = np.dtype([("state", "u4"), ("used", "u4"), ("used_ms", "i8"), ("next_ms", "i8"),
+                        ("checksum", "u8")])
 
 
 def read_blocks(path: str) -> tuple[npt.NDArray[Any], str]:
@@ -235,6 +277,7 @@ class CacheInfo:
         bytes: The bytes that they have.
         requests: Requests for ranges that were answered.
         bytes_fetched: Bytes that those brought.
+        bytes_again: Of them, bytes that had been there before, and were dropped.
         failures: Requests that failed, after all tries.
         retries: Further tries of requests.
         waits: Reads that waited for a block.
@@ -245,6 +288,7 @@ class CacheInfo:
     bytes: int
     requests: int
     bytes_fetched: int
+    bytes_again: int
     failures: int
     retries: int
     waits: int
@@ -256,8 +300,8 @@ def cache_info() -> CacheInfo:
     lib.pfd_fetch_counted(counts)
     used = sum(size for _, size in cache.files())
     return CacheInfo(
-        cache.folder, cache.budget, used, counts.requests, counts.bytes, counts.failures,
-        client.retries, counts.waits,
+        cache.folder, cache.budget, used, counts.requests, counts.bytes,
+        counts.again_bytes, counts.failures, client.retries, counts.waits,
     )  # fmt: skip
 
 
@@ -428,6 +472,7 @@ def _forget_threads() -> None:
     global _state
     _state = threading.RLock()
     _threads.clear()
+    _seats.clear()  # locks are the parent's
 
 
 def _stop() -> None:
@@ -447,6 +492,7 @@ def _fetch_all() -> None:
             data = client.fetch(
                 text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
             )
+            lib.pfd_fetch_answered(request, int(getattr(client.answered, "seconds", 0) * 1e9))
             kept = ffi.from_buffer("uint8_t[]", data)
             cache = _cache
             assert cache is not None  # threads start with it

@@ -136,7 +136,9 @@ class _Obstore:
         if tag.startswith('etag:"'):  # a weak one never matches
             asked["if_match"] = tag[5:]
         try:
+            begin = time.monotonic()
             got = self._obstore.get(self._store, self._key(url), options=asked)
+            answered.seconds = time.monotonic() - begin
         except self._obstore.exceptions.PreconditionError:
             raise _Changed from None
         if _facts(got.meta).tag != tag:
@@ -288,6 +290,7 @@ _T = TypeVar("_T")
 _FETCH_PAUSES = (0.05, 0.2, 0.8, 2.0, 4.0, 8.0, 8.0, 8.0)  # seconds; 31 in all
 _LOOK_PAUSES = (0.05, 0.2, 0.8, 2.0)
 retries = 0  # of this process
+answered = threading.local()  # `seconds`: until the first byte of this thread's last answer
 
 
 def _classes(*names: str) -> tuple[type[BaseException], ...]:

@@ -6,7 +6,9 @@ import contextlib
 import functools
 import hashlib
 import socket
+import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,16 +21,26 @@ def tag_of(data: bytes) -> str:
     return hashlib.sha1(data).hexdigest()
 
 
+FAULTS = ("503", "429", "reset", "short", "cut", "slow", "shifted", "less", "more", "whole")
+
+
 class Server(ThreadingHTTPServer):
     """Serves `files`, a dict of bytes by path, on loopback.
 
     Attributes:
         ranges: How often each range was sent, by (path, begin, end).
         looks: How many HEAD requests came.
-        fault: Called with the number of each GET; names what goes wrong with it, or None.
+        fault: Called with the number of each GET; names what goes wrong with it, or None: one of
+            FAULTS, "403", or "hang", until `hangs` is set.
+        injected: How often each fault was.
+        stale: Old bytes by path, which HEAD tells of, as a list of objects that lags behind.
+        is_away: It breaks off every connection.
+        latency: Seconds before each answer.
+        rate: Bytes per second of all bodies together; 0: as fast as it goes.
     """
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -39,11 +51,27 @@ class Server(ThreadingHTTPServer):
         self.hanging = 0  # requests that wait for `hangs`
         self.hangs = threading.Event()
         self.fault: Callable[[int], str | None] = lambda _number: None
+        self.injected: Counter[str] = Counter()
+        self.stale: dict[str, bytes] = {}
+        self.is_away = False
+        self.latency, self.rate = 0.0, 0
+        self._free_at = 0.0  # when the line has sent what it was given
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
+    def verify_request(self, *_: object) -> bool:
+        return not self.is_away
+
     def handle_error(self, *_: object) -> None:
         pass  # a client that went away
+
+    def send_in_time(self, size: int) -> None:
+        """Waits as a line of `rate` takes for so many bytes, which all answers share."""
+        if self.rate:
+            with self.lock:
+                self._free_at = max(self._free_at, time.monotonic()) + size / self.rate
+                until = self._free_at
+            time.sleep(max(0.0, until - time.monotonic()))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -71,20 +99,34 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         with self.server.lock:
             self.server.looks += 1
-        if found := self._found():
+        time.sleep(self.server.latency)
+        old = self.server.stale.get(self.path.lstrip("/"))
+        found = self._found() if old is None else (old, f'"{tag_of(old)}"')
+        if found:
             self._head(200, len(found[0]), found[1])
             self.end_headers()
+
+    def _break_off(self) -> None:
+        """Ends the connection with a reset."""
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
 
     def do_GET(self) -> None:
         server = self.server
         with server.lock:
             server.gets += 1
             fault = server.fault(server.gets)
+            if server.is_away:
+                fault = "reset"
+            if fault:
+                server.injected[fault] += 1
+        time.sleep(server.latency)
         found = self._found()
         if found is None:
             return
         data, tag = found
-        if fault in ("503", "403"):
+        if fault in ("503", "429", "403"):
             self._head(int(fault), 0, tag)
             self.end_headers()
             return
@@ -97,21 +139,37 @@ class _Handler(BaseHTTPRequestHandler):
             server.hanging += 1
             server.hangs.wait()
         if fault == "reset":
-            self.connection.shutdown(socket.SHUT_RDWR)
-            self.close_connection = True
+            self._break_off()
             return
-        body = data[begin : end + 1]
-        self._head(206, len(body), tag)
-        self.send_header("Content-Range", f"bytes {begin}-{end}/{len(data)}")
-        self.end_headers()
-        if fault == "short":
-            self.wfile.write(body[: len(body) // 2])
-            self.close_connection = True
-            return
-        self.wfile.write(body)
+        self._send(data, tag, begin, end + 1, fault)
         if fault != "hang":
             with server.lock:
                 server.ranges[self.path.lstrip("/"), begin, end + 1] += 1
+
+    def _send(self, data: bytes, tag: str, begin: int, end: int, fault: str | None) -> None:
+        if fault == "shifted":  # another range than was asked for, and it says so
+            begin, end = (begin - 1, end - 1) if begin else (begin + 1, min(end + 1, len(data)))
+        if fault == "less":
+            end = max(begin + 1, end - 1000)
+        if fault == "whole":
+            begin, end = 0, len(data)
+        body = data[begin:end]
+        self._head(200 if fault == "whole" else 206, len(body) + 7 * (fault == "more"), tag)
+        if fault != "whole":
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}")
+        self.end_headers()
+        if fault in ("short", "cut"):  # the connection ends in the middle: orderly, or by a reset
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+            if fault == "cut":
+                self._break_off()
+            return
+        step = -(-len(body) // 8) if fault == "slow" else 65536
+        for at in range(0, len(body), step):
+            time.sleep(0.01 * (fault == "slow"))
+            self.server.send_in_time(len(body[at : at + step]))
+            self.wfile.write(body[at : at + step])
+        self.close_connection |= fault == "more"
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from remote.server import files_below, serving
+from remote.soak import soak
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -60,7 +61,7 @@ def write_formats(folder):
         (io.MDSWriter, "mds"), (io.ArrowWriter, "a.arrow"), (io.MindRecordWriter, "a.mindrecord"),
     ]:  # fmt: skip
         with writer(folder / name) as out:
-            out.write(columns)
+            out.write_batch(columns)
     (folder / "a.jsonl").write_text("".join(f'{{"y": {y}}}\n' for y in range(90_000)))
     (folder / "a.jsonl.gz").write_bytes(gzip.compress((folder / "a.jsonl").read_bytes(), 1))
     fixture = ROOT / "tests/fixtures/flatbuffers/features.onerec"
@@ -120,6 +121,12 @@ def test_faults_of_the_network_cost_time_only(tmp_path):
     assert after.retries > before.retries
     assert after.failures == before.failures
     assert after.bytes_fetched - before.bytes_fetched == 24 * MB
+
+
+def test_a_short_soak_of_faults_gives_no_wrong_bytes():
+    report = soak(faults=60, seed=3, seconds=6)
+    assert not report.wrong, report
+    assert report.right and report.faults.total() > 10, report
 
 
 def test_what_no_further_try_mends_is_told_at_once(tmp_path):
@@ -262,3 +269,30 @@ def test_options_are_checked(tmp_path):
     shared.chmod(0o777)
     with pytest.raises(flow.FileError, match="this user's alone"):
         configure(cache_dir=shared)
+
+
+def verdict_of(data, epochs=1, batch_size=512):
+    with flow.DataLoader(data.batch(batch_size)) as loader:
+        for _ in range(epochs):
+            for _batch in loader:
+                pass
+        return loader.report().verdict
+
+
+def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
+    data = numbers(12 * MB).tobytes()
+    with serving({"a.bin": data}) as server:
+        server.rate = 16 * MB
+        line = verdict_of(raw(f"{server.url}/a.bin"))
+    with serving({"b.bin": data}) as server:
+        server.latency = 0.3
+        answers = verdict_of(raw(f"{server.url}/b.bin"))
+    configure(cache_dir=cache, budget=16 * MB)
+    with serving({"c.bin": numbers(40 * MB).tobytes()}) as server:
+        server.rate = 100 * MB
+        small = verdict_of(raw(f"{server.url}/c.bin"), epochs=3)
+    assert [one.cause for one in (line, answers, small)] == [
+        "network", "requests", "cache-too-small"
+    ]  # fmt: skip
+    assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
+    assert 0.6 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before

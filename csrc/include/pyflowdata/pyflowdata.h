@@ -1132,7 +1132,11 @@ typedef struct pfd_fetch_counts {
     int64_t requests, bytes; /* that were put */
     int64_t failures;        /* requests that failed */
     int64_t waits;           /* reads that waited for a block */
+    int64_t again_bytes;     /* of `bytes`: of blocks that an open file had before */
+    int64_t fetch_ns;        /* time of requests that were put, added up */
+    int64_t answer_ns;       /* of it, until the first byte of the answer */
 } pfd_fetch_counts;
+void pfd_fetch_answered(pfd_fetch *request, int64_t answer_ns); /* before it is put */
 void pfd_fetch_counted(pfd_fetch_counts *out); /* of this process */
 
 /* The files of the cache. */
@@ -1144,6 +1148,7 @@ typedef struct pfd_cached_block {
     uint32_t state;    /* odd: the block is there */
     uint32_t used;     /* bytes read of it since it came, or was asked for ahead */
     int64_t used_ms;   /* when it was last read or asked for, since 1970 */
+    int64_t next_ms;   /* when it will be read next, as a loader told; in the past: not known */
     uint64_t checksum; /* XXH64 */
 } pfd_cached_block;
 
@@ -1151,6 +1156,13 @@ typedef struct pfd_cached_block {
  * file is not one of the cache, or not this user's. */
 int64_t pfd_cached_blocks_read(const char *path, pfd_cached_block *out, int64_t room, char *url,
                                int64_t url_room);
+
+/* Writes next_ms of the blocks that the loaders of this process will read, as far as their orders
+ * are known. */
+void pfd_remote_note_next_uses(void);
+
+/* How many processes share the budget: each asks ahead for its part of it. */
+void pfd_remote_set_sharers(int64_t processes);
 
 /* Takes blocks out of the cache, but those that are being written; returns how many bytes that
  * frees. */

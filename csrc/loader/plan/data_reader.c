@@ -499,6 +499,8 @@ struct pfd_blocks_ahead {
     _Atomic int32_t is_busy; /* a thread has the fields below */
     int64_t now, next;       /* batches: at work; to be asked for next */
     int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
+    int64_t planned, until; /* batches that are in the plan, and that shall be */
+    pfd_block_plan *plan;
 };
 
 static int32_t has_remote_files(const pfd_data_reader *reader)
@@ -516,6 +518,8 @@ static pfd_status prepare_blocks_ahead(pfd_data_reader *reader, pfd_error *err)
     if (!reader->blocks_ahead)
         return pfd_fail_memory(err, sizeof *reader->blocks_ahead, "the blocks ahead");
     reader->blocks_ahead->next = -1;
+    reader->blocks_ahead->plan = pfd_block_plan_create();
+    if (!reader->blocks_ahead->plan) return pfd_fail_memory(err, 0, "the blocks ahead");
     return PFD_OK;
 }
 
@@ -683,6 +687,8 @@ void pfd_data_reader_close_files(pfd_data_reader *reader)
     for (int32_t i = 0; i < reader->num_leaves; i++)
         pfd_data_reader_close_files(&reader->leaves[i]);
     pfd_dataset_close(reader->chain);
+    if (reader->blocks_ahead) pfd_block_plan_free(reader->blocks_ahead->plan);
+    if (reader->blocks_ahead) reader->blocks_ahead->plan = NULL;
     pfd_input_files_close(reader->files);
     reader->chain = reader->logical = reader->source = NULL;
     reader->files = NULL;
@@ -1011,7 +1017,8 @@ static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
     int64_t most = pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES;
     int32_t is_due = ahead->next < ahead->now + most_batches_ahead &&
                      (ahead->next <= ahead->now + 1 ||
-                      asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most);
+                      (ahead->next < pfd_block_plan_reach(ahead->plan) &&
+                       asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most));
     if (!is_due) {
         atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
         return 0;
@@ -1036,10 +1043,56 @@ int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch)
     return next_to_ask(reader->blocks_ahead, batch);
 }
 
+/* The plan reaches over an epoch, so that it has the next use of each block.  It is prolonged by
+ * many batches at a time: orders are made anew where the epoch changes. */
+int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t num_batches,
+                                   int64_t *batch)
+{
+    struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
+    if (!ahead || atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire)) return 0;
+    if (now == ahead->now && !pfd_block_plan_begin(ahead->plan, now)) ahead->planned = now;
+    ahead->until = ahead->planned;
+    if (now == ahead->now && ahead->planned - now < num_batches + num_batches / 16)
+        ahead->until = now + num_batches + num_batches / 8 + 2;
+    return pfd_data_reader_planned(reader, 1, batch);
+}
+
+int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64_t *batch)
+{
+    struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
+    if (has_room && ahead->planned < ahead->until) {
+        *batch = ahead->planned++;
+        return 1;
+    }
+    if (!has_room) ahead->planned--;
+    atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
+    return 0;
+}
+
+/* A record, as long as the others; a longer one has its end fetched when it is read. */
+static int64_t record_bytes(const pfd_data_reader *reader)
+{
+    return (reader->num_bytes + reader->num_records - 1) / reader->num_records;
+}
+
+int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
+                             int64_t batch)
+{
+    if (!reader->files || reader->num_records < 1) return 0;
+    int32_t added = 1;
+    int64_t num_files;
+    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    for (int64_t i = 0; i < n && added; i++)
+        if (places[i].file >= 0 && places[i].file < num_files)
+            added = pfd_file_plan(files[places[i].file], places[i].offset, record_bytes(reader),
+                                  reader->blocks_ahead->plan, batch);
+    return added;
+}
+
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n)
 {
     if (!reader->files || reader->num_records < 1) return;
-    const int64_t bytes = 4096 + 2 * (reader->num_bytes / reader->num_records);
+    const int64_t bytes = record_bytes(reader);
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
     for (int64_t i = 0; i < n; i++)

@@ -165,6 +165,16 @@ void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t 
 int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch);
 int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch);
 
+/* Which blocks the batches of about an epoch need, so that the cache drops what is needed last.
+ * Both give a batch whose places are to be planned, as the two above; `has_room`: they were. */
+int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t num_batches,
+                                   int64_t *batch);
+int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64_t *batch);
+
+/* Plans the blocks of n places, of at() without a scratch.  0: there is no room. */
+int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
+                             int64_t batch);
+
 /* Asks for the blocks of n places, of at() without a scratch. */
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n);
 #endif

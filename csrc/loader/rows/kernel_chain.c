@@ -165,8 +165,9 @@ static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *
     return status;
 }
 
-/* Asks for the blocks of a later batch, in pieces of as many rows as the range has. */
-static void ask_for_batch(const range *at, int32_t r, int64_t number)
+/* Asks for the blocks of a later batch, or plans them, in pieces of as many rows as the range has.
+ * 0: the plan has no room. */
+static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t is_plan)
 {
     pfd_data_reader *reader = &at->plan->readers[r];
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
@@ -182,13 +183,16 @@ static void ask_for_batch(const range *at, int32_t r, int64_t number)
         n = to - from < room ? to - from : room;
         for (int64_t i = 0; i < n; i++) positions[i] = first + from + i;
         if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
-            return;
+            return 0;
+        if (is_plan && !pfd_data_reader_plan(reader, records, n, number)) return 0;
+        if (is_plan) continue;
         if (!tree)
             pfd_data_reader_ask(reader, records, n);
         else if (pfd_branch_rows_find(tree, at->worker->branches[r], n, NULL, records,
                                       range_records(at, at->plan->num_readers + r), NULL, err))
-            return;
+            return 0;
     }
+    return 1;
 }
 
 /* When a range of a batch begins: asks for remote blocks of that batch and of those after it. */
@@ -198,7 +202,12 @@ static void ask_ahead(const range *at, int32_t r)
     if (!reader->blocks_ahead || at->batch->positions || at->begin == at->end) return;
     int64_t batch, now = at->batch->epoch * at->plan->num_batches + at->batch->step;
     int32_t is_due = pfd_data_reader_begin_ask(reader, now, &batch);
-    for (; is_due; is_due = pfd_data_reader_asked(reader, &batch)) ask_for_batch(at, r, batch);
+    for (; is_due; is_due = pfd_data_reader_asked(reader, &batch))
+        (void)ask_for_batch(at, r, batch, 0);
+    if (pfd_plan_tree_of(at->plan, r)) return; /* of several data sets: by the time of use */
+    is_due = pfd_data_reader_begin_plan(reader, now, at->plan->num_batches, &batch);
+    while (is_due)
+        is_due = pfd_data_reader_planned(reader, ask_for_batch(at, r, batch, 1), &batch);
 }
 
 /* Records of the range, of one reader. */

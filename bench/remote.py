@@ -1,0 +1,135 @@
+"""Remote files: what the cache fetches beside the least that any could, and how near fetching comes
+to the speed of the line.
+
+    python -m bench.remote [cache] [line] [--data 160]
+
+The server is that of tests/remote, on loopback, so that bytes and requests are counted where they
+are sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import itertools
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+import pyflowdata as flow
+from remote.server import Server, serving
+
+MB = 1 << 20
+BLOCK = MB
+RECORD = 256 << 10
+BUDGETS = (10, 25, 50, 75, 100)
+EPOCHS = 3
+
+
+def least_fetched(uses: Sequence[int], room: int) -> int:
+    """How many blocks the best cache of so many blocks fetches (Belady): it drops the block whose
+    next use is last."""
+    nexts, seen = [0] * len(uses), dict[int, int]()
+    for place in range(len(uses) - 1, -1, -1):
+        nexts[place] = seen.get(uses[place], len(uses))
+        seen[uses[place]] = place
+    there: dict[int, int] = {}  # next use, by block
+    heap: list[tuple[int, int]] = []
+    fetched = 0
+    for place, block in enumerate(uses):
+        if block not in there:
+            fetched += 1
+            while len(there) >= room:
+                after, last = heapq.heappop(heap)
+                if there.get(last) == -after:
+                    del there[last]
+        there[block] = nexts[place]
+        heapq.heappush(heap, (-nexts[place], block))
+    return fetched
+
+
+def sent(server: Server) -> int:
+    return sum(end - begin for _, begin, end in server.ranges.elements())
+
+
+def open_records(server: Server, order: str) -> Any:
+    data = flow.open(f"{server.url}/a", format="raw", shape=[RECORD // 4], dtype="int32")
+    return data if order == "in order" else data.shuffle(kind=order, seed=1)
+
+
+def measure_cache(size: int, order: str, budget: int) -> list[tuple[float, float]]:
+    """(bytes fetched, the least that could be) per byte used, of each epoch."""
+    rows = np.zeros((size // RECORD, RECORD // 4), np.int32)
+    rows[:, 0] = np.arange(len(rows))
+    uses: list[int] = []
+    fetched = [0]
+    with tempfile.TemporaryDirectory() as folder, serving({"a": rows.tobytes()}) as server:
+        flow.remote.configure(cache_dir=folder, budget=budget)
+        with flow.DataLoader(open_records(server, order).batch(4)) as loader:
+            for _ in range(EPOCHS):
+                for (batch,) in loader:
+                    uses += [int(i) * RECORD // BLOCK for i in np.array(batch[:, 0])]
+                fetched.append(sent(server))
+    steps = len(uses) // EPOCHS
+    least = [0, *(least_fetched(uses[: (i + 1) * steps], budget // BLOCK) * BLOCK
+                  for i in range(EPOCHS))]  # fmt: skip
+    return [
+        ((fetched[i + 1] - fetched[i]) / size, (least[i + 1] - least[i]) / size)
+        for i in range(EPOCHS)
+    ]
+
+
+def cache_table(size: int) -> None:
+    print("| order | budget | epoch 1 | epoch 2 | epoch 3 | Belady, 3 epochs | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    for order, part in itertools.product(("in order", "window", "global"), BUDGETS):
+        found = measure_cache(size, order, max(size * part // 100, 16 * MB))
+        total, least = (sum(one[i] for one in found) for i in (0, 1))
+        epochs = " | ".join(f"{one:.2f} ({best:.2f})" for one, best in found)
+        print(f"| {order} | {part} % | {epochs} | {least:.2f} | {total / least:.2f} |", flush=True)
+
+
+def measure_line(size: int, rate: int, latency: float) -> None:
+    """A cold epoch beside the speed of the line, and a warm one."""
+    rows = np.zeros((size // 4096, 1024), np.int32)
+    with tempfile.TemporaryDirectory() as folder, serving({"a": rows.tobytes()}) as server:
+        server.rate, server.latency = rate, latency
+        flow.remote.configure(cache_dir=folder, budget=2 * size)
+        data = flow.open(f"{server.url}/a", format="raw", shape=[1024], dtype="int32")
+        with flow.DataLoader(data.shuffle(kind="window", seed=1).batch(64)) as loader:
+            for name in ("cold", "warm"):
+                begin, cpu = time.monotonic(), time.process_time()
+                count = sum(len(batch) for (batch,) in loader)
+                took, cpu = time.monotonic() - begin, time.process_time() - cpu
+                print(
+                    f"| {latency * 1e3:.0f} ms | {rate / MB:.0f} MB/s | {name} | {took:.2f} s | "
+                    f"{took * rate / size:.2f} | {count / took:.0f} | {server.gets} | "
+                    f"{sent(server) / size:.2f} |", flush=True,
+                )  # fmt: skip
+
+
+def line_table(size: int) -> None:
+    print("| latency | line | epoch | time | of the line's | records/s | requests | fetched/used |")
+    print("|---|---|---|---|---|---|---|---|")
+    for rate, latency in [(20 * MB, 0.001), (40 * MB, 0.02), (40 * MB, 0.1)]:
+        measure_line(size, rate, latency)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=["cache", "line"])
+    parser.add_argument("--data", type=int, default=160, help="MB")
+    given = parser.parse_args()
+    for table in given.tables:
+        {"cache": cache_table, "line": line_table}[table](given.data * MB)
+
+
+if __name__ == "__main__":
+    main()
