@@ -52,6 +52,7 @@ __all__ = [
     "Ceiling",
     "CompileError",
     "CorruptDataError",
+    "Dashboard",
     "DataLoader",
     "Dataset",
     "Decision",
@@ -79,7 +80,6 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "Vocabulary",
-    "Watch",
     "World",
     "audit",
     "from_arrays",
@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from .datasets import Batches, Dataset, Leaks, from_arrays, from_arrow, leaks, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .datasets import range as range  # not in __all__, like `open`
+    from .insight.dashboard import Dashboard
     from .insight.graph_drawing import Graph, graph
     from .loader.audit import audit
     from .loader.sinks import Sink, sink
@@ -119,12 +120,12 @@ if TYPE_CHECKING:
     from .datasets.showing import Sheet, show
     from .insight.stalls import Stall
     from .insight.trace import Trace
-    from .insight.live import Watch
     from .pyops.tokens import Tokenize
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
         "Batches": "datasets",
         "Ceiling": "insight.speed",
+        "Dashboard": "insight.dashboard",
         "Dataset": "datasets",
         "Decision": "insight.tuning",
         "Graph": "insight.graph_drawing",
@@ -141,7 +142,6 @@ else:  # a type checker finds unknown names by itself
         "Trace": "insight.trace",
         "Tuning": "insight.tuning",
         "Vocabulary": "datasets.fitting",
-        "Watch": "insight.live",
         "audit": "loader.audit",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",

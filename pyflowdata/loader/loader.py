@@ -16,7 +16,7 @@ from .open_loader import OpenLoader, open_loader_of
 from .opening import read_skipped
 
 if TYPE_CHECKING:
-    from ..insight.live import Watch
+    from ..insight.dashboard import Dashboard
     from ..insight.speed import Ceiling, Speed
     from ..insight.stalls import Stall
     from ..insight.trace import Trace
@@ -219,17 +219,17 @@ class Loader(Generic[BatchT]):
         opened.check_life()
         return Trace(opened.handle, path, memory, opened.observation)
 
-    def watch(self, port: int = 0) -> Watch:
+    def dashboard(self, port: int = 0) -> Dashboard:
         """Serves a page on this machine that shows the loader while it works.
 
-            with loader.watch() as live:
-                print(live.url)
+            with loader.dashboard() as page:
+                print(page.url)
                 for batch in loader: ...
 
         The page has rates, where the time of next() goes, complete batches, memory, threads, ops,
         and the verdict as it moves; `url` + "numbers" is JSON, and "metrics" the text format of
         Prometheus.  A thread counts once a second.  It ends with the block, close() of it, or the
-        loader.  PYFLOWDATA_WATCH=8123 in the environment does so for each loader of a program.
+        loader.  PYFLOWDATA_DASHBOARD=8123 in the environment does so for each loader of a program.
 
         Args:
             port: Of 127.0.0.1; 0: a free one.

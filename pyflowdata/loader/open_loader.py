@@ -47,7 +47,7 @@ from .state import ENDLESS, Reader, make_state, read_state, was_in_loop
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, Counters, DataFacts
-    from ..insight.live import Watch
+    from ..insight.dashboard import Dashboard
     from ..insight.ranks import Collectives
     from ..insight.report import Report
     from ..insight.stalls import Stall, Wait
@@ -145,7 +145,7 @@ class Observation:
         self._fetched = read_fetched()
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: Collectives | None = None
-        self._pages: list[Watch] = []
+        self._pages: list[Dashboard] = []
         self._is_hidden = False
         self._at_end = report_at_end(loader, lambda: self._counted)
 
@@ -189,7 +189,7 @@ class Observation:
         copies.seconds += seconds
 
     def hide(self) -> None:
-        """Leaves the loader out of what PYFLOWDATA_REPORT and PYFLOWDATA_WATCH show."""
+        """Leaves the loader out of what PYFLOWDATA_REPORT and PYFLOWDATA_DASHBOARD show."""
         self._is_hidden = True
         if self._at_end is not None:
             self._at_end.detach()
@@ -211,23 +211,23 @@ class Observation:
 
     # ---- A page while it works ----------------------------------------------------------------
 
-    def serve(self, loader: OpenLoader, port: int) -> Watch:
-        """As `Loader.watch`; the page ends with the OpenLoader."""
-        from ..insight.live import Watch
+    def serve(self, loader: OpenLoader, port: int) -> Dashboard:
+        """As `Loader.dashboard`; the page ends with the OpenLoader."""
+        from ..insight.dashboard import Dashboard
 
-        return self._kept_page(loader, Watch(self._counted, port))
+        return self._kept_page(loader, Dashboard(self._counted, port))
 
-    def _kept_page(self, loader: OpenLoader, page: Watch) -> Watch:
+    def _kept_page(self, loader: OpenLoader, page: Dashboard) -> Dashboard:
         self._pages.append(page)
         weakref.finalize(loader, page.close).atexit = False
         return page
 
     def _serve_as_asked(self, loader: OpenLoader) -> None:
-        if self._is_hidden or os.environ.get("PYFLOWDATA_WATCH", "0") in ("", "0"):
+        if self._is_hidden or os.environ.get("PYFLOWDATA_DASHBOARD", "0") in ("", "0"):
             return
-        from ..insight.live import watch_as_asked
+        from ..insight.dashboard import dashboard_as_asked
 
-        page = watch_as_asked(self._counted)
+        page = dashboard_as_asked(self._counted)
         self._is_hidden = True  # it is shown once
         if page is not None:
             self._kept_page(loader, page)

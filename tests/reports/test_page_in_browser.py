@@ -259,7 +259,7 @@ def test_the_page_of_a_loader_that_works(browser, width, scheme):
     tab.on("request", lambda wanted: asked.append(wanted.url))
     x = flow.from_arrays({"x": np.arange(5000.0)}).batch(10)["x"]
     with flow.DataLoader(x) as loader:
-        live = loader.watch()
+        live = loader.dashboard()
         list(loader)
         tab.goto(live.url)
         tab.wait_for_selector("#lines svg")

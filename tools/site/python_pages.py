@@ -68,7 +68,7 @@ PARTS = (
           "Vocabulary", "Statistics", "Dataset", "Batches")),
     Part("reports", "Reports, traces and graphs",
          "What a loader did, how fast it is, and what it computes.", "pyflowdata",
-         ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Watch",
+         ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Dashboard",
           "Stall", "graph", "Graph", "show", "Sheet", "audit")),
     Part("own-ops", "Own ops", "Ops made of Python functions, plugins and C sources.",
          "pyflowdata",

@@ -1,4 +1,4 @@
-"""A loader that is watched: the page on this machine, and its numbers for other systems."""
+"""A loader with a dashboard: the page on this machine, and its numbers for other systems."""
 
 import gc
 import http.client
@@ -78,7 +78,7 @@ def loader():
 
 
 def test_the_page_and_its_numbers(loader):
-    with loader.watch() as live:
+    with loader.dashboard() as live:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", live.url)
         assert "too few to judge" in get(live.url)[0]
         list(loader)
@@ -121,7 +121,7 @@ def check_against(metrics, stats):
 
 
 def test_it_counts_once_a_second_and_costs_next_to_nothing(loader):
-    with loader.watch() as live:
+    with loader.dashboard() as live:
         course, times = live._course, []
         for _ in range(20):
             before = time.thread_time()
@@ -134,7 +134,7 @@ def test_it_counts_once_a_second_and_costs_next_to_nothing(loader):
 
 
 def test_only_programs_of_this_machine(loader):
-    with loader.watch() as live:
+    with loader.dashboard() as live:
         port = urlsplit(live.url).port
         assert status(live.url, Host="evil.example") == 403
         assert status(live.url, Host=f"evil.example:{port}") == 403
@@ -161,22 +161,22 @@ def test_only_programs_of_this_machine(loader):
 def test_wrong_ports(loader):
     for wrong in (-1, 65536, True, "8123", None):
         with pytest.raises(flow.InvalidArgumentError, match=r"an int in \[0, 65535\]"):
-            loader.watch(wrong)
-    with loader.watch() as live:
+            loader.dashboard(wrong)
+    with loader.dashboard() as live:
         with pytest.raises(flow.InvalidArgumentError, match="in use; give another one, or 0"):
-            loader.watch(urlsplit(live.url).port)
+            loader.dashboard(urlsplit(live.url).port)
 
 
 def test_it_ends_with_the_loader():
     x = flow.from_arrays({"x": np.arange(20.0)}).batch(10)["x"]
     loader = flow.DataLoader(x)
-    live = [loader.watch(), loader.watch()]
+    live = [loader.dashboard(), loader.dashboard()]
     loader.close()
     assert all(repr(one).endswith("closed)") for one in live)
     with pytest.raises(flow.Error, match="closed"):
-        loader.watch()
+        loader.dashboard()
     loader = flow.DataLoader(x)
-    live = loader.watch()
+    live = loader.dashboard()
     list(loader)
     del loader
     gc.collect()
@@ -207,7 +207,7 @@ def test_without_a_change_of_the_program():
     def ran(value, *args):
         return subprocess.run(
             [sys.executable, "-W", "ignore", "-c", PROGRAM, *args], text=True, capture_output=True,
-            cwd=ROOT, env={**os.environ, "PYFLOWDATA_WATCH": value}, timeout=60,
+            cwd=ROOT, env={**os.environ, "PYFLOWDATA_DASHBOARD": value}, timeout=60,
         )  # fmt: skip
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -216,7 +216,7 @@ def test_without_a_change_of_the_program():
     urls = re.findall(r"pyflowdata: DataLoader\(\w+/x\): http://127.0.0.1:(\d+)/\n", done.stderr)
     assert len(urls) == 2 and port < int(urls[0]) < int(urls[1]) <= port + 101, done.stderr
     assert (done.returncode, done.stdout) == (0, "200\n")
-    assert "PYFLOWDATA_WATCH = 'here'; it must be a port" in ran("here").stderr
+    assert "PYFLOWDATA_DASHBOARD = 'here'; it must be a port" in ran("here").stderr
 
 
 # ---- The text format ----------------------------------------------------------------------------

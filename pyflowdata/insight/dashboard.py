@@ -1,7 +1,8 @@
-"""`with loader.watch() as live:` serves a page on this machine that shows a loader while it works.
+"""`with loader.dashboard() as page:` serves a page that shows a loader while it works.
 
-One thread counts once a second, and answers: `/` is the page, `/body` what changes of it,
-`/numbers` JSON, `/metrics` the text format of Prometheus.  The page loads nothing from elsewhere.
+The page is for this machine, and loads nothing from elsewhere.  One thread counts once a second,
+and answers: `/` is the page, `/body` what changes of it, `/numbers` JSON, `/metrics` the text format
+of Prometheus.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .report_page import LIMITS, count_axis, figure, legend, note, section, tabl
 from .stats import IN_NEXT, TIMES
 from .verdict import TABLE_HEAD, Verdict, judge, table_rows
 
-VARIABLE = "PYFLOWDATA_WATCH"  # a port, or 1 for any; "" or 0: no loader is watched
+VARIABLE = "PYFLOWDATA_DASHBOARD"  # a port, or 1 for any; "" or 0: no loader is shown
 _WINDOW = 30  # seconds that the verdict of the moment is about
 _KEPT = 300  # seconds that the lines show
 _PATIENCE = 5.0  # seconds in which a request must have come
@@ -194,7 +195,7 @@ def _page(course: _Course) -> str:
 def _body(course: _Course) -> Html:
     lately, total = course.lately(), course.total
     return strung((
-        element("h1", "pyflowdata watches ", element("b", _title(total))),
+        element("h1", "pyflowdata: ", element("b", _title(total))),
         _verdicts(judge(lately), judge(total), lately),
         _tiles(course, total),
         _thread(lately),
@@ -388,10 +389,10 @@ class _Server(HTTPServer):
         """A browser that goes away, or sends no whole request, is no error."""
 
 
-# ---- The watch ----------------------------------------------------------------------------------
+# ---- The server ---------------------------------------------------------------------------------
 
 
-class Watch:
+class Dashboard:
     """A page on this machine, 127.0.0.1, that shows a loader while it works.
 
     It ends with close(), with a `with` block of it, and with the loader.  All users of the machine
@@ -445,14 +446,14 @@ class Watch:
         if threading.current_thread() is not self._thread:
             self._thread.join(_PATIENCE)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Dashboard:
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Watch({self.url}{', closed' if self._ends.is_set() else ''})"
+        return f"Dashboard({self.url}{', closed' if self._ends.is_set() else ''})"
 
 
 def _bound(port: int, more: int) -> _Server:
@@ -470,7 +471,7 @@ def _bound(port: int, more: int) -> _Server:
 
 
 def wanted_port() -> int | None:
-    """The port that PYFLOWDATA_WATCH asks for, 0 for any; None: it asks for none.
+    """The port that PYFLOWDATA_DASHBOARD asks for, 0 for any; None: it asks for none.
 
     Raises:
         InvalidArgumentError: It is no port.
@@ -485,20 +486,20 @@ def wanted_port() -> int | None:
     return 0 if wanted == "1" else int(wanted)
 
 
-def watch_as_asked(counted: CountedLoader) -> Watch | None:
-    """Watches a loader if PYFLOWDATA_WATCH says so, and prints where; without a free port it says
-    so, and the program goes on."""
+def dashboard_as_asked(counted: CountedLoader) -> Dashboard | None:
+    """Serves a page of a loader if PYFLOWDATA_DASHBOARD says so, and prints where; without a free
+    port it says so, and the program goes on."""
     port = wanted_port()
     if port is None:
         return None
     try:
-        watch = Watch(counted, port, _MORE_PORTS if port else 0)
-        said = watch.url
+        page = Dashboard(counted, port, _MORE_PORTS if port else 0)
+        said = page.url
     except InvalidArgumentError as failure:
-        watch, said = None, f"not watched: {failure}"
+        page, said = None, f"not shown: {failure}"
     if sys.stderr is not None and not sys.stderr.closed:
         names = ", ".join(blob.name for blob in counted.blobs[:8])
         reader = counted.readers[0]
         rank = f", rank {reader.rank}" if reader.world_size > 1 else ""
         print(f"pyflowdata: DataLoader({names}){rank}: {said}", file=sys.stderr, flush=True)
-    return watch
+    return page
