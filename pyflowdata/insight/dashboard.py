@@ -31,7 +31,7 @@ from .drawing import STYLE, Axis, Panel, Part, moment_text, stacked, ticks, time
 from .measures import Measures, ratio
 from .metrics import Meter, as_prometheus
 from .report_page import LIMITS, count_axis, figure, legend, note, section, table, work_picture
-from .stats import IN_NEXT, TIMES
+from .stats import IN_NEXT, SAID_OF_NEXT, TIMES
 from .verdict import TABLE_HEAD, Verdict, judge, table_rows
 
 VARIABLE = "PYFLOWDATA_DASHBOARD"  # a port, or 1 for any; "" or 0: no loader is shown
@@ -164,18 +164,15 @@ _POLICY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
+_REST = tuple(name for name in IN_NEXT if name not in ("wait", "help"))
 # Colors of the parts of the training thread's time, and the states of each.
 _PARTS = (
     ("c", "training, outside of next()", ("outside",)),
     ("b", "next() waits for threads", ("wait",)),
     ("a", "next() helps them", ("help",)),
-    ("d", "the rest of next()", ("lock", "check", "turn", "hand_out", "convert")),
+    ("d", "the rest of next()", _REST),
     ("e", "between epochs", ("between",)),
 )
-_REST = {
-    "lock": "the interpreter's lock", "check": "looking at files", "turn": "turning epochs",
-    "hand_out": "handing out", "convert": "converting",
-}  # fmt: skip
 
 
 def _title(total: Counters) -> str:
@@ -259,7 +256,7 @@ def _thread(lately: Counters) -> Html:
         "Time of the thread that calls next()",
     )
     marks = legend([(color, f"{said} {percent(share)}") for color, said, share in shares])
-    rest = ", ".join(f"{said} {percent(times[name] / whole)}" for name, said in _REST.items()
+    rest = ", ".join(f"{SAID_OF_NEXT[name]} {percent(times[name] / whole)}" for name in _REST
                      if times[name] / whole >= 0.001)  # fmt: skip
     return section(
         "thread", "Where the training thread is",

@@ -29,7 +29,7 @@ from .counters import Counters
 from .drawing import STYLE, Axis, Panel, strips, ticks, timeline, whole_ticks
 from .measures import Measures, ratio
 from .report_page import LIMITS, figure, section, table
-from .verdict import Verdict, judge, judge_ranks, ranks_as_text
+from .verdict import Verdict, aligned, judge, judge_ranks, ranks_as_text
 
 Times = npt.NDArray[np.float64]
 
@@ -271,11 +271,7 @@ def steps_as_text(ranks: Ranks, verdict: Verdict) -> str:
     if not ranks.has_steps:
         return text
     rows = [_HEAD, *_rows(ranks)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                       for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
-             for row in rows]  # fmt: skip
-    return "\n".join([text, "", _about_skew(ranks), "", *lines])
+    return "\n".join([text, "", _about_skew(ranks), "", *aligned(rows)])
 
 
 def _table(ranks: Ranks) -> tuple[Sequence[str], list[tuple[str, ...]]]:

@@ -8,8 +8,13 @@ from __future__ import annotations
 from ..native import CData, check, ffi, lib, new_error, new_struct
 
 
-# The shares of the wall clock of the thread that calls next(), in it and outside of it.
-IN_NEXT = ("wait", "help", "lock", "check", "turn", "hand_out", "convert")
+# The shares of the wall clock of the thread that calls next(), in it (in words) and outside of it.
+SAID_OF_NEXT = {
+    "wait": "waiting", "help": "helping", "lock": "the interpreter's lock",
+    "check": "looking at files", "turn": "turning epochs", "hand_out": "handing out",
+    "convert": "converting",
+}  # fmt: skip
+IN_NEXT = tuple(SAID_OF_NEXT)
 TIMES = (*IN_NEXT, "outside", "between")
 
 

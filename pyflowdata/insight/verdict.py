@@ -28,6 +28,7 @@ from .causes import (
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
+from .stats import SAID_OF_NEXT
 
 
 # ---- The verdict on one loader ------------------------------------------------------------------
@@ -293,17 +294,10 @@ def _steps(m: Measures) -> str:
     return f"{number(m.steps)} of {seconds(ratio(m.step_seconds, m.steps))}; {waits}"
 
 
-_SAID = {  # parts of the time in next()
-    "wait": "waiting", "help": "helping", "lock": "the interpreter's lock",
-    "check": "looking at files", "turn": "turning epochs", "hand_out": "handing out",
-    "convert": "converting",
-}  # fmt: skip
-
-
 def _in_next(m: Measures) -> str:
     """What the time in next() was spent on, the longest first; helping by op."""
     parts = sorted(m.next_parts.items(), key=lambda part: -part[1])
-    said = [f"{_SAID[name]} {seconds(time)}" for name, time in parts if time >= 0.0005]
+    said = [f"{SAID_OF_NEXT[name]} {seconds(time)}" for name, time in parts if time >= 0.0005]
     helped = max(m.counters.work, key=lambda one: one.help_seconds, default=None)
     if helped is not None and helped.help_seconds > 0 and m.next_parts["help"] >= 0.0005:
         said[said.index(next(one for one in said if one.startswith("helping")))] += (

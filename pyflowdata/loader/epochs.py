@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, shown
-from ..native import lib
+from ..native import ffi, lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
 from .ledger import END
@@ -25,8 +25,11 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _clock = time.perf_counter_ns
 
-# Numbers of the moments in OpenLoader.moments: the fields of a pfd_caller.
-_ASKED, _TOOK, _MADE, CONVERTED = range(4)
+# Numbers of the moments in OpenLoader.moments, which is a pfd_caller of int64 fields.
+_ASKED, _TOOK, _MADE, CONVERTED = (
+    ffi.offsetof("pfd_caller", f"{name}_ns") // 8
+    for name in ("asked", "took", "made", "converted")
+)
 
 
 @dataclass(slots=True)
