@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from ..words.plain_text import counted, number, percent, seconds, size
 from .counters import CopyCounts, Work
-from .measures import BLOCKED, Measures, ratio
+from .measures import BLOCKED, MANY, Measures, ratio
 
 
 # ---- Findings, and the limits that the rules share ----------------------------------------------
@@ -433,7 +433,7 @@ def _python_source(m: Measures) -> Finding | None:
     if one.takes_turns and not is_stream and m.waiting_share(one) >= MOST:
         overlap = (
             "thread_safe=True, if several threads may call it at once, and num_threads="
-            f"{4 * m.threads}: it waits for something else than the interpreter",
+            f"{m.further_threads}: it waits for something else than the interpreter",
         )
     return Finding(
         "python-source",
@@ -656,7 +656,7 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
         f"something else than the interpreter: this process uses {used} processors",
         (
-            _more_at_once(m, "calls", 4),
+            _more_at_once(m, "calls", MANY),
             _KEEP_SAME,
         ),
         {"python_share": share},
@@ -725,7 +725,7 @@ def _idle(m: Measures) -> Finding | None:
         f"{_busy(m)}: the loader makes at most {counted(prefetch, 'batch', 'batches')} ahead, and "
         "the time of steps or batches varies",
         (
-            f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
+            f"raise prefetch: DataLoader(prefetch={m.further_prefetch})",
             "have the loader find it: DataLoader(prefetch=\"auto\")",
         ) if not _is_tuned(m, "prefetch") else (_tuning(m, "prefetch"),),
         {"prefetch": prefetch},

@@ -429,7 +429,7 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
-        takes_turns=node is not None and _takes_turns(node),
+        takes_turns=node is not None and takes_turns(node),
         row_seconds=row_seconds_of(node) if node is not None else 0.0,
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         slowest=tuple(slowest),
@@ -449,7 +449,8 @@ def _language_of(node: Node, kind: str) -> str:
     return "Python" if _asks_program(node) else "C"
 
 
-def _takes_turns(node: Node) -> bool:
+def takes_turns(node: Node) -> bool:
+    """Whether calls of a source do not overlap, as thread_safe is not given."""
     return node.op.attr("thread_safe") is not None and not node.values.get("thread_safe")
 
 

@@ -10,6 +10,8 @@ from .stats import IN_NEXT
 
 # Blocked threads: locks and waking up take less.
 BLOCKED = 0.3
+# Times the threads, or the batches ahead: to so many a remedy raises them.
+MANY = 4
 # Of the CPU time of work, which is estimated from samples.
 _ERROR = 0.25
 # Of the time of all processors: when fewer compute, a thread that waits for one is waking up.
@@ -238,6 +240,16 @@ class Measures:
         return ratio(one.rows, one.cpu_seconds)
 
     # ---- What other settings would do ----
+
+    @property
+    def further_threads(self) -> int:
+        """The num_threads that a remedy gives work that waits."""
+        return MANY * self.threads
+
+    @property
+    def further_prefetch(self) -> int:
+        """The prefetch that a remedy gives, where times of steps or batches vary."""
+        return max(MANY * self.counters.prefetch, 8)
 
     def steps_gain(self, threads: int) -> float:
         """The share of further steps that so many threads would give.

@@ -22,7 +22,7 @@ from ..nodes.batch_forms import rows_of
 from ..nodes.node import Blob, Node, nodes_of, rebuilt
 from ..nodes.python_ops import InUse, in_processes, language_of, processes_of
 from ..words.plain_text import number, percent
-from .counters import Counters
+from .counters import Counters, takes_turns
 from .measures import Measures, ratio
 from .speed import Usage, check_seconds, notes_of, other_programs, wait_until_idle
 from .verdict import aligned, times
@@ -148,13 +148,12 @@ class _Candidate:
 
 
 _MOST_THREADS = 128
-_PREFETCH_FACTOR = 4
 _NO_MEMORY = 0.05  # share of the loop's time
 
 
 def _threads(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
     """Fewer; as many as processors; and more, for work that waits."""
-    counts = {max(1, m.threads // 2), m.processors, 2 * m.threads, 4 * m.threads}
+    counts = {max(1, m.threads // 2), m.processors, 2 * m.threads, m.further_threads}
     for count in sorted(counts - {m.threads}):
         if count <= _MOST_THREADS:
             options = _with_threads(m, count)
@@ -174,7 +173,7 @@ def _written(options: Mapping[str, int]) -> str:
 
 
 def _prefetch(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
-    ahead = max(_PREFETCH_FACTOR * m.counters.prefetch, 8)
+    ahead = m.further_prefetch
     yield _Candidate(f"prefetch={ahead}", {"prefetch": ahead})
 
 
@@ -186,22 +185,18 @@ def _memory(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
 
 def _sources(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
     """Calls of a Python object that overlap."""
-    if not any(_takes_turns(node) for node in nodes_of(blobs)):
+    if not any(takes_turns(node) for node in nodes_of(blobs)):
         return
 
     def overlapping(given: Sequence[Blob]) -> Sequence[Blob]:
         return rebuilt(
-            given, lambda node: {"thread_safe": True} if _takes_turns(node) else {},
+            given, lambda node: {"thread_safe": True} if takes_turns(node) else {},
             enters_readers=True,
         )  # fmt: skip
 
     yield _Candidate("thread_safe=True", {}, overlapping)
-    options = _with_threads(m, 4 * m.threads)
+    options = _with_threads(m, m.further_threads)
     yield _Candidate(f"thread_safe=True, {_written(options)}", options, overlapping)
-
-
-def _takes_turns(node: Node) -> bool:
-    return node.op.attr("thread_safe") is not None and not node.values.get("thread_safe")
 
 
 def _processes(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
