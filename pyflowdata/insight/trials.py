@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import Error
 from ..nodes.batch_forms import rows_of
@@ -257,11 +257,58 @@ class _Training:
             self._debt -= _clock() - begin
 
 
+class _Shown(Protocol):
+    def hide(self) -> None: ...
+
+
+class _Opened(Protocol):
+    """What a trial needs of an OpenLoader."""
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+    @property
+    def observation(self) -> _Shown: ...
+
+    @property
+    def place(self) -> tuple[int, int]: ...
+
+    def check_life(self) -> None: ...
+
+
+class Triable(Protocol):
+    """What a trial needs of a DataLoader, whose package imports this one."""
+
+    @property
+    def _opened(self) -> _Opened: ...
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]: ...
+
+    @property
+    def prefetch(self) -> int: ...
+
+    def repeat(self) -> Iterator[Any]: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+    def seek(self, position: int, *, epoch: int | None = None) -> None: ...
+
+    def keep_place(self) -> contextlib.AbstractContextManager[None]: ...
+
+    def __enter__(self) -> Triable: ...
+
+    def __exit__(self, *_exception: object) -> None: ...
+
+
 class _Runner:
     """Opens a loader of a candidate in each turn, and measures it."""
 
-    def __init__(self, loader: Any, training: Callable[[], None], seconds: float) -> None:
-        self._class, self._opened = type(loader), loader._opened
+    def __init__(self, loader: Triable, training: Callable[[], None], seconds: float) -> None:
+        self._class: Callable[..., Triable] = type(loader)
+        self._opened = loader._opened
         self._state = loader.state_dict()
         self._train, self._seconds = training, seconds
         self._options = self._opened.options
@@ -270,7 +317,7 @@ class _Runner:
         """Records a second, from a moment on at which its threads have been at work."""
         options = {**self._options, **candidate.options, "ledger": ""}
         with self._class(list(blobs), **options) as loader:
-            loader._opened.observation.drop_report_at_end()
+            loader._opened.observation.hide()
             self._go(loader)
             batches = loader.repeat()
             next(batches)
@@ -278,7 +325,7 @@ class _Runner:
             records, elapsed = self._take(batches, self._seconds, None)
         return ratio(records, elapsed)
 
-    def _go(self, loader: Any) -> None:
+    def _go(self, loader: Triable) -> None:
         """To the place of the loader; of another graph, to the same batch."""
         try:
             loader.load_state_dict(self._state)
@@ -297,7 +344,7 @@ class _Runner:
         return records, elapsed
 
 
-def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
+def try_remedies(loader: Triable, counters: Counters, seconds: float) -> Trials:
     """Tries what may make a loader faster.
 
     Args:
