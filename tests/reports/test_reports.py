@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -304,3 +305,55 @@ def test_the_page_has_all_causes():
     cells = [row[2] if len(row) > 5 else row[1] for row in rows]  # of the causes
     listed = {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell)}
     assert given - {"cause"} <= listed and listed <= given | {"op", "records", "join"}
+
+
+@pytest.mark.parametrize("kind", [threading.Lock, threading.Semaphore])
+def test_a_lock_of_the_program_is_told_from_sleep(kind):
+    """Calls that wait for a lock, in `with` or in acquire(), and calls that sleep."""
+    lock = kind()
+
+    def locked(x):
+        with lock:
+            time.sleep(0.002)
+        return x
+
+    def acquired(x):
+        lock.acquire()
+        time.sleep(0.002)
+        lock.release()
+        return x
+
+    def asleep(x):
+        time.sleep(0.002)
+        return x
+
+    for function in (locked, acquired, asleep):
+        seen = data(4000).map(function, "x").batch(4)
+        with flow.DataLoader(seen, num_threads=4, prefetch=8) as loader:
+            batches, end = loader.repeat(), time.monotonic() + 10
+            while time.monotonic() < end:
+                next(batches)
+                counters = loader.report().counters
+                if counters.callers >= 8 and (counters.lock_waiters or function is asleep):
+                    break
+        assert counters.callers >= 8
+        assert (counters.lock_waiters > 0) == (function is not asleep), function
+
+
+def test_bytes_that_processes_copy_are_counted(tmp_path):
+    """The bytes of a row are those of its inputs and outputs."""
+    (tmp_path / "large_rows.py").write_text(
+        "import numpy as np\ndef large(x):\n    return np.zeros(750_000, np.float32)\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        from large_rows import large
+
+        copied = data().map(large, "x", outputs={"x": "float32[750000]"}, processes=2)
+        with flow.DataLoader(copied.batch(2), prefetch=2) as loader:
+            take(loader, 4)
+            report = loader.report()
+    finally:
+        sys.path.remove(str(tmp_path))
+    work = next(one for one in report.counters.work if one.language == "processes")
+    assert work.row_bytes == 3_000_000 + 16 and work.row_seconds > 0
