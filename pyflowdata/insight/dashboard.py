@@ -1,8 +1,8 @@
 """`with loader.dashboard() as page:` serves a page that shows a loader while it works.
 
 The page is for this machine, and loads nothing from elsewhere.  One thread counts once a second,
-and answers: `/` is the page, `/body` what changes of it, `/numbers` JSON, `/metrics` the text format
-of Prometheus.
+and answers: `/` is the page, `/body` what changes of it, `/numbers` JSON, `/metrics` the text
+format of Prometheus.
 """
 
 from __future__ import annotations
