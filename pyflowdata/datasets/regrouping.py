@@ -442,10 +442,9 @@ class _Exploded:
     ) -> Iterator[dict[str, Any]]:
         num_found = 0
         for record in records:
-            given = dict(record)  # the function may set fields of the record
             try:
-                found = function.parts(record, self._attrs)
-                parts = [function.made_by(one, given, names) for one in found]
+                found = function.parts(dict(record), self._attrs)
+                parts = [function.made_by(one, record, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:

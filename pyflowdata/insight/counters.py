@@ -10,7 +10,6 @@ import dataclasses
 import dis
 import math
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ import numpy.typing as npt
 
 from ..errors import Error
 from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
@@ -472,7 +472,7 @@ def _gives(node: Node) -> str:
 def callers_now() -> tuple[int, int]:
     """The threads that are in Python for a loader now, and those of them that wait for a lock of
     the program: all but one of those that share a lock."""
-    frames = sys._current_frames()
+    frames = other_threads()
     here = [frames[thread] for thread in list(inside) if thread in frames]
     return len(here), sum(map(_waits_for_lock, here))
 
@@ -549,7 +549,7 @@ class CountedLoader:
             memory_budget=info.memory_budget,
             rank=self.readers[0].rank,
             world_size=self.readers[0].world_size,
-            host=socket.gethostname(),
+            host=os.uname().nodename,
             pid=os.getpid(),
             readers=tuple(_reader_facts(reader) for reader in self.readers),
             stats=read_stats(self.handle),

@@ -347,7 +347,7 @@ def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
     train, measure = (block.text for block in blocks if block.language == "python")
     shown = "".join(block.text for block in blocks if not block.language)
     _, table = shown.split("$ pyflowdata speed train.py\n")
-    (printed,) = (block.text for block in blocks if block.language == "text")
+    printed, _ = (block.text for block in blocks if block.language == "text")
     (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
