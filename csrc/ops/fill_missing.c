@@ -129,8 +129,8 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_fill_missing = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "FillMissing",
-    .doc = "Puts a number in place of each missing one: NaN, or among int64 the least integer, which "
-           "is NaT in NumPy and ParseDate. "
+    .doc = "Puts a number in place of each missing one: NaN, or NaT among int64. "
+           "NaT is the least int64, a date that ParseDate could not read. "
            "A gap of a CSV file is NaN in a column of floats: CSVReader gives a column whose type "
            "it finds this type and default if the first records have gaps or fractions; "
            "\"age:float32=nan\" says so.",

@@ -173,6 +173,10 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: They are neither.
         """
+        if isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], str):
+            raise WrongUseError(
+                f"select({shown(rows)}): it chooses records; project({shown(rows)}) chooses fields"
+            )
         given = np.array(array_of(rows, "select()"))
         given = given.astype(np.int64) if given.size == 0 else given
         if given.ndim != 1 or given.dtype.kind not in "biu":
