@@ -103,7 +103,9 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or it has no such value.
         """
-        if isinstance(by, (list, tuple)) and by:
+        if isinstance(by, Sequence) and not isinstance(by, str):
+            if not by:
+                raise InvalidArgumentError(f"sort({shown(by)}): give at least one value")
             found = self
             for one in reversed(by):
                 found = found.sort(one, reverse=reverse)

@@ -58,6 +58,8 @@ def test_sort_is_that_of_python(data):
     assert numbers(data.take(0).sort("n")) == []
     assert "-> sort('n', reverse=True)" in repr(data.sort("n", reverse=True))
     assert data.sort("n") == data.sort("n") != data.sort("n", reverse=True)
+    with pytest.raises(InvalidArgumentError, match=r"sort\(\[\]\): give at least one"):
+        data.sort([])
     for by in ("box", "r"):
         with pytest.raises(InvalidArgumentError, match="give a number or a text for each"):
             data.sort(by)
