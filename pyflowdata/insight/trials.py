@@ -275,7 +275,7 @@ class _Runner:
         """Records a second, from a moment on at which its threads have been at work."""
         options = {**self._options, **candidate.options, "ledger": ""}
         with self._class(list(blobs), **options) as loader:
-            loader._opened.observation.drop_report_at_end()
+            loader._opened.observation.hide()
             self._go(loader)
             batches = loader.repeat()
             next(batches)
