@@ -6,6 +6,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define BLOCK 512 /* elements that are converted at once by way of float64 */
@@ -72,6 +73,13 @@ static void scale_bytes(const factors *by, int64_t phase, const uint8_t *in, flo
         pfd_scale_uint8(in, out, n, *by->scale, *by->shift);
 }
 
+/* Dates that are missing, which are NaT, become missing numbers. */
+static void put_nan(const uint8_t *dates, double *out, int64_t n)
+{
+    const int64_t *in = (const void *)dates;
+    for (int64_t i = 0; i < n; i++) out[i] = in[i] == INT64_MIN ? NAN : out[i];
+}
+
 static void scale_block(const factors *by, int64_t phase, int32_t from, const uint8_t *in,
                         int32_t to, uint8_t *out, int64_t n)
 {
@@ -81,6 +89,7 @@ static void scale_block(const factors *by, int64_t phase, int32_t from, const ui
         values = (const void *)in;
     else
         (void)pfd_convert(from, in, PFD_FLOAT64, wide, n, PFD_OVERFLOW_WRAP);
+    if (from == PFD_INT64) put_nan(in, wide, n);
     if (to == PFD_FLOAT64) {
         scale_run(by, phase, values, (void *)out, n);
         return;
@@ -210,6 +219,7 @@ const pfd_op pfd_op_affine = {
     .name = "Affine",
     .doc = "Computes in * scale + shift for each number. "
            "The arithmetic is float64: first the product is rounded, then the sum, and then the "
-           "result is converted to dtype. A list has a number for each channel.",
+           "result is converted to dtype. A list has a number for each channel. "
+           "The least int64, which is NaT of ParseDate, becomes NaN.",
     PFD_OP_ATTRS(affine_attrs, attr_table),
 };

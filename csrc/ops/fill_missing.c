@@ -1,4 +1,4 @@
-/* FillMissing: numbers in place of NaN. */
+/* FillMissing: numbers in place of NaN, and of the NaT of dates. */
 #include "core/convert.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
@@ -14,9 +14,10 @@ typedef struct fill_missing_attrs {
     int32_t with_missing;
 } fill_missing_attrs;
 
-/* Whether a finite number stays finite in a dtype of floats. */
+/* Whether a finite number stays finite in a dtype of floats, and int64 holds any other. */
 static uint8_t fits(double value, int32_t dtype)
 {
+    if (dtype == PFD_INT64) return fabs(value) < 0x1p63;
     uint64_t element = 0;
     double back = 0;
     (void)pfd_convert(PFD_FLOAT64, &value, dtype, &element, 1, PFD_OVERFLOW_WRAP);
@@ -29,9 +30,10 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const fill_missing_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     int64_t n = attrs->value.size;
-    if (in->dtype < PFD_FLOAT16)
-        return pfd_refuse_rows(args, 0, "in", "they must be floats, of which NaN is a missing one: "
-                               "read the column as float32 or float64", err);
+    if (in->dtype < PFD_FLOAT16 && in->dtype != PFD_INT64)
+        return pfd_refuse_rows(args, 0, "in", "they must be floats, of which NaN is a missing one, "
+                               "or int64 dates, of which NaT is one: read the column as float32 or "
+                               "float64", err);
     args->outputs[0] = args->outputs[1] = *in;
     args->outputs[1].dtype = PFD_BOOL;
     char expected[96];
@@ -46,18 +48,24 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     for (int64_t i = 0; i < n; i++)
         if (!fits(attrs->value.data[i], in->dtype))
             return args->host->fail_attr(err, "value", NULL, PFD_INVALID_ARGUMENT,
-                                         "[%" PRId64 "] = %g is infinite as %s, the dtype of in; "
+                                         "[%" PRId64 "] = %g %s as %s, the dtype of in; "
                                          "give a smaller number, or read the column as float64", i,
-                                         attrs->value.data[i], pfd_dtype_name(in->dtype));
+                                         attrs->value.data[i],
+                                         in->dtype == PFD_INT64 ? "does not fit" : "is infinite",
+                                         pfd_dtype_name(in->dtype));
     return PFD_OK;
 }
 
 static uint8_t is_nan(int32_t dtype, const uint8_t *element)
 {
+    int64_t date;
     uint16_t half;
     float single;
     double twice;
     switch (dtype) {
+    case PFD_INT64:
+        memcpy(&date, element, sizeof date);
+        return date == INT64_MIN;
     case PFD_FLOAT32:
         memcpy(&single, element, sizeof single);
         return single != single;
@@ -68,6 +76,13 @@ static uint8_t is_nan(int32_t dtype, const uint8_t *element)
         memcpy(&half, element, sizeof half);
         return (half & 0x7fff) > (dtype == PFD_FLOAT16 ? 0x7c00 : 0x7f80);
     }
+}
+
+/* Writes a number; in the place of a date, the nearest integer. */
+static void put(double value, int32_t dtype, uint8_t *out)
+{
+    if (dtype == PFD_INT64) value = nearbyint(value);
+    (void)pfd_convert(PFD_FLOAT64, &value, dtype, out, 1, PFD_OVERFLOW_WRAP);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -89,8 +104,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             uint8_t is_missing = is_nan(dtype, row.data + k * bytes);
             if (missing) missing[k] = is_missing;
             if (is_missing)
-                (void)pfd_convert(PFD_FLOAT64, &attrs->value.data[period > 1 ? k % period : 0],
-                                  dtype, out + k * bytes, 1, PFD_OVERFLOW_WRAP);
+                put(attrs->value.data[period > 1 ? k % period : 0], dtype, out + k * bytes);
         }
     }
     return PFD_OK;
@@ -99,21 +113,24 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(fill_missing_attrs, value, NULL, 0, 0,
                     "What stands for a missing number, such as the mean or median of "
-                    "Statistics.fit(): one number, or one for each element of the last dimension."),
+                    "Statistics.fit(): one number, or one for each element of the last dimension. "
+                    "Among integers it is rounded to the nearest one."),
     PFD_BOOL_ATTR(fill_missing_attrs, with_missing, "false",
                   "Whether the output missing is returned too."),
 };
 
-static const pfd_port inputs[] = {{"in", "Floats of any shape, dense or ragged."}};
+static const pfd_port inputs[] = {
+    {"in", "Floats of any shape, or int64 as of ParseDate, dense or ragged."}};
 static const pfd_port outputs[] = {
-    {"out", "The numbers, with value in place of NaN; dtype and shape of the input."},
-    {"missing", "Which numbers were NaN, bool of the same shape."},
+    {"out", "The numbers, with value in place of missing ones; dtype and shape of the input."},
+    {"missing", "Which numbers were missing, bool of the same shape."},
 };
 
 const pfd_op pfd_op_fill_missing = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "FillMissing",
-    .doc = "Puts a number in place of each missing one, which is NaN. "
+    .doc = "Puts a number in place of each missing one: NaN, or NaT among int64. "
+           "NaT is the least int64, a date that ParseDate could not read. "
            "A gap of a CSV file is NaN in a column of floats: CSVReader gives a column whose type "
            "it finds this type and default if the first records have gaps or fractions; "
            "\"age:float32=nan\" says so.",

@@ -331,7 +331,8 @@ static const pfd_attr attr_table[] = {
                     "raise: its record is damaged, and on_error of the reader or batches decides "
                     "whether that is an error; fill: the record is kept, and its row is fill."),
     PFD_INT_ATTR(parse_date_attrs, fill, "-9223372036854775808", 0, 0,
-                 "The integer of such rows; the default is NaT of NumPy's datetime64."),
+                 "The integer of such rows; the default is NaT of NumPy's datetime64, "
+                 "which Statistics and FillMissing take for missing, and Affine makes NaN."),
 };
 
 static const pfd_port inputs[] = {{"in", "Rows of text, uint8 of one dimension, which may vary."}};

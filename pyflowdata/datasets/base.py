@@ -218,9 +218,11 @@ def check_sources(what: str, sources: Iterable[object]) -> None:
 
 
 def several_view(
-    op: str, sources: Sequence[Mapping[str, Blob]], attrs: Mapping[str, Any]
+    op: str, sources: Sequence[Mapping[str, Blob]], attrs: Mapping[str, Any],
+    names: Sequence[str] = (),
 ) -> dict[str, Blob]:
     """The outputs of a view of the blobs of several sources, which must have the same fields.
+    Messages have the `names` of sources, if they are given.
 
     Raises:
         InvalidArgumentError: Names or types of fields differ; the text shows both.
@@ -229,8 +231,9 @@ def several_view(
     inputs: list[Blob] = []
     for index, blobs in enumerate(sources):
         if blobs.keys() != first.keys():
+            one, other = (shown(names[at]) if names else str(at) for at in (0, index))
             raise InvalidArgumentError(
-                f"source 0 has the fields {_described(first)}; source {index} has "
+                f"source {one} has the fields {_described(first)}; source {other} has "
                 f"{_described(blobs)}: choose and rename them so that they are the same"
             )
         inputs += [blobs[name] for name in first]
@@ -307,6 +310,7 @@ _OTHER_WORDS = {
     "drop_remainder": 'say last="drop"',
     "last_batch": "it is called last",
     "num_workers": "a DataLoader has num_threads",
+    "pad": "flow.PadBatch(batch[name]) pads the rows of a field",
 }
 
 

@@ -88,6 +88,7 @@ _METHODS = {
     "sort_values": "sort(name)",
     "split_dataset_by_node": "nothing: each rank gets its part of every batch",
     "to_dict": "to_numpy()",
+    "to_polars": "polars.from_arrow(data.to_arrow())",
     **dict.fromkeys(("unbatch", "rebatch"), "nothing: a data set has no batches yet"),
     "unique": "np.unique(data.column(name))",
     "value_counts": "np.unique(data.column(name), return_counts=True)",
@@ -125,9 +126,10 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
 class Batches(tuple[Blob, ...]):
     """The blobs of a data set's batches, in the order of its fields: `x, y = data.batch(64)`.
 
-    They are columns, not batches, for whatever takes a tuple: unpacking, `list()`, a loop.  The
-    batches are in a loader, `for batch in flow.DataLoader(data.batch(64))`; a blob that is used as
-    a batch raises a WrongUseError, which is a TypeError, with these words.
+    They are columns, not batches, for whatever takes a tuple: unpacking, `list()`, a loop, and
+    `len()`, which is the number of columns.  The number of batches is `len(flow.DataLoader(...))`;
+    the batches are in a loader, `for batch in flow.DataLoader(data.batch(64))`; a blob that is used
+    as a batch raises a WrongUseError, which is a TypeError, with these words.
 
     `batches["x"]` is the blob of a field, `batches[["x", "y"]]` those of several, and
     `batches.blobs` all of them by name, as a DataLoader takes them.

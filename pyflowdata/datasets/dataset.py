@@ -15,6 +15,7 @@ from .batches import Batches, Packing, batches_of, unknown_method
 from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
 from ..nodes.tables import SupportsArray, is_array
+from ..words.remedies import of_hugging_face
 from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
 from .reading import FieldBlob
@@ -61,7 +62,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
         if not isinstance(blobs, (Mapping, list, tuple)):
             raise InvalidArgumentError(
                 f"Dataset({shown(blobs)}): give the blobs of a reader, a tuple or a dict of them; "
-                "flow.open() makes a data set of files"
+                f"flow.open() makes a data set of files{of_hugging_face(blobs)}"
             )
         for blob in blobs.values() if isinstance(blobs, Mapping) else blobs:
             _check_blob(blob)

@@ -1,7 +1,7 @@
 """Predicates in text, such as "label != 3 and len(tokens) > 10", over columns of NumPy arrays.
 
 The text is an expression of Python, of which this module knows a part.  Nothing is given to
-`eval()`.  Names are fields.  A value is one of
+`eval()`.  Names are fields, also with dots, as meta.source.  A value is one of
 
     a number or truth     a constant of the text
     bytes                 a text of the text, in UTF-8
@@ -17,6 +17,7 @@ comparison beside one without parentheses has a number there, and is refused.
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -152,6 +153,26 @@ def _as_column(column: Array | Ragged) -> Array | Ragged | _Strings:
     return column
 
 
+class _DottedNames(ast.NodeTransformer):
+    """Makes one name of `meta.source`, unless a field comes before one of its dots."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self._fields = fields
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        words: list[str] = []
+        base: ast.expr = node
+        while isinstance(base, ast.Attribute):
+            words.append(base.attr)
+            base = base.value
+        if not isinstance(base, ast.Name):
+            return self.generic_visit(node)
+        starts = list(itertools.accumulate([base.id, *reversed(words)], "{}.{}".format))
+        if starts[-1] in self._fields or not set(starts) & set(self._fields):
+            return ast.copy_location(ast.Name(starts[-1], ast.Load()), node)
+        return self.generic_visit(node)
+
+
 class Expression:
     """A predicate, or any value of a row, in text.
 
@@ -185,7 +206,9 @@ class Expression:
 
     def _parse(self) -> ast.expr:
         try:
-            return parsed(ast.parse, self.text, mode="eval").body
+            tree = parsed(ast.parse, self.text, mode="eval")
+            _DottedNames(self._fields).visit(tree)
+            return tree.body
         except SyntaxError as failure:
             place = f", character {failure.offset}" if failure.offset else ", at its end"
             here = self.text[failure.offset - 1 :] if failure.offset else ""
@@ -363,6 +386,11 @@ class Expression:
         return self._fitting(node, how, left, right)
 
     def _is_in(self, node: ast.Compare, value: Any, elements: ast.expr) -> Array:
+        field = self._name(elements)
+        if field is not None and isinstance(node.left, ast.Constant):
+            looked_for = shown(_constant_of(node.left))
+            self._refuse(node, "in takes constants on its right; a function looks into the field "
+                         f"of each record: lambda r: {looked_for} in r[{field!r}]")  # fmt: skip
         if not isinstance(elements, (ast.Tuple, ast.List, ast.Set)):
             self._refuse(elements, "in takes constants, as in (1, 2, 3) or ('a', 'b')")
         constants = [_constant_of(element) for element in elements.elts]

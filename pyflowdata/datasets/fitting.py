@@ -257,6 +257,9 @@ def _make_vocabulary(words: Sequence[str], unknown: str | None) -> Vocabulary:
 # ---- Statistics ---------------------------------------------------------------------------------
 
 
+_NAT = np.iinfo(np.int64).min  # a date that is missing, as ParseDate and NumPy have it
+
+
 class Numbers:
     """Counts and moments of numbers that come in arrays, without those that are NaN.
 
@@ -318,12 +321,13 @@ class Statistics:
         data = data.map(flow.FillMissing, "age", value=ages.median)
         data = data.map(flow.Affine, "age", **ages.standardize())
 
-    NaN, which is a missing number, counts in `missing` alone.  The arrays have an element for each
+    NaN, which is a missing number, and NaT, which is a missing date of `ParseDate` (the least
+    int64), count in `missing` alone.  The arrays have an element for each
     element of the last dimension of a row, and one element where a row is one number.
 
     Attributes:
         count: Numbers that are not missing, int64.
-        missing: Numbers that are NaN, int64.
+        missing: Numbers that are NaN or NaT, int64.
         mean: float64.
         std: The standard deviation of these numbers (divided by count), float64.
         min, max: float64.
@@ -370,6 +374,8 @@ class Statistics:
                     f"the field {shown(field)} has bytes; statistics are those of numbers: take "
                     "ToNumber or ParseDate before"
                 )
+            if values.dtype == np.int64 and (values == _NAT).any():
+                values = np.where(values == _NAT, np.nan, values)
             columns = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1).T
             parts = parts or [Numbers() for _ in columns]
             kept = kept or [[] for _ in columns]
@@ -378,8 +384,10 @@ class Statistics:
                 if fractions:
                     own.append(column[~np.isnan(column)].copy())
         if not parts or any(not part.count for part in parts):
+            gone = max((part.nans for part in parts), default=0)
+            why = f": all {gone} are missing (NaN or NaT); is the format right?" if gone else ""
             raise InvalidArgumentError(
-                f"the field {shown(field)} has no number in any record, so that it has no mean"
+                f"the field {shown(field)} has no number in any record, so that it has no mean{why}"
             )
         if not all(math.isfinite(part.smallest) and math.isfinite(part.largest) for part in parts):
             raise InvalidArgumentError(

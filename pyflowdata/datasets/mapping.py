@@ -178,6 +178,18 @@ def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
         raise made from failure
 
 
+def _instead(value: Any) -> str:
+    """What a function returns in place of a value that no field holds."""
+    if value is None:
+        return 'return float("nan") for a missing number, and floats otherwise, or "" for a text'
+    if isinstance(value, Mapping):
+        return "return each of its values under a name of its own, or json.dumps() of it"
+    if isinstance(value, (list, tuple)) and value and set(map(type, value)) <= {bytes, str}:
+        one_text = 'b"\\n".join() of it' if type(value[0]) is bytes else "json.dumps() of it"
+        return f"return one text, {one_text}; explode() makes a record of each"
+    return "give its type in outputs"
+
+
 def type_of(key: str, value: Any, leading: int = 0) -> RowType:
     """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
@@ -192,7 +204,7 @@ def type_of(key: str, value: Any, leading: int = 0) -> RowType:
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
-            "bytes or a text: give its type in outputs"
+            f"bytes or a text: {_instead(value)}"
         ) from failure
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
+from ..nodes.argument_hints import says_how
 from ..nodes.tables import SupportsArray, array_of, is_array
 from .base import DatasetBase, SetT, is_several, several_view, whole
 from .columns import column
@@ -17,6 +18,7 @@ Changes = Mapping[int, Weights]
 Repeats = float | Weights
 
 
+@says_how('flow.mix([a, b], weights=[3, 1], stop="all_exhausted")')
 def mix(
     sources: Sequence[SetT] | Mapping[str, SetT],
     weights: Weights | Changes | None = None,
@@ -84,7 +86,8 @@ def mix(
     attrs["max_repeats"] = _max_repeats(max_repeats, called, len(listed))
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
-    return type(listed[0])(several_view("MixDataset", [one.blobs for one in listed], attrs))
+    blobs = several_view("MixDataset", [one.blobs for one in listed], attrs, called)
+    return type(listed[0])(blobs)
 
 
 def _listed(
@@ -105,7 +108,8 @@ def _listed(
     for index, source in enumerate(listed):
         if not isinstance(source, DatasetBase):
             raise InvalidArgumentError(
-                f"mix: source {index} is {shown(source)}; it must be a Dataset, as of flow.open()"
+                f"mix: source {shown(called[index]) if called else index} is {shown(source)}; it "
+                "must be a Dataset, as of flow.open()"
             )
     if called and len(called) != len(listed):
         raise InvalidArgumentError(f"mix: {len(called)} names for {len(listed)} sources")

@@ -21,7 +21,7 @@ from ..nodes.objects import Object
 from ..nodes.row_types import BITS, is_bfloat16
 from ..nodes.tables import Table, array_of, is_array
 from ..ragged import Ragged
-from ..words.remedies import FROM_ARROW, is_arrow
+from ..words.remedies import FROM_ARROW, is_arrow, of_hugging_face
 from .base import named_view, names_of
 from .dataset import Dataset
 
@@ -84,7 +84,7 @@ def _by_name(given: Any) -> Mapping[str, Any]:
         return {"x": given}
     raise InvalidArgumentError(
         f'from_arrays({shown(given)}): give a dict of arrays, as {{"x": x, "y": y}}; a tuple or '
-        "list of arrays; or a list of records"
+        f"list of arrays; or a list of records{of_hugging_face(given)}"
     )
 
 
@@ -217,6 +217,7 @@ class ArrowTable(Object):
             raise InvalidArgumentError(
                 f"from_arrow({shown(table)}): give a table, with __arrow_c_stream__ or "
                 "__arrow_c_array__, such as those of pyarrow, polars, pandas and DuckDB"
+                f"{of_hugging_face(table)}"
             )
         self._structs: list[CData] = [ffi.new("pfd_exported_schema *")]
         weakref.finalize(self, _release, self._structs).atexit = False
@@ -320,7 +321,7 @@ def open(  # noqa: A001  (flow.open, as it is called)
 
     Args:
         paths: Files, patterns, and folders, whose files are taken; or a folder that is a data set.
-        fields: Names, or specs as "x:float32[3]"; None: all.
+        fields: Names, "new=name" for another one, or specs as "x:float32[3]"; None: all.
         format: As `pyflowdata head --format` takes it; None: found by content.
         **attrs: Attrs of the format's reader, but not those of batches, such as batch_size.
 

@@ -209,11 +209,12 @@ class Regrouping(Maps):
                 left out.  "pad": `padding` stands in place of the missing records.  "short": they
                 have fewer records, so the first dimension is None.  With "pad" and "short" a window
                 begins at every step.  None: "drop", with a warning where a key has fewer records
-                than a window, so that all of them are left out.
+                than a window, so that all of them are left out, or stands in several runs.
             padding: With "pad", the value in place of missing records, of all fields or by field.
             mask: The name of one more field, bool of `length` values: True for records.
             key: A field, or several: no window has records in which they differ, so that records
-                with the same key must stand together: `sort(key)` before puts them so.  They are
+                with the same key must stand together: `sort(key)` before puts them so, in the
+                order that they had, and `sort([key, "time"])` in that of a field.  They are
                 compared once, over all records, and kept like an index.  They are the same in all
                 records of a window, and stay one value.
 
@@ -442,10 +443,9 @@ class _Exploded:
     ) -> Iterator[dict[str, Any]]:
         num_found = 0
         for record in records:
-            given = dict(record)  # the function may set fields of the record
             try:
-                found = function.parts(record, self._attrs)
-                parts = [function.made_by(one, given, names) for one in found]
+                found = function.parts(dict(record), self._attrs)
+                parts = [function.made_by(one, record, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:
@@ -516,7 +516,8 @@ def _runs_table(
 
     Args:
         length: Shorter runs give no window, which is warned of where all are shorter.
-        is_told: The program says that records are left out: some may be, without a warning.
+        is_told: The program says what becomes of short runs: no warning is about them, nor about
+            keys that stand in several runs.
     """
     wanted, key = _hashes(data, names)
 
@@ -525,18 +526,29 @@ def _runs_table(
         found = _starts(keys)
         sizes = np.diff(found, append=len(keys))
         longest, short = int(sizes.max(initial=0)), sizes[sizes < length]
+        fields, count = ", ".join(names), 0 if is_told else len(np.unique(keys[found], axis=0))
+        by = repr(names[0] if len(names) == 1 else list(names))
+        together = f"data.sort({by}).{said} puts them together, in the order that they have now"
         if 0 < longest < length:
-            by = "".join(f".sort({name!r})" for name in reversed(names))
             text = (
                 f"{said} has no window: at most {longest} records with the same "
-                f"{', '.join(names)} stand together, and a window has {length}; write "
-                f"data{by}.{said} if those of a key lie apart"
+                f"{fields} stand together, and a window has {length}; where those of a key lie "
+                f"apart, {together}"
             )
             warn_program_once(("windows", said, longest), UserWarning(text))
-        elif len(short) and not is_told:
+        elif is_told:
+            pass
+        elif count < len(found):
+            text = (
+                f"{said}: records with the same {fields} lie apart, in {len(found)} runs of "
+                f"{count} keys, and a window ends with its run; {together}, and last=\"drop\" says "
+                "that runs are wanted"
+            )
+            warn_program_once(("apart", said, len(found)), UserWarning(text))
+        elif len(short):
             text = (
                 f"{said} leaves out {short.sum()} of {len(keys)} records: {len(short)} of "
-                f"{len(sizes)} runs with the same {', '.join(names)} are shorter than a window; "
+                f"{len(sizes)} runs with the same {fields} are shorter than a window; "
                 'last="pad" or "short" keeps them, and last="drop" says that they are not wanted'
             )
             warn_program_once(("short runs", said, len(short)), UserWarning(text))

@@ -85,23 +85,31 @@ class Selecting(Reading):
         said, key = f"where({truths.size:,} truths)", ("where", truths.tobytes())
         return self._selected(Table(lambda: self._flagged(truths), said=said, key=key))
 
-    def sort(self: OwnT, by: What, *, reverse: bool = False) -> OwnT:
+    def sort(self: OwnT, by: What | Sequence[What], *, reverse: bool = False) -> OwnT:
         """The records in the order of a value, those with the same value as they were.
 
             data.sort("len(text)", reverse=True)
-            data.sort("day").sort("user")                   # by user, and for each by day
+            data.sort(["user", "day"])    # by user, for each by day; sort("day").sort("user") too
 
         The order is computed once, over all records, and kept as the result of `where()` is.  NaN
         comes last.  A shuffle before it has no part in it.
 
         Args:
             by: A field, an expression or a function, as in `where()`, with a number, a truth or a
-                text for each record.
+                text for each record.  Or a list of these: the first one decides, and each
+                later one among records that are alike in those before it.
             reverse: Whether the largest value comes first.
 
         Raises:
             InvalidArgumentError: There is no such field, or it has no such value.
         """
+        if isinstance(by, Sequence) and not isinstance(by, str):
+            if not by:
+                raise InvalidArgumentError(f"sort({shown(by)}): give at least one value")
+            found = self
+            for one in reversed(by):
+                found = found.sort(one, reverse=reverse)
+            return found
         table = order_of(self, by, reverse)
         return type(self)(named_view("SelectDataset", self._fields, {"table": table}))
 
@@ -167,6 +175,10 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: They are neither.
         """
+        if isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], str):
+            raise WrongUseError(
+                f"select({shown(rows)}): it chooses records; project({shown(rows)}) chooses fields"
+            )
         given = np.array(array_of(rows, "select()"))
         given = given.astype(np.int64) if given.size == 0 else given
         if given.ndim != 1 or given.dtype.kind not in "biu":

@@ -299,10 +299,16 @@ def _tuning(m: Measures, name: str) -> str:
 
 def _more_at_once(m: Measures, what: str, times: int) -> str:
     """More threads than processors, for work that waits."""
-    if _is_tuned(m, "num_threads"):
+    is_tuned, most = _is_tuned(m, "num_threads"), m.counters.most_threads
+    if is_tuned and not 0 < most <= m.threads:
         return _tuning(m, "num_threads")
     count = times * m.threads
     room = f" and prefetch={count}" if m.counters.prefetch < count else ""
+    if is_tuned:
+        return (
+            f"let more {what} wait at once: num_threads={count}{room} in place of \"auto\", which "
+            f"is at its most, {most} threads"
+        )
     return (
         f"let more {what} wait at once: num_threads=\"auto\" (docs/speed/autotune.md), or "
         f"num_threads={count}{room}, above the number of processors"
@@ -689,6 +695,8 @@ def _processes(m: Measures) -> Finding | None:
             {"processes_share": share, "row_bytes": one.row_bytes, "called_share": called},
             part=min(share, 1.0),
         )
+    if ratio(one.row_wait_seconds, one.row_seconds) >= MOST and not one.gives:
+        return _waiting_processes(m, one, share)
     more = f"give it more processes: processes={m.processors}, as many as processors"
     remedies: tuple[str, ...] = (_COMPILE, _KEEP_SAME)
     if one.gives == "samples":
@@ -698,6 +706,24 @@ def _processes(m: Measures) -> Finding | None:
         f"threads wait for the processes of {one.title} {percent(share)} of their time",
         (more, *remedies) if one.processes < m.processors else remedies,
         {"processes_share": share},
+    )
+
+
+def _waiting_processes(m: Measures, one: Work, share: float) -> Finding:
+    """The function sleeps, or waits for a network: nothing computes, here or in its processes."""
+    waited = ratio(one.row_wait_seconds, one.row_seconds)
+    threads = _more_at_once(m, "calls", 4)
+    return Finding(
+        "processes",
+        f"threads wait for the processes of {one.title} {percent(share)} of their time, and "
+        f"these spend {percent(waited)} of a call waiting for something else than a processor",
+        (
+            f"processes=0: a call that waits needs no processor; {threads}",
+            f"give it more processes: processes={4 * one.processes}, above the number of "
+            "processors",
+            _KEEP_SAME,
+        ),
+        {"processes_share": share, "waiting_share": waited},
     )
 
 

@@ -11,7 +11,6 @@ import linecache
 import math
 import os
 import re
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from ..errors import Error
 from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
@@ -119,6 +119,8 @@ class Work:
         lock_seconds: The part in which calls waited to take the interpreter's lock.
         takes_turns: It is a source whose calls do not overlap, as thread_safe is not given.
         row_seconds: How long its processes take for a row, without copies; 0: not known.
+        row_wait_seconds: The part of row_seconds in which a process waits for something else than a
+            processor.
         row_bytes: Bytes of a row of the inputs and outputs, which are copied, of an op in
             processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
@@ -146,6 +148,7 @@ class Work:
     lock_seconds: float = 0.0
     takes_turns: bool = False
     row_seconds: float = 0.0
+    row_wait_seconds: float = 0.0
     row_bytes: int = 0
     slowest: tuple[SlowRange, ...] = ()
     largest: SlowRange | None = None
@@ -250,6 +253,7 @@ class Counters:
             were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: "num_threads" or "prefetch", if adjusted.
+        most_threads: How many num_threads="auto" takes at most; 0: it is as given.
         last_stall: The text of the last StallWarning, or "".
         callers, lock_waiters: Threads that were in Python for a loader, and those of them that
             waited for a lock of the program, summed over looks: now and then while next() waits,
@@ -276,6 +280,7 @@ class Counters:
     ahead: CopyCounts | None = None
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
+    most_threads: int = 0
     last_stall: str = ""
     callers: int = 0
     lock_waiters: int = 0
@@ -411,6 +416,7 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
     slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
+    row_seconds, row_wait_seconds = row_seconds_of(node) if node is not None else (0.0, 0.0)
     return Work(
         kind=kind,
         op=op,
@@ -430,7 +436,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
         takes_turns=node is not None and takes_turns(node),
-        row_seconds=row_seconds_of(node) if node is not None else 0.0,
+        row_seconds=row_seconds,
+        row_wait_seconds=row_wait_seconds,
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
@@ -474,7 +481,7 @@ def _gives(node: Node) -> str:
 def callers_now() -> tuple[int, int]:
     """The threads that are in Python for a loader now, and those of them that wait for a lock of
     the program: all but one of those that share a lock."""
-    frames = sys._current_frames()
+    frames = other_threads()
     here = [frames[thread] for thread in list(inside) if thread in frames]
     return len(here), sum(map(_waits_for_lock, here))
 
@@ -552,7 +559,7 @@ class CountedLoader:
             memory_budget=info.memory_budget,
             rank=self.readers[0].rank,
             world_size=self.readers[0].world_size,
-            host=socket.gethostname(),
+            host=os.uname().nodename,
             pid=os.getpid(),
             readers=tuple(_reader_facts(reader) for reader in self.readers),
             stats=read_stats(self.handle),
@@ -562,6 +569,7 @@ class CountedLoader:
             ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
+            most_threads=tuning.most_threads if tuning else 0,
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
             callers=callers,
             lock_waiters=waiters,

@@ -41,7 +41,7 @@ class Bar:
         total: The units of work; -1: not known.
         done: The units that were done before.
         unit: What is counted.
-        quiet: Seconds before anything is shown.
+        quiet: Seconds before anything is shown; in a log of a bar that stays it is `pause`.
         pause: Seconds between two lines, where there is no bar.
         stays: The bar is there from the start, and its end stays there; otherwise it is wiped out.
         since: When the work began, as `time.monotonic()`; None: now.
@@ -54,7 +54,9 @@ class Bar:
         self._is_shown, self._pause = False, pause
         now = time.monotonic()
         self._since = now if since is None else since
-        self.due = now + quiet if sys.stderr is not None else math.inf
+        is_log = stays and not self._is_drawn  # it has a line at the end in any case
+        first = pause if is_log else quiet
+        self.due = now + first if sys.stderr is not None else math.inf
         if stays and self._is_drawn:
             self._show(now)
 

@@ -186,7 +186,8 @@ class Speed(_Printed):
     Attributes:
         batches, records, bytes: The amounts in the measured time; bytes are those of the arrays.
         seconds: The measured time.
-        first_batch_seconds: The time of the first batch, before the measured time.
+        first_batch_seconds: The time of the first batch, before the measured time; of a loader in
+            use, whose next batch is complete, that of its epochs' first batches so far.
         notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
@@ -506,12 +507,13 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
     limit = math.inf if steps is not None else seconds
     inner = loader.data_loader
     row_bytes = _row_bytes(inner)
+    before = inner.stats()
     with loader.keep_place():
         batches = loader.repeat()
         begin = _clock()
         next(batches)
         wait_for_devices()
-        first = _clock() - begin
+        first = ratio(before["start_seconds"], before["starts"]) or _clock() - begin
         for _ in range(inner.prefetch):  # those that were made while the first one was awaited
             if _clock() - begin > min(limit, _AHEAD_SECONDS):
                 break

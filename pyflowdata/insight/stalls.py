@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import sys
 import threading
 import time
 import warnings
@@ -23,7 +22,14 @@ from typing import Any, NamedTuple
 
 from ..errors import CancelledError, InvalidArgumentError, StallWarning, shown
 from ..native import CData, check, encode, ffi, file_path, lib, new_error, new_struct
-from ..native.calling_line import PACKAGE, calling_frame, frames_of, is_ours, warn_at
+from ..native.calling_line import (
+    PACKAGE,
+    calling_frame,
+    frames_of,
+    is_ours,
+    other_threads,
+    warn_at,
+)
 from ..native.calls import inside, waits_for
 from ..words.plain_text import seconds
 from .stats import read_stats
@@ -147,7 +153,7 @@ def _files(handle: CData, reader: int) -> str:
 
 def _python_places() -> list[str]:
     """The current lines of the Python functions that loaders of this process have called."""
-    frames, said = sys._current_frames(), []
+    frames, said = other_threads(), []
     for thread in [*inside]:
         found = ""
         for frame in frames_of(frames.get(thread)):
@@ -313,7 +319,7 @@ class Wait:
 
 def _warn(text: str, loader: object) -> None:
     """Warns at the line of the program that called next(), or a sink that has a thread for it."""
-    frames = sys._current_frames()
+    frames = other_threads()
     threads = (_waiting(frames.values(), loader), frames.get(threading.main_thread().ident or 0))
     frame = next(filter(None, map(_caller, threads)), None)
     if frame is None:

@@ -208,8 +208,8 @@ def _head(measures: Measures, limit: str) -> str:
     if limit == "starts":
         return f"bound by the starts of epochs: {waited}"
     word = "loader-bound" if measures.next_share >= _HIGHLY_BOUND else "slightly loader-bound"
-    apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
-    return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
+    first = f" (first batch after {seconds(measures.mean_start_seconds)}, not counted)"
+    return f"{word}: {waited}{first if measures.mean_start_seconds >= FELT else ''}"
 
 
 # ---- The verdict and its numbers as text --------------------------------------------------------

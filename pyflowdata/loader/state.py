@@ -4,19 +4,22 @@ A state holds the order and the position in it; everything else is computed agai
 on every rank, and independent of threads, prefetching and world size.
 
 A state stays below 1 KB for up to 8 readers.  If attrs and data of all readers in words would take
-more than that, each reader has hashes of them instead.  A state of another loader is then still
-refused; the error names the readers that differ, but not their attrs.
+more than that, each reader has hashes of them instead, and its attrs in brief where these have
+room: a hash of each name with its value, or a hash of a long value.  Without the attrs in brief a
+state of another loader is still refused; the error then names the readers that differ, alone.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidArgumentError, printable, shown
 from ..native import lib
+from ..words.plain_text import counted
 from .epoch_steps import EpochSteps
 from .graph_digest import Graph, short_hash
 
@@ -155,6 +158,9 @@ _KEPT = 16  # a longer one keeps so many, and its hash
 _FORMER = ("extensions",)  # attrs in older states; the names of the files say more
 _STATE_BYTES = 999  # a state has no more, and the digests of its nodes take what is left
 _WORDS_BYTES = 850  # readers take so many in words, or are described by hashes
+_BRIEF_BYTES = 600  # readers take so many with their attrs in brief; nodes need room, too
+_BRIEF_VALUE = re.compile(r"[A-Za-z0-9_.,:/+-]{1,12}")  # a longer one is its hash, after "~"
+_NAME_DIGITS = 4  # of the hash of a name, before a value in brief
 
 
 @dataclass(frozen=True)
@@ -287,6 +293,22 @@ def _in_hashes(reader: Reader) -> dict[str, Any]:
     }
 
 
+def _value_in_brief(value: str) -> str:
+    return value if _BRIEF_VALUE.fullmatch(value) else f"~{short_hash(value, 5)}"
+
+
+def _with_attrs(reader: Reader) -> dict[str, Any]:
+    return {**_in_hashes(reader), "attrs": reader.spec}
+
+
+def _in_brief(reader: Reader) -> dict[str, Any]:
+    attrs = (
+        f"{short_hash(key, _NAME_DIGITS)}{_value_in_brief(value)}"
+        for key, value in reader.spec.items()
+    )
+    return {**_in_hashes(reader), "attrs": " ".join(attrs)}
+
+
 def _by_name(
     readers: Sequence[Reader], pasts: Sequence[int], describe: Callable[[Reader], dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
@@ -302,9 +324,10 @@ def _by_name(
 
 
 def _describe(readers: Sequence[Reader], pasts: Sequence[int]) -> dict[str, dict[str, Any]]:
-    described = _by_name(readers, pasts, _in_words)
-    if len(json.dumps(described)) <= _WORDS_BYTES:
-        return described
+    for describe, most in ((_in_words, _WORDS_BYTES), (_in_brief, _BRIEF_BYTES)):
+        described = _by_name(readers, pasts, describe)
+        if len(json.dumps(described)) <= most:
+            return described
     return _by_name(readers, pasts, _in_hashes)
 
 
@@ -374,6 +397,26 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
     return found
 
 
+def _read_brief(saved: Mapping[str, Any]) -> dict[str, str]:
+    """The values in brief by the hashes of their names; {} where there was no room."""
+    attrs = saved.get("attrs", "")
+    return {one[:_NAME_DIGITS]: one[_NAME_DIGITS:] for one in attrs.split()}
+
+
+def _brief_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[str]:
+    before, found = _read_brief(saved), []
+    for key, value in own.items() if before else ():
+        theirs = before.pop(short_hash(key, _NAME_DIGITS), None)
+        if theirs is None:
+            found.append(f"{key} = {value}, the state does not have it")
+        elif theirs != _value_in_brief(value):
+            said = "it is another one" if theirs.startswith("~") else _short(theirs)
+            found.append(f"{key} = {value}, in the state {said}")
+    if before:
+        found.append(f"{counted(len(before), 'attr')} of the state, the loader does not have")
+    return found
+
+
 def _past_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     if saved.get("past") == own.get("past"):
         return []
@@ -386,11 +429,14 @@ def _past_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[
 
 def _reader_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     if isinstance(own["spec"], str):
-        return _past_differences(saved, own) + [
-            f"{what} are others than in the state"
-            for key, what in (("spec", "the attrs that decide the order"), ("data", "the files"))
-            if saved[key] != own[key]
-        ]
+        found = _past_differences(saved, own)
+        if saved["spec"] != own["spec"]:
+            found += _brief_differences(saved, own["attrs"]) or [
+                "the attrs that decide the order are others than in the state"
+            ]
+        if saved["data"] != own["data"]:
+            found.append("the files are others than in the state")
+        return found
     found = _spec_differences(saved["spec"], own["spec"])
     sizes = []
     for key in ("files", "records", "bytes"):
@@ -420,10 +466,15 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
 def _remedy(saved: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What to do about a state that differs.  A position counts batches, so that it is another
     place if the batch size is another one."""
-    both = [(saved[name]["spec"], own[name]["spec"]) for name in own if name in saved]
+    names = [name for name in own if name in saved]
+    both = [(saved[name]["spec"], own[name]["spec"]) for name in names]
     are_alike = all(
-        isinstance(before, str) or before.get("batch_size") == now["batch_size"]
-        for before, now in both
+        before.get("batch_size") == now["batch_size"]
+        for before, now in both if not isinstance(before, str)
+    ) and not any(
+        one.startswith("batch_size = ")
+        for name in names if isinstance(saved[name]["spec"], str)
+        for one in _brief_differences(saved[name], own[name]["attrs"])
     )
     rules = [key for before, now in both for key in now
              if not isinstance(before, str) and key.endswith(".table.rule") and key not in before]
@@ -476,6 +527,8 @@ def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
             whole(saved, key, where)
         whole(saved, "records", where, -1)
     _check_text(saved, "data", where)
+    if "attrs" in saved:
+        _check_text(saved, "attrs", where)
     if "past" in saved:
         _check_text(saved, "past", where)
     return in_words
@@ -507,7 +560,7 @@ def read_state(
     if any(in_words) and not all(in_words):
         raise malformed("some of its readers have their attrs, others hashes")
     pasts = pasts_at(epoch, position)
-    own = _by_name(readers, pasts, _in_words if all(in_words) else _in_hashes)
+    own = _by_name(readers, pasts, _in_words if all(in_words) else _with_attrs)
     nodes = _graph_differences(state, graph) if has_right_sum(state) else []
     refuse(_differences(saved, own) + nodes, _remedy(saved, own))
     if state.get("check", own_check := _check_of(saved)) != own_check:

@@ -21,6 +21,14 @@ def frames_of(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def other_threads() -> dict[int, FrameType]:
+    """The innermost frames of all other threads.  A frame that has itself in a local variable is a
+    circle, and would keep the variables of all these frames."""
+    frames = sys._current_frames()
+    frames.pop(threading.get_ident(), None)
+    return frames
+
+
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs a function of this package."""
     return frame.f_code.co_filename.startswith(PACKAGE)

@@ -80,6 +80,9 @@ ATTRS = {
     "usecols": "fields",
 }
 
+# Arguments of methods of data sets, as Hugging Face calls them.
+_OF_METHODS = {"probabilities": "weights", "stopping_strategy": "stop"}
+
 _SOURCE_THREADS = (
     "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, num_threads=8); "
     "data.map(function, processes=2) has worker processes"
@@ -167,7 +170,8 @@ def _misfit(function: Callable[..., Any], args: Any, given: Any) -> str:
     try:
         inspect.signature(function).bind(*args, **given)
     except TypeError as failure:
-        return str(failure)
+        called = [f"{one} is called {_OF_METHODS[one]}" for one in given if one in _OF_METHODS]
+        return "; ".join([str(failure), *called])
     return ""
 
 

@@ -20,6 +20,7 @@ class Resource(Protocol):
 
     processes: int  # how many it has
     row_seconds: float  # time of a row in a process; 0: not known
+    row_wait_seconds: float  # the part in which the process does not compute
 
     def acquire(self) -> None:
         """A loader is about to open."""
@@ -90,10 +91,11 @@ def processes_of(node: Node) -> int:
     return 0 if resource is None else resource.processes
 
 
-def row_seconds_of(node: Node) -> float:
-    """How long the processes of a node's op take for a row, without the copies; 0: not known."""
+def row_seconds_of(node: Node) -> tuple[float, float]:
+    """How long the processes of a node's op take for a row, without the copies, and the part in
+    which they do not compute; 0: not known."""
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
-    return 0.0 if resource is None else resource.row_seconds
+    return (0.0, 0.0) if resource is None else (resource.row_seconds, resource.row_wait_seconds)
 
 
 class InUse:

@@ -47,6 +47,7 @@ class Pool(pool.Pool):
         self.processes = processes
         self._cannot_begin: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
+        self.row_wait_seconds = 0.0  # the part in which it does not compute
 
     # ---- Life -----------------------------------------------------------------------------------
 
@@ -122,8 +123,11 @@ class Pool(pool.Pool):
             if piece.failure is not None:
                 self._cannot_begin = self._cannot_begin or piece.cannot_begin
                 raise piece.failure
+        weight = 0.2 if self.row_seconds else 1
         seconds = sum(piece.seconds for piece in pieces) / num_rows
-        self.row_seconds += (seconds - self.row_seconds) * (0.2 if self.row_seconds else 1)
+        waited = sum(piece.wait_seconds for piece in pieces) / num_rows
+        self.row_seconds += (seconds - self.row_seconds) * weight
+        self.row_wait_seconds += (waited - self.row_wait_seconds) * weight
 
     def _take_workers(
         self, taken: list[Worker], num_rows: int, is_cancelled: IsCancelled
@@ -152,7 +156,7 @@ class _Piece:
     Attributes:
         failure: The death of the worker, or the exception of its function.
         cannot_begin: The answer of a worker that cannot import the function.
-        seconds: The time that the worker took.
+        seconds, wait_seconds: Those of the answer.
     """
 
     _said: str
@@ -165,6 +169,7 @@ class _Piece:
     failure: BaseException | None = None
     cannot_begin: Failed | None = None
     seconds: float = 0.0
+    wait_seconds: float = 0.0
 
     def start(self, keywords: dict[str, Any], ids: Array | None, keys: Array | None) -> None:
         first, n, args = self._begin, self._num_rows, self._args
@@ -206,7 +211,7 @@ class _Piece:
             self.cannot_begin = None if answer.has_begun else answer
             self._fail(_exception(answer, self._said), answer.row)
             return
-        self.seconds = answer.seconds
+        self.seconds, self.wait_seconds = answer.seconds, answer.wait_seconds
         self._worker.memory.follow(answer.memory_size)
         for index, declared in enumerate(self._outputs):
             take_output(

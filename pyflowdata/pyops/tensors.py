@@ -163,7 +163,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         if found is None or isinstance(found, Ragged):
             raise Mismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
-                + ("; is a return missing?" if found is None else "")
+                + ('; is a return missing? A missing number is float("nan")' * (found is None))
             )
         try:
             array = np.asarray(found)

@@ -210,11 +210,14 @@ class Done(NamedTuple):
         memory_size: The bytes of the shared memory, which may have grown.
         outputs: The places of the outputs.
         seconds: The time that the call took.
+        wait_seconds: The part of it in which the process neither computed nor stood in line for a
+            processor.
     """
 
     memory_size: int
     outputs: Sequence[RowsPlace]
     seconds: float
+    wait_seconds: float
 
 
 class Failed(NamedTuple):
@@ -343,6 +346,17 @@ def _write_ragged_output(
 
 # ---- The worker ---------------------------------------------------------------------------------
 
+def _busy_seconds() -> float:
+    """What this process has computed, and what this thread has stood in line for a processor, where
+    the kernel says so."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as file:
+            in_line = int(file.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        in_line = 0
+    return time.process_time() + in_line / 1e9
+
+
 _IDS = RowType(np.dtype(np.int64), (2,))
 _KEYS = RowType(np.dtype(np.uint64), (2,))
 
@@ -371,7 +385,8 @@ class _Worker:
             return _pickled(failure, has_begun=True)
 
     def _run(self, runner: Runner, task: Task) -> Done:
-        memory, n, started = self._memory, task.num_rows, time.perf_counter()
+        memory, n = self._memory, task.num_rows
+        started, busy = time.perf_counter(), _busy_seconds()
         memory.follow(task.memory_size)
 
         def taken(place: RowsPlace, declared: RowType) -> Rows:
@@ -403,7 +418,9 @@ class _Worker:
             declared = task.output_types[index]
             if declared.is_ragged:
                 places[index], end = _write_ragged_output(memory, end, rows, declared)
-        return Done(memory.size, places, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        waited = max(seconds - (_busy_seconds() - busy), 0.0)
+        return Done(memory.size, places, seconds, waited)
 
 
 def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:

@@ -29,6 +29,12 @@ def is_arrow(given: object) -> bool:
     return hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__")
 
 
+def of_hugging_face(given: object) -> str:
+    """The remedy for a data set of Hugging Face in place of arrays or blobs; "": it is none."""
+    is_one = type(given).__module__.partition(".")[0] == "datasets"
+    return "; pyflowdata.integrations.huggingface.from_datasets() takes it" if is_one else ""
+
+
 # ---- What to do, in one wording -----------------------------------------------------------------
 
 BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"

@@ -194,6 +194,8 @@ def test_names_and_values():
     assert odd.names == ("image/label", "label")
     found = odd.evaluate({"image/label": columns["label"], "label": columns["label"]})
     assert found.tolist() == [row["label"] > 1 for row in rows]
+    dotted = Expression("meta.a.b > 1 and abs(meta.c) > 0 and meta", ["meta", "meta.a.b", "meta.c"])
+    assert dotted.names == ("meta.a.b", "meta.c", "meta")
     assert Expression("label", ["label"]).evaluate(columns) is columns["label"]
 
 
@@ -233,6 +235,9 @@ REFUSED = [
     ("min() > label", "min() has 0 arguments; it takes 1 or more"),
     ("label in (1, 'a')", "('a'): in takes constants of the field, which is int64"),
     ("label in small", "in takes constants, as in (1, 2, 3)"),
+    ("'cat' in name", "looks into the field of each record: lambda r: b'cat' in r['name']"),
+    ("3 in ids", "lambda r: 3 in r['ids']"),
+    ("meta.name > 1", "character 1 (meta.name): there is no field 'meta.name'"),
     ("name in (1,)", "in takes constants of the field, which is a text"),
     ("ids in (1,)", "in takes a field of numbers or texts"),
     ("startswith(label, 'a')", "startswith() takes a field of texts, and a text"),

@@ -1,5 +1,6 @@
 """Functions over fields of data sets; fields chosen and named; several rows of a record."""
 
+import json
 import os
 import pickle
 
@@ -411,3 +412,23 @@ def test_the_default_that_is_advised_for_a_late_gap_is_one_of_fields(tmp_path):
     with pytest.raises(flow.CorruptDataError, match="as in 'seats:int64=0'"):
         flow.open(path).column("seats")
     assert flow.open(path, fields=["seats:int64=0"]).column("seats")[-1] == 0
+
+
+def test_values_that_no_field_holds_and_their_remedies():
+    """What a message says to return can be returned."""
+    data = flow.from_arrays({"text": [b"a b", b"c"], "n": np.arange(2)})
+    for wrong, said, right, first in (
+        (lambda r: {"k": r["text"].split()}, r'b"\\n".join\(\) of it; explode',
+         lambda r: {"k": b"\n".join(r["text"].split())}, b"a\nb"),
+        (lambda r: {"k": r["text"].decode().split()}, r"json.dumps\(\) of it; explode",
+         lambda r: {"k": json.dumps(r["text"].decode().split())}, b'["a", "b"]'),
+        (lambda r: {"k": {"a": int(r["n"])}}, r"a name of its own, or json.dumps\(\)",
+         lambda r: {"k": json.dumps({"a": int(r["n"])})}, b'{"a": 0}'),
+        (lambda r: {"k": None if r["n"] else 1.5}, r'float\("nan"\)',
+         lambda r: {"k": float("nan") if r["n"] else 1.5}, 1.5),
+    ):  # fmt: skip
+        with pytest.raises((flow.InvalidArgumentError, flow.UserFunctionError), match=said):
+            data.map(wrong).column("k")
+        assert data.map(right)[0]["k"] == first and len(data.map(right).column("k")) == 2
+    with pytest.raises(flow.UserFunctionError, match=r'A missing number is float\("nan"\)'):
+        data.map(lambda n: None if n else 1.5, "n", outputs={"k": "float64"}).column("k")

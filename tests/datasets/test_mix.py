@@ -469,3 +469,15 @@ def test_the_method_has_the_arguments_of_the_function():
     assert [(one.name, one.default, one.annotation) for one in method] == [
         (one.name, one.default, one.annotation) for one in function
     ]
+
+
+def test_messages_have_the_names_of_sources():
+    one, other = flow.from_arrays({"x": [1]}), flow.from_arrays({"y": [1]})
+    with pytest.raises(flow.InvalidArgumentError, match="source 'b' is 3; it must be a Dataset"):
+        flow.mix({"a": one, "b": 3})
+    with pytest.raises(flow.InvalidArgumentError, match="source 'a' has .* x: .*; source 'b' has"):
+        flow.mix({"a": one, "b": other})
+    with pytest.raises(flow.InvalidArgumentError, match="source 0 has .* x: .*; source 1 has"):
+        flow.mix([one, other])
+    with pytest.raises(flow.InvalidArgumentError, match=r"pad=\.\.\.\): flow.PadBatch"):
+        one.batch(1, pad=True)

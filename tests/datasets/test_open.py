@@ -138,8 +138,32 @@ def test_fields_are_chosen_and_typed(folder):
     assert list(flow.open(folder / "part-0.csv", fields="x").fields) == ["x"]
     typed = flow.open(folder / "part-0.csv", fields=["x:float32", "n:int8"])
     assert typed[3]["x"] == np.float32(0.75) and typed[3]["n"].dtype == np.int8
-    with pytest.raises(flow.InvalidArgumentError, match="no field 'z'; there are n, x"):
-        flow.open(folder / "part-0.csv", fields=["z"])
+    renamed = flow.open(folder / "part-0.csv", fields=["width=x", "n"])
+    assert list(renamed.fields) == ["width", "n"] and renamed[3]["width"] == 0.75
+    (folder / "a.jsonl").write_text('{"meta": {"score": 0.5, "lang": "de"}, "ids": [1, 2]}\n')
+    fields = ["score=meta.score", "lang=meta.lang", "tokens=ids"]
+    read = flow.JSONLinesReader(files=folder / "a.jsonl", fields=fields, batch_size=1)
+    opened = flow.open(folder / "a.jsonl", fields=fields)
+    assert list(opened.fields) == ["score", "lang", "tokens"]
+    assert [opened.fields[blob.name.rpartition("/")[2]].dtype for blob in read] == [
+        "float64", "bytes", "int64"
+    ]  # fmt: skip
+    assert opened[0]["score"] == 0.5 and opened[0]["lang"] == b"de"
+    for spec in ("z", "x=z"):
+        with pytest.raises(flow.InvalidArgumentError, match="no field 'z'; there are n, x"):
+            flow.open(folder / "part-0.csv", fields=[spec])
+
+
+def test_texts_of_a_generator_are_declared_as_those_of_json_lines():
+    fields = ["text:str", "t=other:str", "n:int64"]
+    texts = [("a", b"bc", 1), ("\u00e4", "", 2)]
+    samples = [{"text": text, "other": other, "n": n} for text, other, n in texts]
+    found = list(flow.Dataset(flow.GeneratorReader(samples, fields=fields, batch_size=1)))
+    assert [(r["text"], r["t"], r["n"]) for r in found] == [
+        (b"a", b"bc", 1), ("\u00e4".encode(), b"", 2)
+    ]  # fmt: skip
+    with pytest.raises(flow.InvalidArgumentError, match="neither 'bytes' or 'str' nor a dtype"):
+        flow.GeneratorReader(samples, fields=["text:string"], batch_size=1)
 
 
 MAKERS = [

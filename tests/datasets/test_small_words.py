@@ -51,11 +51,15 @@ def test_sort_is_that_of_python(data):
     assert numbers(data.sort("x", reverse=True)) == [0, 3, 4, 2, 1, 5]
     by_two = sorted(range(6), key=lambda i: (keys["n"][i], -keys["len(r)"][i]))
     assert numbers(data.sort("len(r)", reverse=True).sort("n")) == by_two
+    assert numbers(data.sort(["n", "-len(r)"])) == by_two
+    assert numbers(data.sort(("-1 * n", "len(r)"), reverse=True)) == by_two
     assert numbers(data.shuffle(seed=1).sort(lambda n: -n.astype(int))) == [3, 0, 2, 4, 1, 5]
     assert numbers(data.sort("n").where("n > 0")[::-1]) == [3, 2, 0, 4]
     assert numbers(data.take(0).sort("n")) == []
     assert "-> sort('n', reverse=True)" in repr(data.sort("n", reverse=True))
     assert data.sort("n") == data.sort("n") != data.sort("n", reverse=True)
+    with pytest.raises(InvalidArgumentError, match=r"sort\(\[\]\): give at least one"):
+        data.sort([])
     for by in ("box", "r"):
         with pytest.raises(InvalidArgumentError, match="give a number or a text for each"):
             data.sort(by)

@@ -194,6 +194,24 @@ def test_a_key_that_lies_apart_is_warned_of():
     assert len(data.windows(3, key="user", last="short")) == 6
 
 
+def test_runs_of_a_key_that_lie_apart_are_warned_of():
+    """The remedy keeps the order of time within a key."""
+    user = np.repeat([0, 1, 0, 1], [6, 6, 5, 5])
+    data = flow.from_arrays({"user": user, "t": np.arange(22)})
+    said = r"4 runs of 2 keys.*data\.sort\('user'\)\.windows\(4, step=1, key=.*last=\"drop\""
+    with pytest.warns(UserWarning, match=said):
+        assert len(data.windows(4, step=1, key="user")) == 10
+    assert len(data.windows(4, step=1, key="user", last="drop")) == 10
+    mixed = data.select(np.random.default_rng(0).permutation(22))
+    for together in (data.sort("user"), mixed.sort(["user", "t"]), mixed.sort("t").sort("user")):
+        found = [one["t"].tolist() for one in together.windows(4, step=1, key="user")]
+        assert found == [
+            list(of[at : at + 4])
+            for of in (np.flatnonzero(user == 0), np.flatnonzero(user == 1))
+            for at in range(8)
+        ]
+
+
 def test_whole_runs_that_are_left_out_are_warned_of():
     """last="drop" says that they are not wanted; records after the last window of a run are not
     told, and none are with "pad" and "short"."""

@@ -126,6 +126,11 @@ def test_speed_counts_what_it_took(folder):
         assert speed.bytes == 2 * RECORDS * 2 * 8, "two float64 a record"
         assert after["batches"] - before["batches"] == 1 + loader.prefetch + 2 * STEPS
         assert speed.seconds > 0 and speed.first_batch_seconds > 0
+    with open_loader(folder) as loader:  # its next batch is complete: the first one is told
+        next(iter(loader))
+        stats = loader.stats()
+        assert stats["starts"] == 1
+        assert loader.speed(steps=2).first_batch_seconds == stats["start_seconds"]
         assert speed.records_per_second == speed.records / speed.seconds
         rows = [line.split(maxsplit=1) for line in str(speed).split("\n")]
         assert rows[0] == ["loader", "alone"] and rows[1][1].endswith("/s")
@@ -347,7 +352,7 @@ def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
     train, measure = (block.text for block in blocks if block.language == "python")
     shown = "".join(block.text for block in blocks if not block.language)
     _, table = shown.split("$ pyflowdata speed train.py\n")
-    (printed,) = (block.text for block in blocks if block.language == "text")
+    printed, _ = (block.text for block in blocks if block.language == "text")  # _: of remedies
     (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

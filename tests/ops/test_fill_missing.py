@@ -34,9 +34,37 @@ def test_ragged_rows():
     same(found, [np.nan_to_num(row, nan=9) for row in rows])
 
 
+def test_dates_with_gaps_become_features():
+    days = np.arange("2024-01-01", "2024-02-10", dtype="datetime64[D]")
+    texts = [b"" if i % 7 == 3 else str(day).encode() for i, day in enumerate(days)]
+    is_gap = np.array([not text for text in texts])
+    truth = np.where(is_gap, np.nan, days.astype(np.int64))
+    data = flow.from_arrays({"day": texts})
+    data = data.map(flow.ParseDate, "day", unit="days", on_bad="fill")
+    own = flow.Statistics.fit(data, "day", quantiles=[0.5])
+    assert (own.count, own.missing) == ((~is_gap).sum(), is_gap.sum())
+    assert np.isclose(own.mean, np.nanmean(truth)) and np.isclose(own.std, np.nanstd(truth))
+    assert (own.min, own.max, own.median) == (19723, days.astype(int)[-1], np.nanmedian(truth))
+    scaled = data.map(flow.Affine, "day", **own.standardize()).column("day")
+    same(np.isnan(scaled), is_gap)
+    filled = data.map(
+        flow.FillMissing, "day", outputs=["day", "gap"], value=own.median + 0.75, with_missing=True
+    )
+    same(filled.column("gap"), is_gap)
+    same(filled.column("day"), np.where(is_gap, np.rint(own.median + 0.75), truth).astype(int))
+    features = filled.map(flow.Affine, "day", **own.standardize()).column("day")
+    assert np.allclose(features[~is_gap], scaled[~is_gap]) and np.abs(features).max() < 2
+    with pytest.raises(flow.InvalidArgumentError, match=r"\[0\] = 1e\+19 does not fit as int64"):
+        flow.FillMissing(np.arange(3), value=1e19)
+    wrong = flow.from_arrays({"day": texts})
+    wrong = wrong.map(flow.ParseDate, "day", format="%d.%m.%Y", unit="days", on_bad="fill")
+    with pytest.raises(flow.InvalidArgumentError, match="all 40 are missing"):
+        flow.Statistics.fit(wrong, "day")
+
+
 def test_what_is_refused():
     with pytest.raises(flow.InvalidArgumentError, match="read the column as float32"):
-        flow.FillMissing(np.arange(3), value=0)
+        flow.FillMissing(np.arange(3, dtype="int32"), value=0)
     with pytest.raises(flow.InvalidArgumentError, match="last dimension must be 2"):
         flow.FillMissing(np.zeros(3), value=[1, 2])
     with pytest.raises(flow.InvalidArgumentError, match="has no number"):

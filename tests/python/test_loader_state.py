@@ -52,6 +52,26 @@ def test_state_of_many_readers_names_those_that_differ():
             one.load_state_dict({**state, "readers": mixed})
 
 
+def test_a_state_too_large_for_words_names_each_attr_with_both_values():
+    def opened(length=512, batch=8, rule="best_fit"):
+        rows = [np.arange(number % 50 + 1) for number in range(300)]
+        packed = flow.from_arrays({"x": rows}).shuffle(seed=3).pack(length, field="x", rule=rule)
+        return flow.DataLoader(packed.batch(batch))
+
+    with opened() as one:
+        state = json.loads(json.dumps(one.state_dict()))
+        assert isinstance(state["readers"]["BatchDataset_0"]["spec"], str)
+        one.load_state_dict(state)
+    for changes, said in (
+        ({"length": 256}, "0:PackDataset.length = 256, in the state 512\nto go on"),
+        ({"batch": 4}, "batch_size = 4, in the state 8\na position counts batches"),
+        ({"rule": "chunk"}, "0:PackDataset.rule = chunk, in the state best_fit\nto go on"),
+    ):
+        with opened(**changes) as other, pytest.raises(flow.InvalidArgumentError) as caught:
+            other.load_state_dict(state)
+        assert f"\n  - BatchDataset_0: {said}" in str(caught.value)
+
+
 @pytest.mark.parametrize("key, value", [("extra", b"x"), (1, "1"), ("extra", {1, 2})])
 def test_what_json_does_not_have_is_malformed(loader, key, value):
     state = loader.state_dict()

@@ -138,6 +138,23 @@ CASES = {
         "back: they compute 25 % of the time, and threads wait for them 100 % of theirs; "
         "processes=0",
     ),
+    "processes that sleep": (
+        recorded(work("Fetch", 15.5, 0.3, language="processes", processes=2, rows=4000,
+                      row_seconds=0.004, row_wait_seconds=0.0038), **BLOCKED),
+        "loader", "processes", "these spend 95 % of a call waiting for something else than a "
+        "processor; processes=0: a call that waits needs no processor; let more calls wait at once",
+    ),
+    "processes that compute": (
+        recorded(work("Fetch", 15.5, 0.3, language="processes", processes=8, rows=4000,
+                      row_seconds=0.004, row_wait_seconds=0.0008), **BLOCKED, processors=4),
+        "loader", "processes", "100 % of their time; compile it with numba.njit",
+    ),
+    "sleeping Python in all threads that auto takes": (
+        replace(recorded(work("Fetch", 15.5, 0.3, language="Python"),
+                         **{**BLOCKED, "cpu_seconds": 0.4, "process_cpu_seconds": 0.6}),
+                automatic=("num_threads",), tuning=(TUNED,), most_threads=4),
+        "loader", "python-op", "let more calls wait at once: num_threads=16",
+    ),
     "objects by number that sleep": (
         recorded(work("GeneratorReader", 15.0, 0.4, kind="records", language="Python",
                       takes_turns=True), **{**BLOCKED, "cpu_seconds": 0.5}),
@@ -426,7 +443,7 @@ def test_one_long_wait_is_no_lack_of_prefetch():
 
 def test_the_first_batch_stands_apart():
     counters = recorded(**WAITING, processors=4, start_seconds=1.9)
-    assert "(first batch 1.9 s apart)" in judge(counters).sentence
+    assert "(first batch after 1.9 s, not counted)" in judge(counters).sentence
 
 
 def test_steps_of_a_queue_stand_in_for_those_of_the_loader():

@@ -65,6 +65,18 @@ def fail(fault):
     return 0.0
 
 
+def computes(x):
+    end = time.perf_counter() + 0.002
+    while time.perf_counter() < end:
+        pass
+    return x
+
+
+def sleeps(x):
+    time.sleep(0.004)
+    return x
+
+
 def pid_of(x):
     time.sleep(0.001)
     return os.getpid()

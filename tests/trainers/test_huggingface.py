@@ -214,3 +214,13 @@ def test_one_column_may_be_named_alone():
     for columns, said in (([], "no column is named"), (["y", "y"], "'y' is named twice")):
         with pytest.raises(flow.InvalidArgumentError, match=said):
             from_datasets(text, columns)
+
+
+def test_functions_that_do_not_take_one_name_the_one_that_does():
+    rows = make_rows("y")
+    for call in (flow.from_arrays, flow.from_arrow, flow.Dataset):
+        if hasattr(type(rows), "__arrow_c_stream__") and call is not flow.Dataset:
+            assert call(rows).column("y").tolist() == COLUMNS["y"][1]
+            continue
+        with pytest.raises(flow.InvalidArgumentError, match=r"huggingface\.from_datasets\(\)"):
+            call(rows)

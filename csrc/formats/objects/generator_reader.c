@@ -35,7 +35,7 @@ typedef struct reader {
 static pfd_status parse_field(const pfd_host *host, const char *element, pfd_field_spec *out,
                               pfd_error *err)
 {
-    PFD_TRY(pfd_field_spec_parse(host, "fields", element, out, err));
+    PFD_TRY(pfd_field_spec_parse_with(host, "fields", element, "str", out, err));
     if (!out->has_type)
         return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
                                ": '%.200s' has no type; write KEY:TYPE, such as y:int64, "
@@ -189,8 +189,9 @@ static const pfd_attr attr_table[] = {
                  "that starts again each time."),
     PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
                      "The fields of a sample, each [NAME=]KEY:TYPE, such as x:float32[3], y:int64, "
-                     "tokens:int32[?] or name:bytes. A dict has the fields by their keys, a tuple "
-                     "in this order; if there is one field, it may be the sample itself."),
+                     "tokens:int32[?] or name:bytes, or name:str, which is the same. A dict has "
+                     "the fields by their keys, a tuple in this order; if there is one field, it "
+                     "may be the sample itself."),
     PFD_BOOL_ATTR(generator_reader_attrs, thread_safe, "false",
                   "Whether several threads may call __getitem__ at once; otherwise one thread at a "
                   "time calls it."),

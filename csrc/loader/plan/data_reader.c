@@ -259,7 +259,8 @@ static int64_t count_left_out(pfd_data_reader *reader)
 }
 
 /* The most rows of a batch.  Where nothing fills up a last batch they are at most the records, so
- * that a batch_size far above them reserves no memory. */
+ * that a batch_size far above them reserves no memory; what is read in sequence asks for room for a
+ * whole batch. */
 static int64_t most_rows(const pfd_data_reader *reader)
 {
     const pfd_dataset *logical = reader->logical;
@@ -267,7 +268,7 @@ static int64_t most_rows(const pfd_data_reader *reader)
     int64_t most = reader->attrs->batch_size, records = reader->num_records;
     int32_t last = reader->attrs->last_batch;
     int32_t is_filled = last == PFD_LAST_BATCH_PAD || last == PFD_LAST_BATCH_WRAP;
-    if (is_filled || records < 0 || records >= most) return most;
+    if (!reader->random_access || is_filled || records >= most) return most;
     return records > 0 ? records : 1;
 }
 

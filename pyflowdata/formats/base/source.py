@@ -175,6 +175,9 @@ class Source:
         known = {field.name: field for field in self.fields}
         if spec in known:
             return known[spec]
+        name, equals, key = spec.partition("=")
+        if equals and name and key in known:
+            return dataclasses.replace(known[key], name=name, key=known[key].key or key)
         key, colon, kind = spec.rpartition(":")
         name = ""
         if colon and key not in known:
@@ -189,7 +192,8 @@ class Source:
         if not colon:
             left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
             advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"
-            raise InvalidArgumentError(no_field(spec, known) + left_out + advice * bool(left_out))
+            said = no_field(spec[spec.find("=") + 1 :], known)
+            raise InvalidArgumentError(said + left_out + advice * bool(left_out))
         field = known.get(key, self.format.field(key, "")).with_type(kind)
         return dataclasses.replace(field, name=name, key=field.key or key) if name else field
 
