@@ -127,7 +127,7 @@ def test_what_is_no_vocabulary():
         flow.Vocabulary([1])
     with pytest.raises(flow.InvalidArgumentError, match="a list of words"):
         flow.Vocabulary("abc")
-    with pytest.raises(flow.InvalidArgumentError, match="at least 1"):
+    with pytest.raises(flow.InvalidArgumentError, match="must be 1 or more"):
         flow.Vocabulary.fit(data, "city", max_size=0)
     with pytest.raises(flow.InvalidArgumentError, match="uint8"):
         flow.Lookup(np.zeros(3), vocabulary=flow.Vocabulary(["a"]))
