@@ -536,6 +536,7 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
     for (int64_t i = 0; i < patterns->size; i++) {
         const char *pattern = patterns->data[i];
         int32_t kind;
+        if (!strncasecmp(pattern, "file:///", 8)) pattern += strlen("file://");
         if (!pattern[0])
             return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                  ": an element is empty; it must be a path or a pattern");

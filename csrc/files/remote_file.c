@@ -4,11 +4,13 @@
 #include "core/error.h"
 #include "files/block_cache.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,9 +64,10 @@ static pfd_block_plan *plans;
 
 int32_t pfd_path_is_remote(const char *path)
 {
-    size_t size = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    size_t size = 0;
+    while (isalnum((unsigned char)path[size]) || (path[size] && strchr("+.-", path[size]))) size++;
     return size >= 2 && !strncmp(path + size, "://", 3) &&
-           !(size == 4 && !strncmp(path, "file", 4));
+           !(size == 4 && !strncasecmp(path, "file", 4));
 }
 
 static pfd_status check_calls(pfd_error *err)
@@ -291,7 +294,7 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     self->last_missed = -2;
     pfd_error_init(&self->failure);
     pthread_mutex_lock(&lock);
-    char *where = strdup(folder ? folder : ".");
+    char *where = strdup(folder); /* which the look at the address has set */
     pthread_mutex_unlock(&lock);
     self->url = strdup(url);
     self->tag = strdup(facts->tag);

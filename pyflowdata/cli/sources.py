@@ -77,7 +77,7 @@ def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
     Raises:
         FileError: One of them is not there, or stands for no file.
     """
-    return [file for path in paths for file in expanded(path, format)]
+    return expanded(paths, format)
 
 
 def source_of(

@@ -330,7 +330,7 @@ def open(  # noqa: A001  (flow.open, as it is called)
         FileError: There are no such files, or one cannot be read.
         CorruptDataError: A file is damaged where its fields are looked for.
     """
-    files = [file for path in _listed(paths) for file in expanded(path, format)]
+    files = expanded(_listed(paths), format)
     if not files:
         raise InvalidArgumentError("no files were given")
     _check_attrs(attrs)

@@ -18,6 +18,7 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, exception, ffi, lib, new_error, new_struct, text
 from ..native.calls import interrupts
+from ..remote.client import forget_facts
 from .shares import Share
 from .state import Index, Reader
 
@@ -169,6 +170,7 @@ class _Opening:
             self._is_wanted = False  # the traceback may keep this object for long
             self._handle = None
             raise
+        forget_facts()
         if self._status is None:  # a signal handler forked, and this is the child
             raise UnsupportedError("the process was forked while the DataLoader was being opened")
         check(self._status, self._err)

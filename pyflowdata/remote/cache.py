@@ -232,6 +232,8 @@ _state = threading.RLock()
 _cache: _Cache | None = None
 _threads: list[threading.Thread] = []
 _num_threads = 16
+_folder: str | None = None  # what configure() was given
+_budget: int | None = None
 
 
 def configure(
@@ -240,14 +242,16 @@ def configure(
 ) -> None:
     """Says where remote files are cached, and how stores are read, for what is opened from now on.
 
+    None leaves what is set: by an earlier call, else by the environment.
+
         flow.remote.configure(cache_dir="/scratch/cache", budget="200GB")
 
     Args:
-        cache_dir: The folder, which all processes of a machine should share.  None:
+        cache_dir: The folder, which all processes of a machine should share.  At first
             PYFLOWDATA_CACHE, else pyflowdata/blocks in XDG_CACHE_HOME or ~/.cache.
-        budget: The bytes that all files in it may have on disk together, such as "200GB".  None:
+        budget: The bytes that all files in it may have on disk together, such as "200GB".  At first
             PYFLOWDATA_CACHE_BUDGET, else half of what is free on its disk.
-        requests: How many requests this process makes at a time; None: 16.
+        requests: How many requests this process makes at a time; at first 16.
         options: Options of stores, by how addresses begin, as `{"s3://bucket": {"region": ...}}`:
             those of obstore's `from_url()`, or of the file system of fsspec.
 
@@ -255,7 +259,7 @@ def configure(
         InvalidArgumentError: The budget is no size, or below 16 MiB.
         FileError: The folder cannot be made, or others may write into it.
     """
-    global _cache, _num_threads
+    global _cache, _num_threads, _folder, _budget
     size = None if budget is None else _bytes("budget", budget)
     if requests is not None and (isinstance(requests, bool) or not 1 <= requests <= 1024):
         raise InvalidArgumentError(f"requests = {shown(requests)}; it must be in [1, 1024]")
@@ -263,7 +267,12 @@ def configure(
         if options is not None:
             client.set_options(options)
         _num_threads = requests or _num_threads
-        _cache = _Cache(os.fspath(cache_dir or _default_folder()), size)
+        if cache_dir is None and size is None:
+            return
+        folder = _folder if cache_dir is None else os.fspath(cache_dir)
+        size = _budget if size is None else size
+        _cache = _Cache(folder or _default_folder(), size)
+        _folder, _budget = folder, size
         _use(_cache)
 
 

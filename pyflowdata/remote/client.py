@@ -36,7 +36,7 @@ _OBSTORE = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", *_WEB)
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is an address, SCHEME://..., and not file://."""
+    """Whether a path is an address, SCHEME://..., and not file://; a scheme may have capitals."""
     return bool(lib.pfd_path_is_remote(encode(os.fspath(path), "path")))
 
 
@@ -178,14 +178,18 @@ class _Fsspec:
 
     def __init__(self, base: str, options: Mapping[str, Any]) -> None:
         core = importlib.import_module("fsspec.core")
+        self._base = base
         self._files, _ = core.url_to_fs(base, **options)
+
+    def _name(self, url: str) -> str:
+        return str(self._files._strip_protocol(self._base + url[len(self._base) :]))
 
     def look(self, url: str) -> Facts:
         self._files.invalidate_cache()
-        return _fsspec_facts(self._files.info(url))
+        return _fsspec_facts(self._files.info(self._name(url)))
 
     def get(self, url: str, tag: str, offset: int, size: int) -> Any:
-        name = self._files._strip_protocol(url)
+        name = self._name(url)
         data = self._files.cat_file(name, start=offset, end=offset + size)
         if self.look(url).tag != tag:  # these stores cannot be asked for a version
             raise _Changed
@@ -194,14 +198,14 @@ class _Fsspec:
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         self._files.invalidate_cache()
         depth = None if is_deep else 1
-        begin = len(self._files._strip_protocol(folder).rstrip("/")) + 1
-        for name, info in self._files.find(folder, maxdepth=depth, detail=True).items():
+        begin = len(self._name(folder).rstrip("/")) + 1
+        for name, info in self._files.find(self._name(folder), maxdepth=depth, detail=True).items():
             if info["type"] != "directory":
                 yield folder + name[begin:], None
 
 
     def put(self, path: str, url: str) -> None:
-        name = self._files._strip_protocol(url)
+        name = self._name(url)
         folder, _, last = name.rpartition("/")
         unfinished = f"{folder}/.{last}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
         self._files.makedirs(folder, exist_ok=True)
@@ -216,7 +220,7 @@ class _Fsspec:
             raise
 
     def remove(self, url: str) -> None:
-        self._files.rm_file(self._files._strip_protocol(url))
+        self._files.rm_file(self._name(url))
 
 
 def _fsspec_facts(info: Mapping[str, Any]) -> Facts:
@@ -241,8 +245,7 @@ def set_options(options: Mapping[str, Mapping[str, Any]]) -> None:
     _options.clear()
     _options.update(options)
     _store.cache_clear()
-    with _lock:
-        _seen.clear()
+    forget_facts()
 
 
 @lru_cache(maxsize=256)
@@ -320,16 +323,19 @@ def _as_error(failure: Exception, url: str) -> Error | None:
             "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read, or "
             "write, this object?", file=url, reason="environment",
         )
-    if isinstance(failure, _classes("NotSupportedError", "InvalidPathError")):
+    if isinstance(failure, _classes("NotSupportedError")):  # that is all that is asked of a server
         return UnsupportedError(
-            "the store cannot give ranges of this object, which remote files are read by: "
-            f"{_short(failure)}", file=url,
+            "the server answers no ranges of bytes, which remote files are read by; use one that "
+            "does, such as nginx, caddy or `npx http-server`, or download the file", file=url,
         )
+    if isinstance(failure, _classes("InvalidPathError")):
+        return UnsupportedError(f"the store has no such keys: {_short(failure)}", file=url)
     return None
 
 
 def _short(failure: BaseException) -> str:
-    return textwrap.shorten(f"{failure}", 300) or type(failure).__name__
+    said = f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
+    return textwrap.shorten(said, 300) or type(failure).__name__
 
 
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
@@ -343,7 +349,8 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
             raise error from last
         if pause is None:
             break
-        retries += 1
+        with _lock:
+            retries += 1
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
     raise FileError(
         f"the store gave no answer in {tries} tries: {_short(last)}; is the server up, and "
@@ -353,17 +360,35 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
 
 # ---- The calls ----------------------------------------------------------------------------------
 
-_SEEN_SECONDS = 10.0  # how long the facts of an object are taken to be true
+_SEEN_SECONDS = 10.0  # how long an opening takes the facts of an object to be true
 _LOOKERS = 32
 _PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
+_opening = threading.local()  # `goes_on`
 
 
 def _note(url: str, facts: Facts) -> Facts:
     with _lock:
         _seen[url] = (time.monotonic(), facts)
     return facts
+
+
+def forget_facts() -> None:
+    """An opening begins, which asks for the versions of objects again; or one has ended."""
+    if not getattr(_opening, "goes_on", False):
+        with _lock:
+            _seen.clear()
+
+
+@contextlib.contextmanager
+def one_opening() -> Iterator[None]:
+    """Keeps facts while this thread opens loaders that look for the fields of files."""
+    _opening.goes_on = True
+    try:
+        yield
+    finally:
+        _opening.goes_on = False
 
 
 def _look(url: str) -> Facts:
@@ -385,11 +410,7 @@ def look_at(urls: list[str]) -> list[Facts]:
         return [_look(url) for url in urls]
     _look_by_lists(urls)
     with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
-        found = list(pool.map(_look, urls))
-    with _lock:  # those of a large data set are not kept
-        if len(_seen) > 100_000:
-            _seen.clear()
-    return found
+        return list(pool.map(_look, urls))
 
 
 def _look_by_lists(urls: list[str]) -> None:

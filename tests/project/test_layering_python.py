@@ -25,7 +25,7 @@ PYTHON_LAYERS = {
     "ops": {"nodes"},
     "packaging": {"native"},
     "insight": {"ops", "nodes", "native", "ragged", "words", "errors"},
-    "loader": {"insight", "nodes", "native", "ragged", "words", "errors"},
+    "loader": {"insight", "remote", "nodes", "native", "ragged", "words", "errors"},
     "datasets": {
         "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "errors",
     },

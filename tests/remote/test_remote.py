@@ -8,16 +8,19 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from remote.server import files_below, serving
 from remote.soak import soak
+from reports.recorded import WAITING, recorded, work
 from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import io
+from pyflowdata.insight.verdict import judge
 from pyflowdata.remote import configure
 
 pytest.importorskip("obstore")
@@ -140,19 +143,47 @@ def test_what_no_further_try_mends_is_told_at_once(tmp_path):
         assert server.gets == 1
 
 
-def test_a_changed_object_is_an_error_and_then_a_new_version(tmp_path):
+def test_a_new_opening_reads_the_new_version_and_an_open_loader_refuses_it(tmp_path):
     old, new = numbers(12 * MB), numbers(12 * MB)[::-1].copy()
+    configure(budget=16 * MB)  # of which a quarter is fetched ahead
     with serving({"a.bin": old.tobytes()}) as server:
         data = raw(f"{server.url}/a.bin")
         with flow.DataLoader(data.batch(64)) as loader:
             batches = iter(loader)
             np.testing.assert_array_equal(arrays(next(batches))[0].ravel(), old[: 64 * 64])
-            assert all_of(raw(f"{server.url}/a.bin").take(10)).size == 640
-        server.files["a.bin"] = new.tobytes()
-        configure(cache_dir=tmp_path / "other", budget="1GB")
-        with pytest.raises(flow.FileError, match="changed while open"):
-            all_of(raw(f"{server.url}/a.bin"))
+            server.files["a.bin"] = new.tobytes()
+            np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), new)
+            with pytest.raises(flow.FileError, match="changed while open"):
+                list(batches)
+        looks = server.looks
+        np.testing.assert_array_equal(all_of(data), new)
+        assert server.looks == looks + 1
         np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), new)
+        assert server.looks == looks + 2
+        # What changes between the look at an object and its bytes is refused, and then read.
+        server.stale["a.bin"] = old.tobytes()
+        configure(cache_dir=tmp_path / "other")
+        with pytest.raises(flow.FileError, match="changed while open"):
+            raw(f"{server.url}/a.bin")
+        server.stale.clear()
+        np.testing.assert_array_equal(all_of(raw(f"{server.url}/a.bin")), new)
+
+
+def test_schemes_may_have_capitals_and_a_file_may_have_one(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n2\n")
+    for local in (f"file://{tmp_path}/a.csv", f"FILE://{tmp_path}/*.csv"):
+        assert flow.open(local).column("x").tolist() == [1, 2]
+        reader = flow.CSVReader(files=local, columns=["x:int64"], header="yes", batch_size=2)
+        with flow.DataLoader(reader) as loader:
+            assert arrays(next(iter(loader)))[0].tolist() == [1, 2]
+    with serving(files_below(tmp_path)) as server:
+        url = server.url.replace("http", "HTTP")
+        assert flow.open(f"{url}/a.csv").column("x").tolist() == [1, 2]
+        server.fault = lambda _number: "whole"
+        configure(cache_dir=tmp_path / "other")
+        with pytest.raises(flow.UnsupportedError, match="answers no ranges of bytes.*nginx") as no:
+            flow.open(f"{url}/a.csv")
+        assert url in str(no.value) and "Debug" not in str(no.value)
 
 
 READ = """
@@ -177,7 +208,7 @@ def reading(url, cache, seed=0):
 
 
 def test_processes_fetch_each_block_once_and_outlive_one_that_is_killed(cache):
-    size = 24 * MB
+    size = 12 * MB
     hangs = threading.Event()
     with serving({"a.bin": numbers(size).tobytes()}) as server:
         url = f"{server.url}/a.bin"
@@ -189,7 +220,7 @@ def test_processes_fetch_each_block_once_and_outlive_one_that_is_killed(cache):
         first.stdin.flush()
         while not server.hanging:
             time.sleep(0.01)
-        others = [reading(url, cache, seed) for seed in (1, 2, 3)]
+        others = [reading(url, cache, seed) for seed in (1, 2)]
         for other in others:
             other.stdout.readline()
         server.fault = lambda _number: None
@@ -264,6 +295,11 @@ def test_options_are_checked(tmp_path):
         configure(budget="1MB")
     with pytest.raises(flow.InvalidArgumentError, match="50GB"):
         configure(budget="much")
+    configure(requests=4)
+    info = flow.remote.cache_info()
+    assert (info.folder, info.budget) == (str(tmp_path / "cache"), 1000**3)
+    configure(cache_dir=tmp_path / "next")
+    assert flow.remote.cache_info().budget == 1000**3
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
@@ -271,28 +307,34 @@ def test_options_are_checked(tmp_path):
         configure(cache_dir=shared)
 
 
-def verdict_of(data, epochs=1, batch_size=512):
-    with flow.DataLoader(data.batch(batch_size)) as loader:
+def verdict_of(data, epochs=1):
+    """Of what was fetched, and of other numbers in which threads wait for a reader: those depend on
+    the machine."""
+    with flow.DataLoader(data.batch(512)) as loader:
         for _ in range(epochs):
             for _batch in loader:
                 pass
-        return loader.report().verdict
+        counters = loader.report().counters
+    waiting = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
+    waiting["read_bytes"] = counters.stats["read_bytes"]
+    told = recorded(work("Reader", 14.0, 2.0, kind="records"), **waiting)
+    return judge(replace(told, fetched=counters.fetched, readers=counters.readers))
 
 
 def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
-    data = numbers(12 * MB).tobytes()
+    data = numbers(8 * MB).tobytes()
     with serving({"a.bin": data}) as server:
-        server.rate = 16 * MB
+        server.rate = 4 * MB
         line = verdict_of(raw(f"{server.url}/a.bin"))
     with serving({"b.bin": data}) as server:
-        server.latency = 0.3
+        server.latency = 0.6
         answers = verdict_of(raw(f"{server.url}/b.bin"))
     configure(cache_dir=cache, budget=16 * MB)
     with serving({"c.bin": numbers(40 * MB).tobytes()}) as server:
-        server.rate = 100 * MB
         small = verdict_of(raw(f"{server.url}/c.bin"), epochs=3)
     assert [one.cause for one in (line, answers, small)] == [
         "network", "requests", "cache-too-small"
     ]  # fmt: skip
+    assert answers.evidence["answer_seconds"] >= 0.6
     assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
-    assert 0.6 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before
+    assert 0.5 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before

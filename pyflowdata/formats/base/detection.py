@@ -6,7 +6,7 @@ import fnmatch
 import glob
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
@@ -14,7 +14,7 @@ from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...remote import open_copy
-from ...remote.client import has_magic, is_object, is_remote, listed, look_at
+from ...remote.client import forget_facts, has_magic, is_object, is_remote, listed, look_at
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -104,18 +104,25 @@ def _matches(pattern: str) -> Iterator[str]:
             yield os.path.join(one, name)
 
 
-def expanded(path: str, format: str | None = None) -> list[str]:
-    """The files that a path, pattern or folder stands for, sorted.
+def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
+    """The files that paths, patterns and folders stand for, sorted for each of them.
 
     Args:
-        path: As the user gives it; in a pattern, ** stands for any folders.
+        paths: As the user gives them; in a pattern, ** stands for any folders.
         format: The name of their format, if the user gives it.
 
     Raises:
-        FileError: There are none; the message names what was found instead.
+        FileError: One stands for no file; the message names what was found instead.
     """
+    forget_facts()
+    return [file for path in paths for file in _expanded(path, format)]
+
+
+def _expanded(path: str, format: str | None) -> list[str]:
     if is_remote(path):
         return _expanded_remote(path, format)
+    if path[:8].lower() == "file:///":
+        path = path[len("file://") :]
     if not path or not _is_there(path):
         found = sorted(filter(_is_there, set(_matches(path))))
         found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]

@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from ...nodes import Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
-from ...remote.client import is_remote
+from ...remote.client import is_remote, one_opening
 from .detection import Detected, detect, head_of
 from .format import Format
 from .reader_values import reader_of
@@ -126,6 +126,7 @@ def _refuse_several(found: Sequence[Detected]) -> None:
     raise InvalidArgumentError(f"the files are not of one format: {said}")
 
 
+@one_opening()
 def open_source(
     paths: Sequence[str | os.PathLike[str]],
     format: str | None = None,

@@ -388,7 +388,7 @@ def check_permissions(folder):
             flow.open(root)  # nor is it a folder of other files
         assert caught.value.reason == "environment"
         (root / "notes.txt").write_text("1 2\n")
-        assert [one.format for one in map(detect, expanded(str(root)))] == ["text"]
+        assert [one.format for one in map(detect, expanded([str(root)]))] == ["text"]
     finally:
         (root / "c").chmod(0o755)
 
