@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from reports.test_ranks import reports
+from support.rank_reports import reports
 from support.report_pages import long_report
 
 import pyflowdata as flow
