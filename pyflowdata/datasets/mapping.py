@@ -25,6 +25,7 @@ from ..pyops.callbacks import user_failure
 from ..pyops.op import name_of
 from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
+from ..pyops.tensors import MASKED
 from ..ragged import Ragged
 from .base import explain_key, names_of, no_field_of, numbered
 from .reading import Reading
@@ -155,6 +156,7 @@ def _types_of(
             "map: there is no record to see what the function returns; give the types, as "
             'outputs={"x": "float32[3]"}'
         )
+    refuse_open({key: one for key, one in found.items() if given.get(key) is None})
     return {
         key: one if given.get(key) is None else row_type(f"outputs['{key}']", given[key])
         for key, one in found.items()
@@ -190,17 +192,35 @@ def _instead(value: Any) -> str:
     return "give its type in outputs"
 
 
+class _OpenType(RowType):
+    """The type of an empty list, whose dtype is that of the lists of other records."""
+
+
+def refuse_open(types: Mapping[str, RowType]) -> None:
+    """Refuses results that are empty lists in all records that were looked at."""
+    for key, one in types.items():
+        if isinstance(one, _OpenType):
+            raise InvalidArgumentError(
+                f"map: the result '{key}' is an empty list in each of the first records, which "
+                f'does not tell its type; give it, as outputs={{"{key}": "int64[?]"}}'
+            )
+
+
 def type_of(key: str, value: Any, leading: int = 0) -> RowType:
     """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
         return RowType(value.dtype, value.row_shape)
-    if leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
+    if leading and isinstance(value, list) and all(isinstance(one, (bytes, str)) for one in value):
         return row_type(key, "bytes")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgumentError(f"map: the result '{key}' is {MASKED}")
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, array.shape[leading:]))
+        found = row_type(key, (array.dtype, array.shape[leading:]))
+        is_open = isinstance(value, list) and array.size == 0 and array.ndim > leading
+        return _OpenType(*found) if is_open else found
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
@@ -210,8 +230,16 @@ def type_of(key: str, value: Any, leading: int = 0) -> RowType:
 
 def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
     """The type of both; None for a dimension in which they differ."""
-    if one is None or one == other:
+    if one is None:
         return other
+    if isinstance(one, _OpenType):
+        is_open, one = isinstance(other, _OpenType), RowType(other.dtype, one.shape)
+    else:
+        is_open, other = False, (
+            RowType(one.dtype, other.shape) if isinstance(other, _OpenType) else other
+        )
+    if one == other:
+        return _OpenType(*one) if is_open else other
     if one.dtype != other.dtype or len(one.shape) != len(other.shape):
         raise InvalidArgumentError(
             f"map: the result '{key}' is {one} for one record and {other} for another; give its "

@@ -44,7 +44,7 @@ from .columns import (
     row_lengths,
 )
 from .fingerprints import of_blobs, of_function
-from .mapping import Maps, Outputs, joined_types, row_type_of, type_of
+from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
@@ -428,6 +428,7 @@ class _Exploded:
                     self._refuse_part(part, f"lacks {shown(key)}, which outputs names")
                 kind = type_of(key, part[key])
                 found[key] = joined_types(key, found.get(key), kind)
+        refuse_open({key: one for key, one in found.items() if key not in types})
         return {**found, **types}
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
