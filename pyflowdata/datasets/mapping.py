@@ -22,6 +22,7 @@ from ..nodes.argument_hints import says_how
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
+from ..pyops.decoders import check_processes
 from ..pyops.op import name_of
 from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
@@ -306,7 +307,12 @@ class Maps(Reading):
             raise InvalidArgumentError(f"map: {shown(function)} was given; it must be a function")
         if outputs is not None:
             names_of(outputs, "outputs")
-        with_index = bool(with_index)
+        check_processes(processes)
+        _check_batched(batched)
+        if not isinstance(with_index, (bool, np.bool_)):
+            raise InvalidArgumentError(
+                f"map: with_index = {shown(with_index)}; it must be True or False"
+            )
         of_records = bool(batched) or with_index
         if fields and of_records:
             raise InvalidArgumentError(
@@ -344,11 +350,6 @@ class Maps(Reading):
     ) -> MapsT:
         if batched is True:
             batched = 1000
-        if not isinstance(batched, int) or batched < 0:
-            raise InvalidArgumentError(
-                f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
-                "batched=1000"
-            )
         data, blobs, names = self, self._fields, list(self._fields)
         if with_index:
             own = next(one for one in map("index{}".format, itertools.count()) if one not in blobs)
@@ -403,6 +404,14 @@ class Maps(Reading):
                 raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
             blobs[called] = blob
         return self._with_blobs(blobs)
+
+
+def _check_batched(batched: object) -> None:
+    if not isinstance(batched, int) or batched < 0:
+        raise InvalidArgumentError(
+            f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
+            "batched=1000"
+        )
 
 
 def _check_scope(function: Any) -> None:

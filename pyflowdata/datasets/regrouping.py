@@ -17,6 +17,7 @@ from ..nodes import Blob, Node
 from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.decoders import check_processes
 from ..pyops.op import GIVEN_BY_HOST, name_of
 from ..pyops.records import (
     NumParts,
@@ -97,6 +98,7 @@ class Regrouping(Maps):
             InvalidArgumentError: A field cannot be divided; the function does not fit; the records
                 are shuffled.
         """
+        check_processes(processes)
         self._refuse_shuffle("explode", "parts")
         if not callable(what):
             if outputs is not None or processes or name is not None or attrs:

@@ -462,3 +462,10 @@ def test_results_that_no_field_holds():
         late[8]
     with pytest.raises(UserFunctionError, match=r"object, which no field holds.*str\(number\)"):
         data.map(lambda r: {"y": 1 if r["n"] < 8 else 2**70})[8]
+
+
+@pytest.mark.parametrize("name", ["processes", "batched", "with_index"])
+def test_an_array_as_an_argument_of_map(name):
+    data = flow.from_arrays({"n": np.arange(9)})
+    with pytest.raises(InvalidArgumentError, match=f"{name} = array"):
+        data.map(lambda r: {"y": 1}, **{name: np.array([1, 2])})
