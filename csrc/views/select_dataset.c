@@ -122,6 +122,7 @@ static pfd_status take_table(selection *self, int64_t number, int64_t rows, pfd_
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const select_dataset_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_view_need_end(args, "what is selected is compared with all records", err));
     selection *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     pfd_status status = take_table(self, attrs->table, args->inner[0]->size, err);

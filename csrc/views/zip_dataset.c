@@ -10,15 +10,27 @@ typedef struct zip_dataset_attrs {
 
 static const pfd_view_methods methods = {.name = "ZipDataset", .close = pfd_view_free};
 
+static pfd_status fail_sizes(int32_t i, int64_t first, int64_t size, pfd_error *err)
+{
+    if (first < PFD_ENDLESS && size < PFD_ENDLESS)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "data set 0 has %" PRId64 " records, data set %" PRId32 " has %" PRId64
+                        "; records are paired by their number: take() the common ones",
+                        first, i, size);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "data set %" PRId32 " has no end, as repeat() has none, and data set %" PRId32
+                    " has %" PRId64 " records; records are paired by their number: take(%" PRId64
+                    ") after repeat()",
+                    first < size ? i : 0, first < size ? 0 : i, first < size ? first : size,
+                    first < size ? first : size);
+}
+
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     int64_t first = args->inner[0]->size;
     for (int32_t i = 1; i < args->num_inner; i++)
         if (args->inner[i]->size != first)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "data set 0 has %" PRId64 " records, data set %" PRId32 " has %" PRId64
-                            "; records are paired by their number: take() the common ones",
-                            first, i, args->inner[i]->size);
+            return fail_sizes(i, first, args->inner[i]->size, err);
     PFD_TRY(pfd_view_create(sizeof **out, &methods, out, err));
     (*out)->size = first;
     return PFD_OK;

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
@@ -25,6 +25,7 @@ from .base import DatasetBase, SetT, node_alone
 from .cache_files import CacheFolder, CachePlace
 from .columns import (
     COMPARED,
+    batches_once,
     changing_fields,
     pass_over,
     refuse_changing_order,
@@ -134,7 +135,7 @@ class _Cache(Prepared):
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
             said = f"cache() of {', '.join(self.fields)}"
-            for batch in pass_over(loader, said, _batches_once(loader, total)):
+            for batch in pass_over(loader, said, batches_once(loader, _AT_ONCE)):
                 self._check(batch, writer.records, probe)
                 writer.write(batch.values, batch.row_splits)
                 if 0 < writer.records == len(batch):
@@ -157,16 +158,6 @@ class _Cache(Prepared):
             f"{free / 1e6:,.1f} MB {where} are free{other}",
             file=str(self.place.folder),
         )
-
-
-def _batches_once(loader: DataLoader[Any], records: int) -> Iterator[Any]:
-    """The batches of an epoch.  A loop would begin the next epoch as well, and call slow functions
-    for records that nobody takes; a stream cannot be read otherwise."""
-    if records < 0:
-        yield from loader
-        return
-    for first in range(0, records, _AT_ONCE):
-        yield loader.read(range(first, min(first + _AT_ONCE, records)))
 
 
 # ---- What is cached ------------------------------------------------------------------------------

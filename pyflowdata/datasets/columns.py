@@ -47,6 +47,7 @@ from ..nodes import Blob, Node, find_op, widened
 from ..nodes.attr_words import prepared_of
 from ..nodes.batch_forms import rows_of
 from ..nodes.node import files_of, in_order, nodes_of, reader_nodes, rebuilt
+from ..nodes.python_ops import language_of
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
@@ -367,6 +368,7 @@ _LEAST_BYTES = 16 << 20  # data whose columns are kept on disk, as indexes are
 _LEAST_SECONDS = 1.0  # the same, for the time of a pass
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
+_SLOW_ROWS = 1024  # the most, where a function in Python makes them
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
 ID, MASK = ("id", "mask")  # in a batch: file and number of each record; whether it is whole
 
@@ -482,6 +484,17 @@ def pass_over(
             progress.update(done)
 
 
+def batches_once(loader: DataLoader[Any], at_once: int) -> Iterator[Any]:
+    """The batches of an epoch.  A loop would begin the next epoch as well, and call slow functions
+    for records that nobody takes; a stream cannot be read otherwise."""
+    records = loader.readers[0].records
+    if records < 0:
+        yield from loader
+        return
+    for first in range(0, records, at_once):
+        yield loader.read(range(first, min(first + at_once, records)))
+
+
 def _opened(
     wanted: Computation, fields: Mapping[str, Blob], batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
@@ -538,7 +551,10 @@ class _Pass:
             if self._wanted.prepare is not None:
                 self._wanted.prepare(loader)
             remedy = "" if "on_error" in self._wanted.attrs else remedies.SKIP_DAMAGED
-            for batch in pass_over(loader, self._wanted.said, remedy=remedy):
+            nodes = nodes_of(self._wanted.blobs.values())
+            is_slow = any(language_of(node) != "C" for node in nodes)
+            batches = batches_once(loader, min(self._rows, _SLOW_ROWS)) if is_slow else None
+            for batch in pass_over(loader, self._wanted.said, batches, remedy):
                 rows = rows_of(batch)
                 found = self._checked(self._computed(batch, rows), rows)
                 if self._is_bitmap:

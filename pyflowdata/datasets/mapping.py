@@ -22,9 +22,11 @@ from ..nodes.argument_hints import says_how
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
+from ..pyops.decoders import check_processes
 from ..pyops.op import name_of
 from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
+from ..pyops.tensors import MASKED
 from ..ragged import Ragged
 from .base import explain_key, names_of, no_field_of, numbered
 from .reading import Reading
@@ -155,6 +157,7 @@ def _types_of(
             "map: there is no record to see what the function returns; give the types, as "
             'outputs={"x": "float32[3]"}'
         )
+    refuse_open({key: one for key, one in found.items() if given.get(key) is None})
     return {
         key: one if given.get(key) is None else row_type(f"outputs['{key}']", given[key])
         for key, one in found.items()
@@ -190,17 +193,35 @@ def _instead(value: Any) -> str:
     return "give its type in outputs"
 
 
+class _OpenType(RowType):
+    """The type of an empty list, whose dtype is that of the lists of other records."""
+
+
+def refuse_open(types: Mapping[str, RowType]) -> None:
+    """Refuses results that are empty lists in all records that were looked at."""
+    for key, one in types.items():
+        if isinstance(one, _OpenType):
+            raise InvalidArgumentError(
+                f"map: the result '{key}' is an empty list in each of the first records, which "
+                f'does not tell its type; give it, as outputs={{"{key}": "int64[?]"}}'
+            )
+
+
 def type_of(key: str, value: Any, leading: int = 0) -> RowType:
     """The type of a result; `leading`: its first dimensions that are not those of a row."""
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
         return RowType(value.dtype, value.row_shape)
-    if leading and isinstance(value, list) and set(map(type, value)) <= {bytes, str}:
+    if leading and isinstance(value, list) and all(isinstance(one, (bytes, str)) for one in value):
         return row_type(key, "bytes")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgumentError(f"map: the result '{key}' is {MASKED}")
     try:
         array = np.asarray(value)
-        return row_type(key, (array.dtype, array.shape[leading:]))
+        found = row_type(key, (array.dtype, array.shape[leading:]))
+        is_open = isinstance(value, list) and array.size == 0 and array.ndim > leading
+        return _OpenType(*found) if is_open else found
     except ValueError as failure:
         raise InvalidArgumentError(
             f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
@@ -210,8 +231,16 @@ def type_of(key: str, value: Any, leading: int = 0) -> RowType:
 
 def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
     """The type of both; None for a dimension in which they differ."""
-    if one is None or one == other:
+    if one is None:
         return other
+    if isinstance(one, _OpenType):
+        is_open, one = isinstance(other, _OpenType), RowType(other.dtype, one.shape)
+    else:
+        is_open, other = False, (
+            RowType(one.dtype, other.shape) if isinstance(other, _OpenType) else other
+        )
+    if one == other:
+        return _OpenType(*one) if is_open else other
     if one.dtype != other.dtype or len(one.shape) != len(other.shape):
         raise InvalidArgumentError(
             f"map: the result '{key}' is {one} for one record and {other} for another; give its "
@@ -278,7 +307,12 @@ class Maps(Reading):
             raise InvalidArgumentError(f"map: {shown(function)} was given; it must be a function")
         if outputs is not None:
             names_of(outputs, "outputs")
-        with_index = bool(with_index)
+        check_processes(processes)
+        _check_batched(batched)
+        if not isinstance(with_index, (bool, np.bool_)):
+            raise InvalidArgumentError(
+                f"map: with_index = {shown(with_index)}; it must be True or False"
+            )
         of_records = bool(batched) or with_index
         if fields and of_records:
             raise InvalidArgumentError(
@@ -316,11 +350,6 @@ class Maps(Reading):
     ) -> MapsT:
         if batched is True:
             batched = 1000
-        if not isinstance(batched, int) or batched < 0:
-            raise InvalidArgumentError(
-                f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
-                "batched=1000"
-            )
         data, blobs, names = self, self._fields, list(self._fields)
         if with_index:
             own = next(one for one in map("index{}".format, itertools.count()) if one not in blobs)
@@ -375,6 +404,14 @@ class Maps(Reading):
                 raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
             blobs[called] = blob
         return self._with_blobs(blobs)
+
+
+def _check_batched(batched: object) -> None:
+    if not isinstance(batched, int) or batched < 0:
+        raise InvalidArgumentError(
+            f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
+            "batched=1000"
+        )
 
 
 def _check_scope(function: Any) -> None:

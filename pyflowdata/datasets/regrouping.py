@@ -17,6 +17,7 @@ from ..nodes import Blob, Node
 from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
+from ..pyops.decoders import check_processes
 from ..pyops.op import GIVEN_BY_HOST, name_of
 from ..pyops.records import (
     NumParts,
@@ -44,7 +45,7 @@ from .columns import (
     row_lengths,
 )
 from .fingerprints import of_blobs, of_function
-from .mapping import Maps, Outputs, joined_types, row_type_of, type_of
+from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
@@ -97,6 +98,7 @@ class Regrouping(Maps):
             InvalidArgumentError: A field cannot be divided; the function does not fit; the records
                 are shuffled.
         """
+        check_processes(processes)
         self._refuse_shuffle("explode", "parts")
         if not callable(what):
             if outputs is not None or processes or name is not None or attrs:
@@ -428,6 +430,7 @@ class _Exploded:
                     self._refuse_part(part, f"lacks {shown(key)}, which outputs names")
                 kind = type_of(key, part[key])
                 found[key] = joined_types(key, found.get(key), kind)
+        refuse_open({key: one for key, one in found.items() if key not in types})
         return {**found, **types}
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:

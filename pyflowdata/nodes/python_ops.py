@@ -39,8 +39,22 @@ _own = threading.local()
 @contextlib.contextmanager
 def nothing_in_use() -> Iterator[None]:
     """Loaders that this thread opens in the block acquire nothing: for a look at a few records."""
+    with _use(is_off=True):
+        yield
+
+
+@contextlib.contextmanager
+def all_in_use() -> Iterator[None]:
+    """Loaders that this thread opens in the block acquire what they use: for a pass over all
+    records, also where a look at a few ones needs it."""
+    with _use(is_off=False):
+        yield
+
+
+@contextlib.contextmanager
+def _use(*, is_off: bool) -> Iterator[None]:
     former = getattr(_own, "is_off", False)
-    _own.is_off = True
+    _own.is_off = is_off
     try:
         yield
     finally:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..native import check, ffi, lib, new_error, xxh64
-from .node import Blob, nodes_of
+from .node import Blob, Node, nodes_of
 from .objects import Object
+from .python_ops import all_in_use
 from .row_types import dtype_number
 
 Array = npt.NDArray[Any]
@@ -153,16 +154,21 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
 
     It also prepares other values that need it.  Exceptions of functions that compute pass through.
     """
-    for node in nodes_of(blobs):
-        for value in node.values.values():
-            if not isinstance(value, Object):
-                continue
-            if node.op.is_view and not isinstance(value.value, (Table, Prepared)):
-                given = array_of(value.value, node.op.name)
-                value.value = Table(np.array(given))  # a copy of what the user may change
-            if isinstance(value.value, Prepared):
-                value.value.prepare()
-        put_tables(node.values)
+    with all_in_use():  # a table needs all records, also for a look at a few ones
+        for node in nodes_of(blobs):
+            _prepare(node)
+
+
+def _prepare(node: Node) -> None:
+    for value in node.values.values():
+        if not isinstance(value, Object):
+            continue
+        if node.op.is_view and not isinstance(value.value, (Table, Prepared)):
+            given = array_of(value.value, node.op.name)
+            value.value = Table(np.array(given))  # a copy of what the user may change
+        if isinstance(value.value, Prepared):
+            value.value.prepare()
+    put_tables(node.values)
 
 
 def put_tables(values: Mapping[str, object]) -> None:

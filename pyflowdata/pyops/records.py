@@ -875,8 +875,10 @@ _CONSTANTS = frozenset((bytes, str, int, float, bool))  # their values do not ch
 
 def _kept(value: Any) -> Any:
     """A value that stays as it is if the function uses the memory again for the next record."""
-    if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_)):
+    if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_, str, bytes)):
         return value
+    if isinstance(value, np.ma.MaskedArray):  # which is refused where it is looked at
+        return value.copy()
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, list):

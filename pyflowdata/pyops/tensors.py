@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 from ..errors import OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi, lib
-from ..nodes.row_types import RAGGED_ROW, RowType, as_dtype, dtype_name, read_row_type
+from ..nodes.row_types import (
+    RAGGED_ROW,
+    RowType,
+    as_dtype,
+    dtype_name,
+    dtype_number,
+    read_row_type,
+)
 from ..ragged import Ragged
 
 Array = npt.NDArray[Any]
@@ -119,6 +126,10 @@ class Mismatch(Told):
 
 # ---- Outputs ------------------------------------------------------------------------------------
 
+MASKED = (
+    "a masked array, and no field has a mask: return a.filled(value), and the mask, "
+    "np.ma.getmaskarray(a), under another name"
+)
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
@@ -138,6 +149,12 @@ def _other_dtype(name: str, found: Any, array: Array, dtype: np.dtype[Any]) -> s
         what, other = "is a text or bytes", "bytes"
     else:
         what, other = f"has dtype {array.dtype}", str(array.dtype)
+    if other != "bytes" and not dtype_number(array.dtype):
+        return (
+            f"the output '{name}' {what}, which no field holds, and {dtype_name(dtype)} is "
+            "declared: return numbers of that dtype; an int of more than 64 bits can be a text, "
+            "str(number), or a float"
+        )
     is_cast = other != "bytes" and hasattr(found, "astype")
     own = f"return {as_dtype(name, dtype)}, or " if is_cast else ""
     return (
@@ -156,6 +173,8 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         UserFunctionError: Dtype or shape are not as declared.
     """
     dtype = row_type.dtype
+    if isinstance(found, np.ma.MaskedArray):
+        raise Mismatch(f"the output '{name}' is {MASKED}")
     if isinstance(found, (np.ndarray, np.generic)):
         array = np.asarray(found)
         is_fit = array.dtype == dtype

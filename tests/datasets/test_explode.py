@@ -2,6 +2,7 @@
 the function is called; errors.  Random pipelines are in tests/datasets/test_properties.py."""
 
 import json
+import os
 import pickle
 import random
 
@@ -84,6 +85,21 @@ def test_parts_of_a_function(processes):
         found = [(int(n), word, int(k)) for batch in loader for n, word, k in
                  zip(batch["n"], batch["word"].to_bytes_list(), batch["place"])]  # fmt: skip
     assert sorted(found) == expected_words() != found
+
+
+@pytest.mark.parametrize("view", ["explode", "where", "column"])
+def test_a_pass_over_all_records_is_one_and_in_the_processes(view, tmp_path):
+    data, log = flow.from_arrays({"n": np.arange(300)}), tmp_path / "pids"
+    if view == "explode":
+        made = data.explode(own.noted_parts, log=str(log), processes=2)
+    else:
+        what = "y >= 0" if view == "where" else "y"
+        made = getattr(data.map(own.noted, log=str(log), processes=2), view)(what)
+    assert len(made) == (600 if view == "explode" else 300)
+    pids = [int(one) for one in log.read_text().split()]
+    in_main = pids.count(os.getpid())
+    assert in_main <= 4  # from which the types are found
+    assert len(pids) - in_main <= 300 + 2 * columns.COMPARED
 
 
 def test_what_a_function_may_return():

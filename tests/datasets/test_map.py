@@ -9,6 +9,7 @@ import pytest
 from support import process_functions as own
 
 import pyflowdata as flow
+from pyflowdata.errors import InvalidArgumentError, UserFunctionError
 
 SIZE = 41
 
@@ -432,3 +433,39 @@ def test_values_that_no_field_holds_and_their_remedies():
         assert data.map(right)[0]["k"] == first and len(data.map(right).column("k")) == 2
     with pytest.raises(flow.UserFunctionError, match=r'A missing number is float\("nan"\)'):
         data.map(lambda n: None if n else 1.5, "n", outputs={"k": "float64"}).column("k")
+
+
+@pytest.mark.parametrize("view", ["map", "explode"])
+def test_texts_of_numpy_and_lists_that_may_be_empty(view):
+    def made(r):
+        i = int(r["n"])
+        one = {"a": np.array(["cat", "dog"])[i % 2], "b": np.array([b"x", b"yz"])[i % 2],
+               "ids": [i] * (i % 3)}  # fmt: skip
+        return [one] if view == "explode" else one
+
+    data = flow.from_arrays({"n": np.arange(7)})
+    found = list(getattr(data, view)(made))
+    assert [r["a"] for r in found] == [[b"cat", b"dog"][i % 2] for i in range(7)]
+    assert [r["b"] for r in found] == [[b"x", b"yz"][i % 2] for i in range(7)]
+    assert [r["ids"].tolist() for r in found] == [[i] * (i % 3) for i in range(7)]
+    assert found[0]["ids"].dtype == np.int64
+
+
+def test_results_that_no_field_holds():
+    data = flow.from_arrays({"n": np.arange(9)})
+    with pytest.raises(InvalidArgumentError, match=r'empty list.*outputs=\{"y": "int64\[\?\]"\}'):
+        data.map(lambda r: {"y": [] if r["n"] < 8 else [1]})
+    with pytest.raises(InvalidArgumentError, match=r"masked array.*filled"):
+        data.map(lambda r: {"y": np.ma.array([1, 2], mask=[0, 1])})
+    late = data.map(lambda r: {"y": np.zeros(2) if r["n"] < 8 else np.ma.zeros(2)})
+    with pytest.raises(UserFunctionError, match=r"masked array.*filled"):
+        late[8]
+    with pytest.raises(UserFunctionError, match=r"object, which no field holds.*str\(number\)"):
+        data.map(lambda r: {"y": 1 if r["n"] < 8 else 2**70})[8]
+
+
+@pytest.mark.parametrize("name", ["processes", "batched", "with_index"])
+def test_an_array_as_an_argument_of_map(name):
+    data = flow.from_arrays({"n": np.arange(9)})
+    with pytest.raises(InvalidArgumentError, match=f"{name} = array"):
+        data.map(lambda r: {"y": 1}, **{name: np.array([1, 2])})

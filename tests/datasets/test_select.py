@@ -269,3 +269,12 @@ def test_a_file_without_records_among_others(tmp_path):
     assert len(none) == len(none.column("x")) == 0
     with pytest.raises(flow.CorruptDataError, match="there is not one record"):
         len(none.cache(tmp_path).concat(some))
+
+
+def test_views_that_need_an_end():
+    data = flow.from_arrays({"x": np.arange(10)})
+    with pytest.raises(InvalidArgumentError, match=r"no end.*take\(n\)"):
+        data.repeat().select([5, 12])[1]
+    with pytest.raises(InvalidArgumentError, match=r"data set 0 has no end.* 1 has 10.*take\(10\)"):
+        data.repeat().zip(data.rename(x="y"))[1]
+    assert data.repeat().take(20).select([5, 12]).column("x").tolist() == [5, 2]
