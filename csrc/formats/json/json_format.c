@@ -12,7 +12,7 @@ enum { most_lines = 4 };
  * suffix, below a manifest's.  With the suffix .jsonl, a line that only begins as an object and
  * text that is no JSON are damaged JSON lines.  A .json file may have any JSON, such as COCO's,
  * which has a higher score: it is damaged where it is no JSON, and text where its lines are no
- * objects. */
+ * objects; one object over several lines is refused by the reader. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     objects_of_document = PFD_PROBE_POSSIBLE + 5,
@@ -79,6 +79,7 @@ static int32_t probe(const pfd_probe_args *args)
         if (found < 0 && count == 0 && is_last && is_cut)
             return is_free ? PFD_PROBE_NO : cut_object;
         if (count == 0 && line[0] == '{' && !is_free) damaged = damaged_text;
+        if (found <= 0 && count == 0 && is_free && line[0] == '{') return damaged_document;
         if (found <= 0) return damaged;
         count++;
     }

@@ -98,3 +98,9 @@ def test_an_array_without_elements_has_no_records(tmp_path):
         assert [int(r["a"]) for r in flow.open(files, fields=["a:int64"])] == [1]
     with pytest.raises(flow.InvalidArgumentError, match="as there are no records; say them"):
         flow.open(empty)
+
+
+def test_one_object_over_several_lines_is_refused(tmp_path):
+    path = written(tmp_path / "one.json", json.dumps({"a": 1, "b": 2}, indent=1))
+    with pytest.raises(flow.CorruptDataError, match=r"no list of records: put \[ \] around"):
+        flow.open(path)
