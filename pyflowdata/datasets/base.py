@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import Error, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..formats import FORMATS, Field, field_of, head_of, output_names
 from ..nodes import Blob, Node, find_op
+from ..nodes.file_states import FileState, refuse_changed, state_of_files
 from ..nodes.node import Records, nodes_of
 from ..nodes.tables import Table
 from ..words.plain_text import no_field
@@ -137,6 +138,21 @@ class DatasetBase(Records):
         self._fields = dict(blobs)
         self._shuffle = shuffle
         self._ordered: dict[str, Blob] | None = None  # made by the first use of `blobs`
+
+    def _seen(self) -> tuple[FileState, ...]:
+        """The states of the files when its records were counted or read by number; (): they were
+        not yet."""
+        return ()
+
+    def _check_files(self) -> None:
+        """Refuses files that changed since the records were counted or read by number: a view such
+        as `where()` would have other ones.
+
+        Raises:
+            FileError: It names the file.
+        """
+        if seen := self._seen():
+            refuse_changed(seen, state_of_files(self._fields.values()))
 
     # ---- Fields -------------------------------------------------------------------------------
 
@@ -350,7 +366,9 @@ def batch_node(
                   "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
         if shuffle.seed is not None and "seed" not in given:
             given["seed"] = shuffle.seed
-    return Node(find_op(op), name, list(blobs.values()), given)
+    node = Node(find_op(op), name, list(blobs.values()), given)
+    node.seen = data._seen()
+    return node
 
 
 def _has_other_seed(shuffle: Shuffle, attrs: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
 from ..native import version as library_version
 from ..nodes import Blob, Node, dtype_name
+from ..nodes.file_states import state_of_files
 from ..nodes.node import nodes_of
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
@@ -30,7 +31,6 @@ from .columns import (
     pass_over,
     refuse_changing_order,
     some_rows,
-    state_of_files,
 )
 from .fingerprints import is_own, of_function
 

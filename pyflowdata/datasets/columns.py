@@ -14,7 +14,6 @@ import io
 import json
 import math
 import os
-import stat
 import struct
 import sys
 import time
@@ -44,9 +43,9 @@ from ..native import version, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
-from ..nodes.attr_words import prepared_of
 from ..nodes.batch_forms import rows_of
-from ..nodes.node import files_of, in_order, nodes_of, reader_nodes, rebuilt
+from ..nodes.file_states import FileState, state_of, state_of_files
+from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
 from ..nodes.python_ops import language_of
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
@@ -141,74 +140,9 @@ def _bytes_of(values: Any) -> bytes:
 # ---- The state of files -------------------------------------------------------------------------
 
 
-class FileState(NamedTuple):
-    """What tells whether a file, or a folder, is another one; -1 where it cannot be seen.
-
-    Attributes:
-        path: Absolute.
-        size: Bytes.
-        mtime, ctime: Nanoseconds.
-        inode: Its number in the file system.
-        is_folder: Whether it is a folder.
-    """
-
-    path: str
-    size: int = -1
-    mtime: int = -1
-    ctime: int = -1
-    inode: int = -1
-    is_folder: bool = False
-
-
-def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
-    """The states of the files of all readers upstream, in order.
-
-    Of a reader of folders, they are those of the folders, also of those inside: each file that
-    comes or goes changes the times of its folder.
-
-    Raises:
-        FileError: A file is missing.
-    """
-    found: list[FileState] = []
-    for node in reader_nodes(blobs):
-        made = prepared_of(node)
-        if made is not None:  # a cache, whose own file may be made later
-            found += state_of_files(made.fields.values())
-            continue
-        waiting, seen = files_of(node)[::-1], set[str]()
-        while waiting:
-            state = _state_of(waiting.pop())
-            found.append(state)
-            real = os.path.realpath(state.path) if state.is_folder else ""
-            if state.is_folder and real not in seen:  # links of folders can make a circle
-                seen.add(real)
-                waiting += _folders_in(state)
-    return tuple(found)
-
-
 def files_state(data: DatasetBase) -> tuple[FileState, ...]:
     """The states of the files of a data set."""
     return state_of_files(data._fields.values())
-
-
-def _state_of(path: str) -> FileState:
-    path = os.path.abspath(path)
-    try:
-        found = os.stat(path)
-    except OSError:
-        return FileState(path)
-    times = found.st_mtime_ns, found.st_ctime_ns
-    return FileState(path, found.st_size, *times, found.st_ino, stat.S_ISDIR(found.st_mode))
-
-
-@functools.lru_cache(1 << 16)
-def _folders_in(state: FileState) -> tuple[str, ...]:
-    """The folders in a folder, which is listed once for each of its states."""
-    try:
-        with os.scandir(state.path) as entries:
-            return tuple(sorted((one.path for one in entries if one.is_dir()), reverse=True))
-    except OSError:
-        return ()
 
 
 # ---- Arrays on disk -----------------------------------------------------------------------------
@@ -516,7 +450,7 @@ def _cached(
     graph = of_blobs(wanted.blobs if wanted.fields is None else wanted.fields)
     files = state_of_files(blobs)
     if not files:  # a cache of arrays has only its own, which is there now
-        files = tuple(map(_state_of, open_loader_of(loader).files()))
+        files = tuple(map(state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
     folder = _array_folder(named)
@@ -803,6 +737,7 @@ def words_of(truths: Array) -> Array:
 def made_of(data: DatasetBase, what: What) -> Computation:
     """The computation of an expression, function or blob, checked without reading a record."""
     refuse_changing_order(data)
+    data._check_files()
     if isinstance(what, str):
         return _of_text(data, what)
     if isinstance(what, Blob):

@@ -14,13 +14,13 @@ import numpy as np
 
 from ..errors import (
     CorruptDataError,
-    FileError,
     InvalidArgumentError,
     UnsupportedError,
     WrongUseError,
     shown,
 )
 from ..nodes import Blob
+from ..nodes.file_states import FileState, refuse_changed
 from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
@@ -29,7 +29,7 @@ from ..nodes.tables import array_of, is_array
 from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
 from .base import DatasetBase, batch_node, is_several, whole
-from .columns import FileState, files_state
+from .columns import files_state
 
 _NO_END = "repeat() has no end; take(n) after it, or repeat(n), has one"
 _AT_ONCE = 64  # records that are read in one call
@@ -103,6 +103,7 @@ class Reading(DatasetBase):
         if opened is None or opened.process != os.getpid():
             most, files = _rows_at_once(self._fields.values()), files_state(self)
             loader = self._loader(most, num_threads=1, prefetch=1)
+            refuse_changed(files, files_state(self))
             opened = _Opened(loader, loader.readers[0].records, most, os.getpid(), files)
             self._opened = opened  # if threads open at the same time, one stays
         return opened
@@ -148,23 +149,8 @@ class Reading(DatasetBase):
                 return 0
             raise
 
-    def _check_files(self) -> None:
-        """Refuses files that changed since the records were counted: a view such as `where()` would
-        have other ones.
-
-        Raises:
-            FileError: It names the file.
-        """
-        if self._opened is None or self._opened.process != os.getpid():
-            return
-        files = files_state(self)
-        if files == self._opened.files:
-            return
-        changed = sorted({*files} ^ {*self._opened.files})  # also files that came or went
-        raise FileError(
-            "the file changed while this data set was open, so that its records are others; open "
-            "the data set again", file=changed[0].path,
-        )  # fmt: skip
+    def _seen(self) -> tuple[FileState, ...]:
+        return () if self._opened is None else self._opened.files
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
         """Whether the error says that this data set has no records, not one of several sources."""

@@ -257,6 +257,7 @@ class Regrouping(Maps):
                 records are shuffled.
         """
         self._refuse_shuffle("group_by", "groups")
+        self._check_files()
         kept = _checked_key(self, key)
         groups = _Groups(self, kept)
         state = functools.partial(files_state, self)

@@ -709,8 +709,12 @@ def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
         except ValueError as found:
             failure = failure or found
     if failure is not None and not records:
+        several = "" if not head.lstrip().startswith(b"{") else (
+            "; an object over several lines is no list of records: put [ ] around the objects, or "
+            "each on one line"
+        )  # fmt: skip
         raise CorruptDataError(
-            f"no line of the first ones is JSON in UTF-8: {failure}", file=one.path
+            f"no line of the first ones is JSON in UTF-8: {failure}{several}", file=one.path
         )
     return records
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..nodes.python_ops import InUse
+from ..nodes.file_states import check_seen
 from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
@@ -101,7 +102,9 @@ def open_handle(
     worlds = _worlds(blobs)
     try:
         in_use = InUse(blobs)
-        return _Opening(blobs, options, slots, in_use).wait(), in_use
+        handle = _Opening(blobs, options, slots, in_use).wait()
+        check_seen(blobs)
+        return handle, in_use
     except InvalidArgumentError as failure:
         if len({(world.rank, world.world_size) for world in worlds}) > 1:
             failure.message += f" (readers are for {', '.join(map(str, worlds))})"

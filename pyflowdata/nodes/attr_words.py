@@ -50,7 +50,7 @@ def view_word(node: Node) -> str:
 
 def said_of_tables(node: Node) -> str:
     """What the arrays of a view were made from, as "where('label != 3')"; "": not known."""
-    return next((table.said for table in _tables_of(node) if table.said), "")
+    return next((table.said for table in tables_of(node) if table.said), "")
 
 
 def prepared_of(reader: Node) -> Prepared | None:
@@ -61,10 +61,11 @@ def prepared_of(reader: Node) -> Prepared | None:
 
 def has_tables(node: Node) -> bool:
     """Whether an attr is an array of the program."""
-    return any(True for _ in _tables_of(node))
+    return any(True for _ in tables_of(node))
 
 
-def _tables_of(node: Node) -> Iterator[Table]:
+def tables_of(node: Node) -> Iterator[Table]:
+    """The arrays of the program among the attrs of a node."""
     for value in node.values.values():
         if isinstance(value, Object) and isinstance(value.value, Table):
             yield value.value

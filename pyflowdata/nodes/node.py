@@ -63,6 +63,7 @@ class Node:
         sampled: Name of an attr that was inferred from the first records, and not from a header ->
             the argument that states it.
         left_out: Texts about parts of the records that no output has, as the files showed.
+        seen: The states of the files that the records were of when they were read; (): not known.
         notes: Name of an output -> why its type is perhaps not the wanted one.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
@@ -71,7 +72,7 @@ class Node:
 
     __slots__ = (
         "__weakref__", "anchors", "depth", "found", "handle", "inputs", "left_out", "name", "notes",
-        "op", "outputs", "sampled", "values", "worlds",
+        "op", "outputs", "sampled", "seen", "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
@@ -106,6 +107,7 @@ class Node:
                 world = replace(found, rank=0, world_size=1) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
+            self.seen: tuple[Any, ...] = ()
             self.found = (*sampled, *self.found)
             self.sampled: Mapping[str, str] = {name: name for name in sampled if name not in values}
             self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
@@ -429,6 +431,7 @@ def rebuilt(
             made[node] = node
         else:
             made[node] = Node(wanted_op, node.name, inputs, values)
+            made[node].seen = node.seen
     return tuple(again(blob) for blob in wanted)
 
 

@@ -75,6 +75,7 @@ class Table:
         said: What `repr` says of the view that it makes, as "where('label != 3')"; "": nothing.
         identity: Tables of one identity have the same contents over the same records.
         rule: The version of the rule that computes it; 0: it has no versions.
+        state: The state of what it was computed from; (): it is always the same.
     """
 
     def __init__(
@@ -83,17 +84,18 @@ class Table:
         *,
         said: str = "",
         key: Hashable = None,
-        state: Callable[[], Hashable] | None = None,
+        state: Callable[[], tuple[Any, ...]] = tuple,
         rule: int = 0,
     ) -> None:
         """Args:
         source: The array, or a function that makes it, which is called once.
         said, rule: As the attributes.
         key: Differs for computed tables that differ over the same records; None: not known.
-        state: The state of what the function reads; where it changes, the function is called again.
+        state: Gives the state of what the function reads; where it changes, the function is called
+            again.
         """
-        self.said, self.rule, self._key, self._state_of = said, rule, key, state
-        self._state: Hashable = None
+        self.said, self.rule, self._key, self.state_now = said, rule, key, state
+        self.state: tuple[Any, ...] = ()
         self._former: list[Array] = []  # open loaders may still read them
         self._source: Array | Callable[[], Array] | None = source
         self._array: Array | None = None
@@ -119,12 +121,12 @@ class Table:
     @property
     def array(self) -> Array:
         """The contents; computed by the first call, and where the state has changed."""
-        state = None if self._state_of is None else self._state_of()
-        if self._array is None or state != self._state:
+        state = self.state_now()
+        if self._array is None or state != self.state:
             assert callable(self._source)
             self._set(self._source())
-            self._state = state
-            if self._state_of is None:
+            self.state = state
+            if self.state_now is tuple:
                 self._source = None
         assert self._array is not None
         return self._array

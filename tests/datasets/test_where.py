@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from types import SimpleNamespace
 
@@ -316,6 +317,58 @@ def test_a_data_set_that_was_used_notices_a_changed_file(path):
         assert firsts(views["split"]) == firsts(opened(path).split([0.5, 0.5], by="pair")[0])
         assert len(firsts(views["repeat_by"], seed=0)) == abs(values[:, 0]).sum()
         assert all(firsts(view, seed=0) != before[name] for name, view in views.items())
+
+
+def replace_file(path, values):
+    write(path.with_suffix(".new"), values)
+    os.replace(path.with_suffix(".new"), path)
+
+
+def test_what_was_computed_from_a_file_is_not_applied_to_another_one(path):
+    data = opened(path)
+    view = data.where("pair[0] > 3")
+    assert len(view) and len(data)
+    batches = [view.batch(8), data.batch(8)]
+    replace_file(path, VALUES[::-1])
+    for blobs in batches:
+        with pytest.raises(flow.FileError, match="changed while this data set was open"):
+            flow.DataLoader(blobs.blobs)
+    calls = [
+        lambda: data.where("pair[0] > 3"),
+        lambda: data.column("first"),
+        lambda: data.sort("first"),
+        lambda: data.group_by("first"),
+        lambda: data[0] if len(data) else None,
+        lambda: view.sort("first"),
+    ]
+    for call in calls:
+        with pytest.raises(flow.FileError, match="changed while this data set was open"):
+            call()
+    assert opened(path).column("first[0]").tolist() == VALUES[::-1, 0].tolist()
+
+    def positive(pair):
+        if len(pair):
+            replace_file(path, -VALUES)  # after its records were read for the mask
+        return pair[:, 0] > 0
+
+    with pytest.raises(flow.FileError):
+        flow.DataLoader(opened(path).where(positive).batch(8).blobs)
+
+
+def test_a_file_that_is_replaced_while_loaders_open_is_noticed(path):
+    even = np.arange(40).reshape(20, 2) // 2 * 2
+    write(path, even)
+    view = opened(path).where("pair[0] % 4 == 0")
+    assert len(view) == 10
+    blobs, wrong = view.batch(5).blobs, []
+    thread = threading.Thread(target=lambda: (time.sleep(0.05), replace_file(path, even + 1)))
+    thread.start()
+    with pytest.raises(flow.FileError):
+        for _ in range(10000):
+            with flow.DataLoader(blobs) as loader:
+                wrong += [x for batch in loader for x in batch["pair"][:, 0].tolist() if x % 4]
+    thread.join()
+    assert not wrong
 
 
 def test_other_files_of_a_folder_are_noticed(tmp_path):

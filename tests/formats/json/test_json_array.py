@@ -87,3 +87,20 @@ def test_a_damaged_element_costs_one_record_and_every_cut_is_seen(tmp_path):
     with pytest.raises(flow.CorruptDataError, match=r"lines\.jsonl:1 .*the first file is an array"):
         mixed = [str(written(tmp_path / "whole.json", whole)), str(lines)]
         list(flow.open(mixed, format="json", fields=["n:int64"]))
+
+
+def test_an_array_without_elements_has_no_records(tmp_path):
+    empty = written(tmp_path / "empty.json", "[ \n]\n")
+    full = written(tmp_path / "full.json", '[{"a":1}]')
+    assert detect(empty).format == "json"
+    assert list(flow.open(empty, fields=["a:int64"])) == []
+    for files in ([full, empty], [empty, full]):
+        assert [int(r["a"]) for r in flow.open(files, fields=["a:int64"])] == [1]
+    with pytest.raises(flow.InvalidArgumentError, match="as there are no records; say them"):
+        flow.open(empty)
+
+
+def test_one_object_over_several_lines_is_refused(tmp_path):
+    path = written(tmp_path / "one.json", json.dumps({"a": 1, "b": 2}, indent=1))
+    with pytest.raises(flow.CorruptDataError, match=r"no list of records: put \[ \] around"):
+        flow.open(path)
