@@ -394,7 +394,7 @@ static pfd_tune_period look(const load *of, int32_t threads, int32_t prefetch)
         idle = 1 - (1 - idle) * (1 - lost);
     }
     double used = rate / of->alone * of->computes / threads; /* of each thread's time */
-    double wants = threads * of->computes > PROCESSORS && of->held == 0 && of->serves == 0;
+    int32_t wants = threads * of->computes > PROCESSORS && of->held == 0 && of->serves == 0;
     double blocked = wants || of->computes > 0.99 ? 0 : 1 - idle - used;
     if (of->held > 0) blocked = 1 - idle - used; /* threads at a lock are not runnable */
     return (pfd_tune_period){.ranges_per_s = 10 * rate,
