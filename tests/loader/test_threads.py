@@ -85,6 +85,9 @@ class Calls:
     def call_ceiling(self):
         self.loader.ceiling(len, steps=1, warm_up=1)
 
+    def call_try_remedies(self):
+        self.loader.try_remedies(seconds=0.001)
+
     def call_count_copy(self):
         self.loader.count_copy(0.0, 8, "cpu")
 
