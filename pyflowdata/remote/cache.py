@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO, cast
@@ -406,6 +405,8 @@ def warm(urls: list[str], show: Callable[[int, int], None] = lambda done, total:
         (url, offset, min(_WARM, size - offset))
         for url, size in zip(urls, sizes, strict=True) for offset in range(0, size, _WARM)
     )  # fmt: skip
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
     pool = ThreadPoolExecutor(_WARMERS, "pyflowdata warm")
     try:
         waiting = {pool.submit(bring, piece) for piece in islice(pieces, _WARMERS)}

@@ -18,7 +18,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -409,6 +408,8 @@ def look_at(urls: list[str]) -> list[Facts]:
     if len(urls) <= 1:
         return [_look(url) for url in urls]
     _look_by_lists(urls)
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
         return list(pool.map(_look, urls))
 

@@ -76,7 +76,7 @@ def test_a_damaged_file_is_not_text_lines(name, data, tmp_path):
 
 @pytest.mark.parametrize("name, data, format", [
     ("a.json", b"", "json"), ("a.json", b'{"a": 1}\n{"a": 2}\n', "json"),
-    ("a.json", b"\xef\xbb\xbf[1, 2]\n", "text"), ("a.json", b'{"a":\n[1]}\n', "text"),
+    ("a.json", b"\xef\xbb\xbf[1, 2]\n", "text"), ("a.json", b'{"a":\n[1]}\n', "json"),
     ("a.json", b"[" + b"\"\xc3\xa9\\u00e9 1.5e3\", true,\n" * 9000 + b"1]", "text"),
     ("a.json", b"[" * 90 + b"]" * 90, "text"), ("a.json.zst", b"plain text", "!damaged"),
     ("a.jsonl", b"[1]\n[2]\n", "text"), ("a.npz", b"PK\3\4" + bytes(90), "!unknown"),
