@@ -220,7 +220,8 @@ def test_a_worker_that_is_killed_between_batches(folder, workers):  # noqa: F811
 
 def test_what_it_returns_is_checked(folder, workers):  # noqa: F811
     failure = raised(folder, flow.UserFunctionError, "wrong dtype", 45)
-    assert "has dtype <U4, which no field holds, and float64" in failure.message and failure.line == 46
+    assert "has dtype <U4, which no field holds, and float64" in failure.message
+    assert failure.line == 46
     assert failure.__cause__ is None
 
 
