@@ -7,8 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.rank_reports import reports
-from support.report_pages import long_report
+from support.report_pages import long_report, reports
 
 import pyflowdata as flow
 

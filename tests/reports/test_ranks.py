@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from support.rank_reports import reports
+from support.report_pages import reports
 
 import pyflowdata as flow
 
