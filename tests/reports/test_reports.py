@@ -27,7 +27,7 @@ def data(count=640):
     return flow.from_arrays({"x": np.arange(count * 4, dtype=np.float32).reshape(count, 4)})
 
 
-def twice(x):
+def twice_for_reports(x):
     return x * 2
 
 
@@ -58,14 +58,15 @@ def test_counts_are_those_of_the_loop():
 
 
 def test_work_has_titles_and_languages():
-    batch = data().map(twice, "x").map(flow.Cast, "x", dtype="int32", overflow="wrap").batch(10)
+    computed = data().map(twice_for_reports, "x")
+    batch = computed.map(flow.Cast, "x", dtype="int32", overflow="wrap").batch(10)
     source = flow.GeneratorReader(lambda: iter(range(640)), fields=["y:int64"], batch_size=10)
     with flow.DataLoader({"x": batch["x"]}) as loader:
         take(loader, 64)
         found = {one.title: one for one in loader.report().counters.work}
-    assert found["MapTwice"].language == "Python" and found["Cast"].language == "C"
+    assert found["MapTwiceForReports"].language == "Python" and found["Cast"].language == "C"
     assert found["find records of ArrayReader"].kind == "records"
-    assert found["MapTwice"].ranges > 0 and found["MapTwice"].rows > 0
+    assert found["MapTwiceForReports"].ranges > 0 and found["MapTwiceForReports"].rows > 0
     with flow.DataLoader(source) as loader:
         take(loader, 64)
         found = {one.title: one for one in loader.report().counters.work}
