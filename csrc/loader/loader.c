@@ -283,11 +283,13 @@ static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t asked_ns = l->caller.asked_ns, now_ns = asked_ns ? asked_ns : pfd_clock_ns();
+    /* a plain field for Python; threads of C that have no lock yet may all look at it */
+    int64_t asked_ns = __atomic_load_n(&l->caller.asked_ns, __ATOMIC_RELAXED);
+    int64_t now_ns = asked_ns ? asked_ns : pfd_clock_ns();
     int64_t deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     l->called_ns = now_ns;
-    l->caller.asked_ns = 0;
+    __atomic_store_n(&l->caller.asked_ns, 0, __ATOMIC_RELAXED);
     pfd_status status = pfd_ring_next(l, deadline_ns, out, err);
     unlock_consumer(l);
     return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
