@@ -495,8 +495,12 @@ def _waits_for_lock(frame: FrameType) -> bool:
     return _TAKES.search(line) is not None
 
 
-# With a call in it, as in `with open(path):`, a `with` may be about something else.
-_TAKES = re.compile(r"^\s*with\s+[\w.\[\]]+\s*(as\b.*)?:\s*(#.*)?$|\.acquire\(|\.__enter__\(")
+# With a call in it, as in `with open(path):`, a `with` may be about something else than a lock.
+_TAKES = re.compile(
+    r"^\s*with\s+([\w.\[\]]+|[\w.\[\]]*(lock|mutex|semaphore|condition)\w*\(\))"
+    r"\s*(as\b.*)?:\s*(#.*)?$|\.acquire\(|\.__enter__\(",
+    re.IGNORECASE,
+)
 
 
 def _read_history(handle: CData) -> History:
