@@ -176,7 +176,7 @@ FORMATS: dict[str, tuple[Schema, ...]] = {
     "arrow": (V, N, T, NT, NS),
     "parquet": (V, N, T, NT, NS),
 }
-if "tsan" in os.environ.get("PYFLOWDATA_LIBRARY", ""):  # the threads of pyarrow are not instrumented
+if "tsan" in os.environ.get("PYFLOWDATA_LIBRARY", ""):  # pyarrow has threads of its own
     FORMATS = {name: FORMATS[name] for name in FORMATS if name not in ("arrow", "parquet")}
 CAN_BE_DAMAGED = ("csv", "tfrecord")
 
