@@ -529,7 +529,7 @@ static void ask_for_heads(pfd_remote_file *self)
     }
 }
 
-/* Asks for the blocks [first, last] that are not there, and for those behind them where blocks were
+/* Asks for the missing blocks among [first, last], and for those after them where blocks were
  * missed one after another (lock held). */
 static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
 {
@@ -656,7 +656,7 @@ static int64_t take_run(pfd_remote_file *file, int64_t first)
     return n;
 }
 
-/* Ends what was begun for blocks (lock held). */
+/* No request for the blocks runs any more; `asked` becomes their state (lock held). */
 static void give_up(pfd_remote_file *file, int64_t first, int64_t n, uint8_t asked)
 {
     for (int64_t b = first; b < first + n; b++) file->asked[b] = asked;

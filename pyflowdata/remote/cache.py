@@ -180,7 +180,7 @@ class _Cache:
 
 
 _seats: dict[str, int] = {}  # descriptors of this process, by folder; never closed: locks would end
-_FREE_SEATS = 16  # behind so many in a row, none is taken
+_FREE_SEATS = 16  # after so many free ones in a row, none is taken
 
 
 def _has_seat(seats: int, number: int) -> bool:

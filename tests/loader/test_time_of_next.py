@@ -221,14 +221,9 @@ def test_all_files_are_checked_once_an_epoch_in_a_thread_of_the_loader(tmp_path)
     with flow.DataLoader(npy_files(tmp_path, 300).batch(16).blobs) as loader:
         for _ in range(4):
             assert len(list(loader)) == 19
-            end = clock() + 10
-            while loader.stats()["file_checks"] < loader.epoch + 1 and clock() < end:
-                time.sleep(0.001)
         stats = loader.stats()
         assert stats["file_checks"] == 4
         assert stats["check_seconds"] < 0.01  # 300 files are looked at by who reads them
         os.utime(tmp_path / "0299.npy")
         with pytest.raises(flow.FileError, match=r"0299\.npy.*changed while open"):
-            end = clock() + 10  # batches that were made before the change may come first
-            while clock() < end:
-                list(loader)
+            list(loader)  # of the batches that were made before the change, some may come first

@@ -226,6 +226,8 @@ def test_the_argument_is_a_field_of_the_error(given):
 def test_blobs_stay_what_they_are_in_lists_and_dicts(given):
     x, y = given["x"], given["y"]
     assert x == x and x != y and x is not None and x in [y, x]
+    with pytest.raises(TypeError, match="where"):
+        assert x != "x"  # of texts a comparison with each would be meant
     assert {x: 1}[x] == 1 and len({x, y, x}) == 2 and x.shape[0] == 4
 
 

@@ -33,7 +33,7 @@ class Server(ThreadingHTTPServer):
         fault: Called with the number of each GET; names what goes wrong with it, or None: one of
             FAULTS, "403", or "hang", until `hangs` is set.
         injected: How often each fault was.
-        stale: Old bytes by path, which HEAD tells of, as a list of objects that lags behind.
+        stale: Old bytes by path, which HEAD tells of, as a list of objects that is out of date.
         is_away: It breaks off every connection.
         latency: Seconds before each answer.
         rate: Bytes per second of all bodies together; 0: as fast as it goes.

@@ -5,8 +5,8 @@ held against how it was made, and every run is right or tells a clear error.
 
 A run reads one data set through a cache that all runs share, with random views, ranks, threads and
 budget, and goes on with its state in a new loader in the middle.  Meanwhile answers fail in every
-way of server.FAULTS, the server goes away for a while, objects change, or a list of them lags
-behind.  Between runs files of the cache are damaged, cut and removed, and processes that fetch
+way of server.FAULTS, the server goes away for a while, objects change, or a list of them is
+out of date.  Between runs files of the cache are damaged, cut and removed, and processes that fetch
 get SIGKILL.  Some runs may write only a part of a file.
 """
 
@@ -179,7 +179,7 @@ class Soak:
         flow.remote.configure(
             cache_dir=self.cache, budget=choose.choice([16 * MB, 64 * MB]), requests=8, options={}
         )
-        events = [self.go_away, self.change, self.lag_behind, self.fill_disk, self.kill]
+        events = [self.go_away, self.change, self.be_out_of_date, self.fill_disk, self.kill]
         event = choose.choice(events) if choose.random() < 0.4 else None
         report.runs += 1
         name = event.__name__ if event else "network"
@@ -187,8 +187,8 @@ class Soak:
         try:
             with event(urls, kind, seed) if event else contextlib.nullcontext():
                 for rows in read_epoch(urls, kind, seed):
-                    # A list that lags behind tells of the old version: the cache may have it whole.
-                    if event == self.lag_behind and not seen and is_wrong(rows, version):
+                    # A list out of date tells of the old version: the cache may have it whole.
+                    if event == self.be_out_of_date and not seen and is_wrong(rows, version):
                         version = 1 - version
                     if is_wrong(rows, version):
                         report.wrong.append(f"{kind} {seed} {name}: other bytes")
@@ -244,7 +244,7 @@ class Soak:
         yield
 
     @contextlib.contextmanager
-    def lag_behind(self, *_: Any) -> Iterator[None]:
+    def be_out_of_date(self, *_: Any) -> Iterator[None]:
         """HEAD tells of the objects as they were."""
         self.report.faults["stale"] += 1
         self.server.stale = self.versions[1 - self.version]

@@ -1045,7 +1045,7 @@ int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch)
 }
 
 /* The plan reaches over an epoch, so that it has the next use of each block.  It is prolonged by
- * many batches at a time: orders are made anew where the epoch changes. */
+ * many batches at a time: orders are made again where the epoch changes. */
 int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t num_batches,
                                    int64_t *batch)
 {

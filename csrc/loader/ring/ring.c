@@ -550,8 +550,9 @@ static void checked(void *ctx)
     int32_t has_failed = l->checker.status != PFD_OK;
     pthread_mutex_lock(&l->lock);
     l->counters.stats.file_checks++;
-    pthread_mutex_unlock(&l->lock);
     atomic_store(&l->check_state, has_failed ? PFD_CHECK_FAILED : PFD_CHECK_NONE);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
 }
 
 /* Has a thread of the pool check all files, unless one does.  The files of each batch are looked at
@@ -937,11 +938,17 @@ static void count_checks(pfd_loader *l)
 }
 
 /* The end of an epoch whose batches are known. */
-static pfd_status end_counted_epoch(pfd_loader *l, pfd_error *err)
+/* The check of all files that the epoch began with belongs to it: its end waits for the result. */
+static pfd_status end_counted_epoch(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
+    int32_t is_over = 0;
     pthread_mutex_lock(&l->lock);
     ask(l, 1);
+    while (!is_over && atomic_load(&l->check_state) == PFD_CHECK_RUNS)
+        is_over = !wait_for_change(l, deadline_ns);
+    if (is_over) pfd_steps_return(&l->counters.steps, pfd_clock_ns());
     pthread_mutex_unlock(&l->lock);
+    if (is_over) return PFD_PENDING;
     pfd_status status = end_epoch(l, err);
     pthread_mutex_lock(&l->lock);
     count_checks(l);
@@ -955,7 +962,7 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
     for (;;) {
         if (l->restart) PFD_TRY(pfd_ring_restart(l, deadline_ns, err));
         if (!l->plan.stream && pfd_loader_own_step(l, l->step) >= l->plan.num_batches)
-            return end_counted_epoch(l, err);
+            return end_counted_epoch(l, deadline_ns, err);
         pfd_slot *slot = NULL;
         pthread_mutex_lock(&l->lock);
         pfd_status status = take_ready(l, deadline_ns, &slot, err);

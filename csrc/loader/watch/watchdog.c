@@ -100,8 +100,8 @@ static seen *look_at_thread(pfd_watched *w, int32_t i, int64_t now_ns, pfd_threa
     return before;
 }
 
-/* How a wait of the program began, at *since_ns, in words; NULL: an epoch has ended, or none begun,
- * and it need not ask for batches.  With the loader's lock held. */
+/* How a wait of the program started, at *since_ns, in words; NULL: no epoch runs, and the program
+ * need not ask for batches.  With the loader's lock held. */
 static const char *wait_of(const pfd_watched *w, int64_t *since_ns)
 {
     const pfd_steps *steps = w->parts.steps;

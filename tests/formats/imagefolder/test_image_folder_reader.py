@@ -419,8 +419,7 @@ def test_a_folder_that_goes_away(tmp_path):
         assert len(list(loader)) == 3
         shutil.rmtree(root)
         with pytest.raises(flow.Error):
-            for _ in range(99):  # batches that were made before are still delivered
-                list(loader)
+            list(loader)
 
 
 # ---- Order, ranks, state -----------------------------------------------------------------------
