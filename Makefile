@@ -331,7 +331,7 @@ abi: .venv/train
 # such objects to the library, and take twice as long.  The others read files and NumPy's arrays: their
 # memory it always watches.
 ASAN_OBJECT_TESTS := $(addprefix tests/,core/test_registry.py formats/objects python \
-                     loader/test_node_identity.py $(addprefix ops/test_,bfloat16.py record_encoder.py))
+                     $(addprefix ops/test_,bfloat16.py record_encoder.py))
 ASAN_FILE_TESTS := $(addprefix tests/,core datasets formats images loader ops) \
                    $(addprefix --ignore=,$(ASAN_OBJECT_TESTS))
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
@@ -359,11 +359,11 @@ ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasa
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
-run-asan: all run-c-tests .venv/test
+run-asan: $(LIBRARY) $(DECLARED) run-c-tests .venv/test
 	PYTHONMALLOC=malloc $(ASAN) $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
 	$(ASAN) $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
 run-tsan: LAUNCH = TSAN_OPTIONS=$(TSAN_FLAGS) $(FIXED_ADDRESSES)
-run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
+run-tsan: $(LIBRARY) $(DECLARED) $(TSAN_C_TESTS:%=%-run) .venv/test
 	PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so) $(PARALLEL) \
 	    -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
