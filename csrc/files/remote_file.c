@@ -684,6 +684,7 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
         fail_blocks(file, first, taken, err);
         return status;
     }
+    if (*n == taken) return PFD_OK;
     pthread_mutex_lock(&lock);
     give_up(file, first + *n, taken - *n, IDLE); /* who waits asks again */
     pthread_mutex_unlock(&lock);
