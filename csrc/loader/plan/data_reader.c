@@ -1015,11 +1015,11 @@ static void read_ahead_of_windows(pfd_data_reader *reader, int64_t epoch, int64_
 static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
 {
     int64_t asked = pfd_remote_blocks_asked();
-    int64_t most = pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES;
+    int64_t before = ahead->before[(ahead->now + 1) % most_batches_ahead];
     int32_t is_due = ahead->next < ahead->now + most_batches_ahead &&
                      (ahead->next <= ahead->now + 1 ||
                       (ahead->next < pfd_block_plan_reach(ahead->plan) &&
-                       asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most));
+                       asked - before < pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES));
     if (!is_due) {
         atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
         return 0;
