@@ -435,12 +435,21 @@ static int32_t grow_plan(pfd_block_plan *self)
     return 1;
 }
 
+void pfd_block_plan_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void pfd_block_plan_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch)
 {
     int64_t block = offset / block_bytes, end = (offset + size - 1) / block_bytes + 1;
     int32_t added = 1;
-    pthread_mutex_lock(&lock);
     if (end > file->cache.num_blocks) end = file->cache.num_blocks;
     for (; block < end && added; block++) {
         const planned_use use = {file, block, batch};
@@ -449,7 +458,6 @@ int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t 
         added = grow_plan(self);
         if (added) self->uses[self->end++] = use;
     }
-    pthread_mutex_unlock(&lock);
     return added;
 }
 

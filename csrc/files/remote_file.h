@@ -60,7 +60,10 @@ void pfd_block_plan_free(pfd_block_plan *self); /* accepts NULL */
  * the last one that began, or after all that were added. */
 int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch);
 
-/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full. */
+/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full.  Between
+ * these two, which take and give the lock of all remote files: once for the records of a range. */
+void pfd_block_plan_lock(void);
+void pfd_block_plan_unlock(void);
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch);
 

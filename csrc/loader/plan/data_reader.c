@@ -1083,10 +1083,12 @@ int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *pl
     int32_t added = 1;
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    pfd_block_plan_lock();
     for (int64_t i = 0; i < n && added; i++)
         if (places[i].file >= 0 && places[i].file < num_files)
             added = pfd_file_plan(files[places[i].file], places[i].offset, record_bytes(reader),
                                   reader->blocks_ahead->plan, batch);
+    pfd_block_plan_unlock();
     return added;
 }
 
