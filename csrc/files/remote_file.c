@@ -145,11 +145,12 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 
 /* ---- What Python installs -------------------------------------------------------------------- */
 
-/* In a child, the threads that fetch are gone, and the queues hold files of the parent. */
+/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
 static void begin_child(void)
 {
     pthread_condattr_t clock;
     urgent.size = ahead.size = in_flight = 0;
+    plans = NULL;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
     (void)pthread_condattr_init(&clock);
@@ -390,8 +391,8 @@ void pfd_block_plan_free(pfd_block_plan *self)
     pthread_mutex_lock(&lock);
     while (self->first < self->reach) pass_use(self);
     pfd_block_plan **at = &plans;
-    while (*at != self) at = &(*at)->next;
-    *at = self->next;
+    while (*at && *at != self) at = &(*at)->next;
+    if (*at) *at = self->next;
     pthread_mutex_unlock(&lock);
     free(self->uses);
     free(self);

@@ -21,7 +21,9 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata import io
 from pyflowdata.insight.verdict import judge
+from pyflowdata.native import lib, text
 from pyflowdata.remote import configure
+from pyflowdata.remote.cache import read_blocks
 
 pytest.importorskip("obstore")
 MB = 1 << 20
@@ -258,6 +260,26 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     assert 12 * MB < most <= 24 * MB
     # A cache that drops what was used least recently would fetch 128 MB, and more.
     assert fetched < 122 * MB
+
+
+def test_a_forked_child_does_not_note_what_its_parent_will_read(cache):
+    def nexts():
+        (path,) = cache.glob("*" + text(lib.pfd_cache_suffix()))
+        return read_blocks(str(path))[0]["next_ms"]
+
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
+            batches = iter(loader)
+            next(batches)
+            before = nexts()
+            child = os.fork()
+            if not child:
+                lib.pfd_remote_note_next_uses()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            np.testing.assert_array_equal(nexts(), before)
+            lib.pfd_remote_note_next_uses()
+            assert (nexts() > before).any()
 
 
 def test_damage_on_the_disk_is_fetched_again(cache):
