@@ -49,6 +49,7 @@ typedef struct block_queue {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below, and `asked` and what
                                                             follows it in a file */
+static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER; /* before `lock`: no plan ends */
 static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
 static block_queue urgent, ahead;
 static int32_t is_stopped;
@@ -153,6 +154,7 @@ static void begin_child(void)
     plans = NULL;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
+    (void)pthread_mutex_init(&noting, NULL);
     (void)pthread_condattr_init(&clock);
     (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&came, &clock);
@@ -351,6 +353,7 @@ enum { most_uses = 1 << 20 };
 struct pfd_block_plan {
     planned_use *uses;
     int64_t first, end, capacity; /* of uses */
+    int64_t dropped;              /* uses that were before those in memory */
     int64_t reach, in_reach;      /* the first use beyond reach; blocks from `first` to it */
     int64_t began, began_ms;      /* the batch that began first, and when */
     int64_t now;                  /* batch */
@@ -388,12 +391,14 @@ static void pass_use(pfd_block_plan *self)
 void pfd_block_plan_free(pfd_block_plan *self)
 {
     if (!self) return;
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
     while (self->first < self->reach) pass_use(self);
     pfd_block_plan **at = &plans;
     while (*at && *at != self) at = &(*at)->next;
     if (*at) *at = self->next;
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&noting);
     free(self->uses);
     free(self);
 }
@@ -405,6 +410,7 @@ int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
                       batch <= self->uses[self->end - 1].batch;
     if (!goes_on) {
         while (self->first < self->reach) pass_use(self);
+        self->dropped += self->end;
         self->first = self->reach = self->end = 0;
         self->began = batch;
         self->began_ms = now_ms();
@@ -423,6 +429,7 @@ static int32_t grow_plan(pfd_block_plan *self)
         self->end -= self->first;
         memmove(self->uses, self->uses + self->first, (size_t)self->end * sizeof *self->uses);
         self->reach -= self->first;
+        self->dropped += self->first;
         self->first = 0;
         return 1;
     }
@@ -475,26 +482,53 @@ int64_t pfd_block_plan_reach(pfd_block_plan *self)
     return batch;
 }
 
-/* From the last use to the first: the first one stays. */
-static void note_uses(const pfd_block_plan *plan, int64_t now)
+typedef struct next_use {
+    pfd_remote_file *file;
+    int64_t block, next_ms;
+} next_use;
+
+enum { uses_at_once = 512 };
+
+/* Copies the last uses of a plan that come before one; their number.  *before, which counts all
+ * uses that the plan has had, becomes the first of them. */
+static int64_t copy_uses(const pfd_block_plan *plan, int64_t now, int64_t *before, next_use *out)
 {
-    int64_t passed = plan->now - plan->began;
+    int64_t n = 0;
+    pthread_mutex_lock(&lock);
+    int64_t passed = plan->now - plan->began, at = *before - plan->dropped;
     int64_t per = passed > 0 ? (now - plan->began_ms) / passed : 1;
     if (per < 1) per = 1;
-    for (int64_t i = plan->end - 1; i >= plan->first; i--) {
-        const planned_use *use = &plan->uses[i];
-        pfd_block_cache_note_next(&use->file->cache, use->block, now,
-                                  now + (use->batch - plan->now) * per + 1,
-                                  sharers > 1 || plans->next);
+    if (at > plan->end) at = plan->end;
+    for (; at > plan->first && n < uses_at_once; n++) {
+        const planned_use *use = &plan->uses[--at];
+        out[n] = (next_use){use->file, use->block, now + (use->batch - plan->now) * per + 1};
     }
+    *before = at + plan->dropped;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+/* From the last use to the first: the first one stays. */
+static void note_uses(const pfd_block_plan *plan, int64_t now, int32_t is_shared)
+{
+    next_use uses[uses_at_once];
+    int64_t before = INT64_MAX, n;
+    while ((n = copy_uses(plan, now, &before, uses)) > 0)
+        for (int64_t i = 0; i < n; i++)
+            pfd_block_cache_note_next(&uses[i].file->cache, uses[i].block, now, uses[i].next_ms,
+                                      is_shared);
 }
 
 void pfd_remote_note_next_uses(void)
 {
     int64_t now = now_ms();
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
-    for (const pfd_block_plan *plan = plans; plan; plan = plan->next) note_uses(plan, now);
+    const pfd_block_plan *plan = plans;
+    int32_t is_shared = sharers > 1 || (plan && plan->next);
     pthread_mutex_unlock(&lock);
+    for (; plan; plan = plan->next) note_uses(plan, now, is_shared);
+    pthread_mutex_unlock(&noting);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
