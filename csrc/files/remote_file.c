@@ -1,6 +1,7 @@
 /* Remote files: what Python knows of them, the queue of blocks, and those who wait for blocks. */
 #include "files/remote_file.h"
 
+#include "core/cpu.h"
 #include "core/error.h"
 #include "files/block_cache.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
@@ -149,17 +149,13 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 /* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
 static void begin_child(void)
 {
-    pthread_condattr_t clock;
     urgent.size = ahead.size = in_flight = 0;
     plans = NULL;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
     (void)pthread_mutex_init(&noting, NULL);
-    (void)pthread_condattr_init(&clock);
-    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&came, &clock);
-    (void)pthread_cond_init(&arrived, &clock);
-    (void)pthread_condattr_destroy(&clock);
+    pfd_cond_init(&came);
+    pfd_cond_init(&arrived);
 }
 
 static void lock_before_fork(void)
@@ -360,13 +356,6 @@ struct pfd_block_plan {
     pfd_block_plan *next;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 pfd_block_plan *pfd_block_plan_create(void)
 {
     pfd_block_plan *self = calloc(1, sizeof *self);
@@ -413,7 +402,7 @@ int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
         self->dropped += self->end;
         self->first = self->reach = self->end = 0;
         self->began = batch;
-        self->began_ms = now_ms();
+        self->began_ms = pfd_coarse_unix_ms();
     }
     self->now = batch;
     while (self->first < self->end && self->uses[self->first].batch < batch) pass_use(self);
@@ -521,7 +510,7 @@ static void note_uses(const pfd_block_plan *plan, int64_t now, int32_t is_shared
 
 void pfd_remote_note_next_uses(void)
 {
-    int64_t now = now_ms();
+    int64_t now = pfd_coarse_unix_ms();
     pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
     const pfd_block_plan *plan = plans;
@@ -586,16 +575,6 @@ static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
     if (first == 0) ask_for_heads(self);
 }
 
-/* Another process may put the block, of which nobody tells this one. */
-static void pause_for_blocks(void)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += 5000000;
-    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-    (void)pthread_cond_timedwait(&arrived, &lock, &until);
-}
-
 static int32_t is_cancelled(const pfd_bounds *bounds)
 {
     return bounds && atomic_load_explicit(&bounds->cancelled, memory_order_relaxed);
@@ -628,7 +607,8 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
         status = check_waiting(self, block, bounds, err);
         if (status == PFD_OK) {
             ask(self, block, URGENT);
-            pause_for_blocks();
+            /* Another process may put the block, of which nobody tells this one. */
+            (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
         }
     } while (status == PFD_OK);
     pthread_mutex_unlock(&lock);
@@ -672,13 +652,6 @@ struct pfd_fetch {
     int fd; /* holds the locks */
     int64_t since, answer_ns;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* How many blocks may be taken: a part of the budget is in flight at a time. */
 static int64_t room_in_flight(void)
@@ -764,7 +737,7 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
             fail_blocks(wanted.file, wanted.block, n, &err);
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
             int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, now_ns(), 0};
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0};
             *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
                                        at, n * block_bytes < left ? n * block_bytes : left};
             return self;
@@ -796,7 +769,7 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         pthread_mutex_lock(&lock);
         counts.requests++;
         counts.bytes += size;
-        counts.fetch_ns += now_ns() - self->since;
+        counts.fetch_ns += pfd_clock_ns() - self->since;
         counts.answer_ns += self->answer_ns;
         for (int64_t i = 0; i < self->blocks; i++) {
             uint8_t *had = &self->file->had[self->first + i];
