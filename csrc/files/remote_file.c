@@ -61,6 +61,11 @@ static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
 static pfd_block_plan *plans;
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
 int32_t pfd_path_is_remote(const char *path)
@@ -197,9 +202,8 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err
 static int64_t bytes_ahead(void) /* lock held */
 {
     const int64_t most = 128 * INT64_C(1048576);
-    int64_t bytes = budget / 4 / sharers, least = 2 * block_bytes;
-    bytes = bytes < most ? bytes : most;
-    return bytes > least ? bytes : least;
+    int64_t bytes = least(budget / 4 / sharers, most);
+    return bytes > 2 * block_bytes ? bytes : 2 * block_bytes;
 }
 
 void pfd_remote_set_sharers(int64_t processes)
@@ -312,6 +316,14 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     if (status == PFD_OK) *out = self;
     else release(self);
     return status;
+}
+
+pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
+                                    pfd_remote_file **out, pfd_error *err)
+{
+    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
+    PFD_TRY(pfd_remote_look(paths, 1, facts, err));
+    return pfd_remote_file_open(url, facts, out, err);
 }
 
 void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous)
@@ -445,9 +457,9 @@ void pfd_block_plan_unlock(void)
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch)
 {
-    int64_t block = offset / block_bytes, end = (offset + size - 1) / block_bytes + 1;
+    int64_t block = offset / block_bytes;
+    int64_t end = least((offset + size - 1) / block_bytes + 1, file->cache.num_blocks);
     int32_t added = 1;
-    if (end > file->cache.num_blocks) end = file->cache.num_blocks;
     for (; block < end && added; block++) {
         const planned_use use = {file, block, batch};
         const planned_use *last = self->end > self->first ? &self->uses[self->end - 1] : NULL;
@@ -551,8 +563,7 @@ int64_t pfd_remote_blocks_asked(void)
 static void ask_for_heads(pfd_remote_file *self)
 {
     const pfd_remote_file *before = self->previous;
-    int64_t n = bytes_ahead() / block_bytes;
-    if (n > most_heads) n = most_heads;
+    int64_t n = least(bytes_ahead() / block_bytes, most_heads);
     if (self->is_planned || (before && before->last_missed < 0 && !before->is_followed)) return;
     for (pfd_remote_file *at = self->next; at && n > 0; at = at->next, n--) {
         if (at->cache.num_blocks == 0) continue;
@@ -565,11 +576,11 @@ static void ask_for_heads(pfd_remote_file *self)
  * missed one after another (lock held). */
 static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
 {
-    int64_t end = last + 1, most = bytes_ahead() / block_bytes;
+    int64_t end = last + 1;
     if (first == self->last_missed + 1 && !self->is_planned)
-        end += in_sequence < most ? in_sequence : most;
+        end += least(bytes_ahead() / block_bytes, in_sequence);
     self->last_missed = last;
-    if (end > self->cache.num_blocks) end = self->cache.num_blocks;
+    end = least(end, self->cache.num_blocks);
     for (int64_t b = first; b < end; b++)
         if (!pfd_block_cache_want(&self->cache, b)) ask(self, b, b <= last ? URGENT : AHEAD);
     if (first == 0) ask_for_heads(self);
@@ -619,7 +630,7 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
                                 const pfd_bounds *bounds, pfd_error *err)
 {
     while (size > 0) {
-        int64_t left = block_bytes - offset % block_bytes, some = size < left ? size : left;
+        int64_t some = least(size, block_bytes - offset % block_bytes);
         PFD_TRY(read_piece(self, offset, some, last_block(offset, size), out, bounds, err));
         offset += some;
         out += some;
@@ -632,10 +643,8 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
 {
     pfd_remote_facts facts;
     pfd_remote_file *file;
-    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
-    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
-    PFD_TRY(pfd_remote_file_open(url, &facts, &file, err));
-    int64_t end = offset + size < facts.size ? offset + size : facts.size;
+    PFD_TRY(pfd_remote_file_open_one(url, &facts, &file, err));
+    int64_t end = offset + least(size, facts.size - offset);
     pfd_remote_file_will_need(file, offset, end - offset);
     pfd_status status = PFD_OK;
     for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes)
@@ -662,7 +671,7 @@ static int64_t room_in_flight(void)
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0, most = room_in_flight() < most_of_request ? room_in_flight() : most_of_request;
+    int64_t n = 0, most = least(room_in_flight(), most_of_request);
     for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
@@ -736,10 +745,10 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
             (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
             fail_blocks(wanted.file, wanted.block, n, &err);
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
-            int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
+            int64_t at = wanted.block * block_bytes, all = wanted.file->cache.size;
             *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0};
-            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
-                                       at, n * block_bytes < left ? n * block_bytes : left};
+            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, all, at,
+                                       least(n * block_bytes, all - at)};
             return self;
         }
         free(self);
@@ -759,7 +768,7 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
 {
     pfd_status status = PFD_OK;
     for (int64_t i = 0; i < self->blocks && status == PFD_OK; i++) {
-        int64_t left = size - i * block_bytes, some = left < block_bytes ? left : block_bytes;
+        int64_t some = least(size - i * block_bytes, block_bytes);
         status = pfd_block_cache_put(&self->file->cache, self->fd, self->first + i,
                                      data + i * block_bytes, some, err);
     }

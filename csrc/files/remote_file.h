@@ -40,6 +40,9 @@ int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const ch
 
 pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);
+/* Looks at the address first, and tells what was seen. */
+pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
+                                    pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
 
 /* One file comes after another in the list of a reader: where both are scanned, the first block of
