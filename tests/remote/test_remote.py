@@ -262,24 +262,39 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     assert fetched < 122 * MB
 
 
-def test_a_forked_child_does_not_note_what_its_parent_will_read(cache):
-    def nexts():
-        (path,) = cache.glob("*" + text(lib.pfd_cache_suffix()))
-        return read_blocks(str(path))[0]["next_ms"]
+def next_uses(cache):
+    (path,) = cache.glob("*" + text(lib.pfd_cache_suffix()))
+    return read_blocks(str(path))[0]["next_ms"]
 
+
+def test_the_blocks_of_an_epoch_are_planned_in_pieces(cache):
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        data = raw(f"{server.url}/a.bin").batch(16)
+        with flow.DataLoader(data, num_threads=1, prefetch=1) as loader:
+            batches = iter(loader)
+            next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert 1 <= np.count_nonzero(next_uses(cache)) <= 4
+            for _ in range(300):
+                next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert np.count_nonzero(next_uses(cache)) == 8
+
+
+def test_a_forked_child_does_not_note_what_its_parent_will_read(cache):
     with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
         with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
             batches = iter(loader)
             next(batches)
-            before = nexts()
+            before = next_uses(cache)
             child = os.fork()
             if not child:
                 lib.pfd_remote_note_next_uses()
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0
-            np.testing.assert_array_equal(nexts(), before)
+            np.testing.assert_array_equal(next_uses(cache), before)
             lib.pfd_remote_note_next_uses()
-            assert (nexts() > before).any()
+            assert (next_uses(cache) > before).any()
 
 
 def test_damage_on_the_disk_is_fetched_again(cache):
