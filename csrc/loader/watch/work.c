@@ -277,7 +277,7 @@ void pfd_work_keep_largest(pfd_work *work, int32_t reader, const pfd_record *rec
     pthread_mutex_unlock(&work->kept);
 }
 
-/* Puts a range into a list, the slowest first; its place, or -1: the list is full of slower ones. */
+/* Puts a range into a list, the slowest first; its place, or -1: all in a full list are slower. */
 static int32_t insert_slow(pfd_slow_range *slowest, int32_t *size, const pfd_slow_range *range)
 {
     int32_t place = *size;
