@@ -70,6 +70,12 @@ class _Cache:
         self.folder = os.path.abspath(folder)
         self._make_folder()
         self.budget = budget if budget is not None else self._default_budget()
+        self._since = self.budget  # bytes since the folder was looked at
+        self._sharers = 1
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """No thread of this process writes: at first, and in a forked child."""
         self._lock = threading.Lock()
         self._pending = 0  # bytes that threads of this process are about to write
         self._since = self.budget  # bytes since the folder was looked at
@@ -483,6 +489,8 @@ def _forget_threads() -> None:
     _state = threading.RLock()
     _threads.clear()
     _seats.clear()  # locks are the parent's
+    if _cache is not None:
+        _cache.forget_threads()
 
 
 def _stop() -> None:

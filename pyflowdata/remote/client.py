@@ -367,6 +367,15 @@ _seen: dict[str, tuple[float, Facts]] = {}
 _opening = threading.local()  # `goes_on`
 
 
+def _renew_lock() -> None:
+    """In a forked child: a thread of the parent may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 def _note(url: str, facts: Facts) -> Facts:
     with _lock:
         _seen[url] = (time.monotonic(), facts)

@@ -1,6 +1,7 @@
 """Files at addresses: the bytes of local ones, also with faults, several processes and a small
 cache."""
 
+import contextlib
 import gzip
 import os
 import signal
@@ -21,7 +22,8 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata import io
 from pyflowdata.insight.verdict import judge
-from pyflowdata.remote import configure
+from pyflowdata.remote import cache as blocks
+from pyflowdata.remote import client, configure
 
 pytest.importorskip("obstore")
 MB = 1 << 20
@@ -258,6 +260,22 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     assert 12 * MB < most <= 24 * MB
     # A cache that drops what was used least recently would fetch 128 MB, and more.
     assert fetched < 122 * MB
+
+
+def test_a_forked_child_has_locks_of_its_own(cache):
+    """Threads of the parent may hold them, which the child does not have."""
+    flow.remote.cache_info()
+    used = blocks._cache
+    with used.room(MB), used._lock, client._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            with contextlib.suppress(BaseException):
+                client.forget_facts()
+                with used.room(1):
+                    os._exit(0 if used._pending == 1 else 3)
+            os._exit(4)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_damage_on_the_disk_is_fetched_again(cache):
