@@ -78,8 +78,6 @@ class _Cache:
         """No thread of this process writes: at first, and in a forked child."""
         self._lock = threading.Lock()
         self._pending = 0  # bytes that threads of this process are about to write
-        self._since = self.budget  # bytes since the folder was looked at
-        self._sharers = 1
 
     def _make_folder(self) -> None:
         try:
@@ -120,12 +118,12 @@ class _Cache:
         """Makes room for bytes that are written in this context."""
         with self._lock:
             self._pending += size
-            self._since += size
-            is_due = self._since >= self.budget // 64 // self._sharers
-            if is_due:
-                self._since = 0
-                self._keep_budget()
         try:
+            with self._lock:
+                self._since += size
+                if self._since >= self.budget // 64 // self._sharers:
+                    self._since = 0
+                    self._keep_budget()
             yield
         finally:
             with self._lock:

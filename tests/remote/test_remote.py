@@ -278,6 +278,19 @@ def test_a_forked_child_has_locks_of_its_own(cache):
         assert os.waitpid(child, 0)[1] == 0
 
 
+def test_room_that_cannot_be_made_is_not_counted(cache, monkeypatch):
+    flow.remote.cache_info()
+    used = blocks._cache
+
+    def fail():
+        raise OSError
+
+    monkeypatch.setattr(used, "_keep_budget", fail)
+    with pytest.raises(OSError), used.room(MB):  # noqa: PT011  (any)
+        pass
+    assert used._pending == 0
+
+
 def test_damage_on_the_disk_is_fetched_again(cache):
     data = numbers(3 * MB)
     with serving({"a.bin": data.tobytes()}) as server:
