@@ -308,7 +308,7 @@ class CacheInfo:
 
 def cache_info() -> CacheInfo:
     """The cache now."""
-    cache, counts = _prepared(), ffi.new("pfd_fetch_counts *")
+    cache, counts = _current(), ffi.new("pfd_fetch_counts *")
     lib.pfd_fetch_counted(counts)
     used = sum(size for _, size in cache.files())
     return CacheInfo(
@@ -339,7 +339,7 @@ class CachedObject:
 def cached_objects() -> list[CachedObject]:
     """The objects in the cache, the one that was used last first."""
     found = []
-    for path, size in _prepared().files():
+    for path, size in _current().files():
         blocks, url = read_blocks(path)
         there = blocks[blocks["state"] % 2 == 1]
         used = int(there["used_ms"].max(initial=0)) / 1000
@@ -356,7 +356,7 @@ def clear_cache() -> int:
     Returns:
         How many bytes became free.
     """
-    cache = _prepared()
+    cache = _current()
     before = sum(size for _, size in cache.files())
     paths = [path for path, _ in cache.files()]
     cache.drop(paths, before)
@@ -432,18 +432,25 @@ def _use(cache: _Cache) -> None:
     check(lib.pfd_remote_set_folder(encode(cache.folder, "path"), cache.budget, err), err)
 
 
-def _prepared() -> _Cache:
-    """The cache, with its threads running."""
+def _current() -> _Cache:
+    """The cache, whose folder is there."""
     global _cache
     with _state:
         if _cache is None:
             _cache = _Cache(_default_folder(), None)
             _use(_cache)
+        return _cache
+
+
+def _prepared() -> _Cache:
+    """The cache, with its threads running."""
+    with _state:
+        cache = _current()
         while len(_threads) < _num_threads:
             name = f"pyflowdata fetch {len(_threads)}"
             _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
             _threads[-1].start()
-        return _cache
+        return cache
 
 
 def staging_folder() -> str:
@@ -452,7 +459,7 @@ def staging_folder() -> str:
     Raises:
         FileError: It cannot be made.
     """
-    folder = os.path.join(_prepared().folder, "uploads")
+    folder = os.path.join(_current().folder, "uploads")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as failure:
@@ -493,8 +500,9 @@ def _forget_threads() -> None:
 
 def _stop() -> None:
     lib.pfd_fetch_stop()
+    end = time.monotonic() + 0.2  # for all of them together
     for thread in _threads:
-        thread.join(0.2)
+        thread.join(max(end - time.monotonic(), 0.0))
 
 
 os.register_at_fork(after_in_child=_forget_threads)

@@ -291,6 +291,13 @@ def test_room_that_cannot_be_made_is_not_counted(cache, monkeypatch):
     assert used._pending == 0
 
 
+def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
+    monkeypatch.setattr(blocks, "_threads", [])
+    assert flow.remote.cache_info().bytes == blocks.clear_cache() == 0
+    assert not blocks.cached_objects() and flow.remote.staging_folder()
+    assert blocks._threads == []
+
+
 def test_damage_on_the_disk_is_fetched_again(cache):
     data = numbers(3 * MB)
     with serving({"a.bin": data.tobytes()}) as server:
