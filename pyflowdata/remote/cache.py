@@ -596,28 +596,39 @@ def list_objects(pattern: CData, found: CData, err: CData) -> int:
     return 0
 
 
-def index_beside(urls: Sequence[str], path: str) -> str:
+_FOLDER = re.compile(r"[^/]+://.+/")
+
+
+def index_beside(urls: Sequence[str], path: str) -> str | None:
     """The address of the index of files: in the folder that has all of them, under a hidden name.
 
     Args:
         urls: Their addresses.
         path: The index on this machine, whose name says of which files it is.
+
+    Returns:
+        None: they have no folder in common, as those of two buckets.
     """
     common = os.path.commonprefix(urls)
+    folder = common[: common.rfind("/") + 1]
     name = os.path.splitext(os.path.basename(path))[0]
-    return f"{common[: common.rindex('/') + 1]}.pyflowdata-{name}.pfdindex"
+    return f"{folder}.pyflowdata-{name}.pfdindex" if _FOLDER.fullmatch(folder) else None
 
 
 def bring_index(files: CData, n: int, path: CData, found: CData) -> int:
     """`bring` of pfd_remote_calls.  An index that cannot be read is none: it saves time only."""
-    where = text(path)
-    try:
-        with open_copy(index_beside([text(files[i]) for i in range(n)], where)) as copy:
-            temporary = f"{where}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+    where, found[0] = text(path), 0
+    url = index_beside([text(files[i]) for i in range(n)], where)
+    if url is None:
+        return 0
+    temporary = f"{where}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+    with contextlib.suppress(Error, OSError), open_copy(url) as copy:
+        try:
             with open(temporary, "xb") as out:
                 shutil.copyfileobj(copy, out)
             os.replace(temporary, where)
-        found[0] = 1
-    except (Error, OSError):
-        found[0] = 0
+            found[0] = 1
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
     return 0
