@@ -12,6 +12,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import io
+from pyflowdata.formats.base.detection import read_range
 from pyflowdata.native import ffi
 from pyflowdata.remote import configure
 from pyflowdata.remote.cache import bring_index, index_beside
@@ -305,6 +306,16 @@ def test_a_copy_of_an_index_that_fails_leaves_no_file(bucket, tmp_path, monkeypa
     assert found[0] == 0 and not [*second.iterdir()]
     assert bring_index([url], 1, path, found) == 0
     assert found[0] == 1 and [one.name for one in second.iterdir()] == [index.name]
+
+
+def test_a_few_bytes_of_a_large_object_take_a_small_request(bucket):
+    """The end of an archive, the header of a shard."""
+    size = 5 << 20
+    bucket.files["b/large.tar"] = bytes(size)
+    bucket.ranges.clear()
+    assert read_range("s3://b/large.tar", size - 1000, 4000) == bytes(1000)
+    assert read_range("s3://b/large.tar", size, 10) == b""
+    assert sum(end - begin for _, begin, end in bucket.ranges.elements()) == 1000
 
 
 def test_a_signed_address_is_refused_without_its_signature():
