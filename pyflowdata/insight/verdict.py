@@ -357,7 +357,7 @@ def _slowest(m: Measures) -> list[str]:
     found = []
     for one in m.counters.work:
         mean = ratio(one.wall_seconds, one.ranges)
-        slow = [each for each in one.slowest if each.seconds >= _OUTLIER * mean]
+        slow = [each for each in one.slowest if 0 < _OUTLIER * mean <= each.seconds]
         if not slow or sum(each.seconds for each in slow) < TOO_SHORT:
             continue
         said = [
@@ -383,7 +383,7 @@ def _largest(m: Measures) -> list[str]:
     return [
         f"{_record(one.largest)}, {size(one.largest.bytes)}; {size(mean)} on average"
         for one in m.counters.work
-        if one.largest is not None and one.largest.bytes >= _OUTLIER * mean
+        if one.largest is not None and 0 < _OUTLIER * mean <= one.largest.bytes
     ]
 
 
