@@ -305,13 +305,14 @@ def _ops(lately: Counters) -> Html:
 
 def _numbers(course: _Course) -> str:
     lately, total = course.lately(), course.now()
+    verdict = judge(total)
     return json.dumps({
         "blobs": total.blobs, "rank": total.rank, "world_size": total.world_size,
         "taken": total.taken,
-        "verdict": dataclasses.asdict(judge(total)), "lately": dataclasses.asdict(judge(lately)),
+        "verdict": dataclasses.asdict(verdict), "lately": dataclasses.asdict(judge(lately)),
         "seconds": [one._asdict() for one in course.seconds],
         "metrics": [{"name": one.metric.name, "labels": dict(one.labels), "value": one.value}
-                    for one in course.meter.read(total)],
+                    for one in course.meter.read(total, verdict)],
     })  # fmt: skip
 
 
