@@ -20,7 +20,7 @@ from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.insight import trials
+from pyflowdata.insight import counters, trials
 from pyflowdata.nodes.node import nodes_of
 from pyflowdata.nodes.python_ops import language_of, processes_of
 
@@ -342,11 +342,25 @@ def test_a_lock_of_the_program_is_told_from_sleep(kind):
             batches, end = loader.repeat(), time.monotonic() + 10
             while time.monotonic() < end:
                 next(batches)
-                counters = loader.report().counters
-                if counters.callers >= 8 and (counters.lock_waiters or function is asleep):
+                found = loader.report().counters
+                if found.callers >= 8 and (found.lock_waiters or function is asleep):
                     break
-        assert counters.callers >= 8
-        assert (counters.lock_waiters > 0) == (function is not asleep), function
+        assert found.callers >= 8
+        assert (found.lock_waiters > 0) == (function is not asleep), function
+
+
+def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatch):
+    asked = []
+    monkeypatch.setattr(counters, "other_threads", lambda: asked.append(1) or {})
+    with flow.DataLoader(data().batch(10)) as loader:
+        loader.report()
+        assert not asked
+        monkeypatch.setitem(counters.inside, -1, 1)
+        with loader.dashboard() as page:
+            page._course.count()
+        assert not asked
+        loader.report()
+        assert asked == [1]
 
 
 def test_bytes_that_processes_copy_are_counted(tmp_path):
