@@ -29,6 +29,7 @@ from ..errors import (
 )  # fmt: skip
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from ..native.lock_files import open_lock
+from ..words.plain_text import bytes_of
 from . import client
 
 _FOLDER_VARIABLE = "PYFLOWDATA_CACHE"
@@ -39,18 +40,11 @@ _BLOCK: int = lib.PFD_CACHE_BLOCK_BYTES
 
 # ---- Options ------------------------------------------------------------------------------------
 
-_UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
-
-
 def _bytes(name: str, value: object) -> int:
     """A number of bytes, which may be a text such as "50GB" or "8GiB"."""
-    found = _SIZE.fullmatch(str(value)) if not isinstance(value, bool) else None
-    if not found:
+    size = bytes_of(str(value)) if not isinstance(value, bool) else None
+    if size is None:
         raise InvalidArgumentError(f'{name} = {shown(value)}; give bytes, or a text as "50GB"')
-    number, unit, is_binary = found.groups()
-    power = "KMGT".find(unit.upper()) + 1 if unit else 0
-    size = int(float(number) * (1024**power if is_binary else _UNITS[unit.upper()]))
     if size < _LEAST_BUDGET:
         raise InvalidArgumentError(f"{name} = {shown(value)}; it must be at least 16MiB")
     return size
