@@ -392,11 +392,12 @@ def forget_facts() -> None:
 @contextlib.contextmanager
 def one_opening() -> Iterator[None]:
     """Keeps facts while this thread opens loaders that look for the fields of files."""
+    former = getattr(_opening, "goes_on", False)
     _opening.goes_on = True
     try:
         yield
     finally:
-        _opening.goes_on = False
+        _opening.goes_on = former
 
 
 def _known(url: str) -> Facts | None:

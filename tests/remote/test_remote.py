@@ -298,6 +298,16 @@ def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
     assert blocks._threads == []
 
 
+def test_an_opening_within_another_leaves_it_its_facts(cache):
+    with serving({"a.bin": b"1"}) as server, client.one_opening():
+        for _ in range(2):
+            assert client.is_object(f"{server.url}/a.bin")
+            with client.one_opening():
+                pass
+            client.forget_facts()
+        assert server.looks == 1
+
+
 def test_damage_on_the_disk_is_fetched_again(cache):
     data = numbers(3 * MB)
     with serving({"a.bin": data.tobytes()}) as server:
