@@ -304,7 +304,7 @@ def test_an_opening_within_another_leaves_it_its_facts(cache):
             assert client.is_object(f"{server.url}/a.bin")
             with client.one_opening():
                 pass
-            client.forget_facts()
+            flow.remote.forget_facts()
         assert server.looks == 1
 
 

@@ -13,16 +13,8 @@ from typing import BinaryIO, NamedTuple
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
-from ...remote import open_copy
-from ...remote.client import (
-    fetch,
-    forget_facts,
-    has_magic,
-    is_object,
-    is_remote,
-    listed,
-    look_at,
-)
+from ...remote import forget_facts, open_copy
+from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
