@@ -21,6 +21,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.insight.metrics import METRICS, NAMES, Meter, as_prometheus
+from pyflowdata.insight.verdict import judge
 from pyflowdata.integrations.opentelemetry import observe
 from pyflowdata.integrations.tensorboard import LoaderCurves
 
@@ -225,7 +226,8 @@ def test_without_a_change_of_the_program():
 def test_names_and_escapes():
     strange = recorded(work('a"b\\c\nd', 2.0, 1.0), work('a"b\\c\nd', 1.0, 0.5),
                        **{**BASE, **WAITING})  # fmt: skip
-    text = as_prometheus(Meter().read(strange))
+    assert not [one for one in Meter().read(strange) if one.metric.base == "verdict"]
+    text = as_prometheus(Meter().read(strange, judge(strange)))
     op = parsed(text)["pyflowdata_op_seconds_total"][1]
     assert {one[2]: value for one, value in op.items()} == {
         ("state", "compute"): 1.5, ("state", "wait"): 1.5}  # fmt: skip
