@@ -288,7 +288,6 @@ class _Comparisons(ast.NodeVisitor):
         self, function: types.FunctionType, source: ast.AST, record: str, fields: set[str],
         texts: Mapping[str, str],
     ) -> None:  # fmt: skip
-        self._record, self._fields, self._texts = record, fields, dict(texts)
         self._closure, self._globals = _closure_of(function), function.__globals__
         self._bound = Counter(
             one.arg if isinstance(one, ast.arg) else one.id
@@ -296,6 +295,12 @@ class _Comparisons(ast.NodeVisitor):
             if isinstance(one, ast.arg)
             or (isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))
         )
+        # What the function binds again, or stores into the record, may be a str.
+        self._texts = {name: field for name, field in texts.items() if self._bound[name] == 1}
+        stored = _keys_stored(source, record)
+        is_as_given = self._bound[record] == 1 and stored is not None
+        self._record = record if is_as_given else ""
+        self._fields = fields - (stored or set())
         self._locals: dict[str, Any] = {}
         self.found: tuple[str, str] | None = None
 
@@ -329,7 +334,7 @@ class _Comparisons(ast.NodeVisitor):
     def _are_str(self, node: ast.AST) -> bool:
         values = self._value(node)
         is_known = isinstance(values, (tuple, list, set, frozenset, dict))
-        return is_known and any(isinstance(one, str) for one in values)
+        return is_known and len(values) > 0 and all(isinstance(one, str) for one in values)
 
     def _note(self, node: ast.AST, field: str | None) -> None:
         if field is not None and self.found is None:
@@ -360,6 +365,22 @@ class _Comparisons(ast.NodeVisitor):
         if is_get and self._are_str(node.func.value):  # type: ignore[attr-defined]
             self._note(node, self._field(node.args[0]))
         self.generic_visit(node)
+
+
+def _keys_stored(source: ast.AST, record: str) -> set[str] | None:
+    """The keys that a function stores into a record; None: its source does not show them."""
+    keys: set[str] = set()
+    for node in ast.walk(source):
+        value = getattr(node, "value", None)
+        if not isinstance(value, ast.Name) or value.id != record:
+            continue
+        if isinstance(node, ast.Attribute) and node.attr == "update":
+            return None
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            if not isinstance(node.slice, ast.Constant):
+                return None
+            keys.add(str(node.slice.value))
+    return keys
 
 
 def _closure_of(function: types.FunctionType) -> dict[str, Any]:

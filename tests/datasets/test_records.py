@@ -490,7 +490,32 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
     with pytest.raises(TypeError, match="data.where"):
         data["text"] == "ab"  # noqa: B015
 
+    def bound_again(text):
+        text = text.decode()
+        return {"n": text == "ab"}
+
+    def stored(r):
+        r["text"] = r["text"].decode()
+        return {"n": r["text"] == "ab"}
+
+    def updated(r):
+        r.update(text=r["text"].decode())
+        return {"n": r["text"] == "ab"}
+
+    def stored_by_name(r):
+        for name in ("text",):
+            r[name] = r[name].decode()
+        return {"n": r["text"] == "ab"}
+
+    def made_again(r):
+        r = {**r, "text": r["text"].decode()}
+        return {"n": r["text"] == "ab"}
+
     count = TEXTS.count(b"ab")
+    for function, *fields in (
+        (bound_again, "text"), (stored,), (updated,), (stored_by_name,), (made_again,),
+    ):  # fmt: skip
+        assert sum(data.map(function, *fields, outputs={"n": "bool"}).column("n")) == count, function
     for right in (
         "text == 'ab'",
         lambda text: text == "ab",  # of columns
@@ -498,6 +523,8 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         lambda r: r["text"].decode() == "ab",
         lambda r: any(r["text"] == WORD for WORD in (b"ab",)),
         lambda r: (r["y"] == "ab") or r["text"] == b"ab",
+        lambda r: r["text"] in ("ab", b"ab"),
+        lambda r: r["text"] in () or r["text"] == b"ab",
     ):
         assert len(data.filter(right)) == count
 
