@@ -186,11 +186,11 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
-# Loaders with planted bottlenecks: the reports name them, and the remedies help.  The tests measure, so
-# run them on a machine that does nothing else.
-#: 2 test-reports  planted bottlenecks, which it measures: on an idle machine
+# Loaders with planted bottlenecks: the reports name them, and the remedies help.  And all else that is
+# compared with a clock.  So run them on a machine that does nothing else.
+#: 2 test-reports  planted bottlenecks, and times that are compared: on an idle machine
 test-reports: all .venv/test
-	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
+	$(PYTEST) -p no:xdist $(addprefix tests/reports/,planted_suite.py measured_suite.py) $(ARGS)
 
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
 # absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
