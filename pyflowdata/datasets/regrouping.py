@@ -180,6 +180,7 @@ class Regrouping(Maps):
         if None not in sizes:
             return self._flat(names, *fixed)
         refuse_changing_order(self)
+        self._check_files()
         said = ", ".join(map(repr, names))
         counts = row_lengths(self._fields[names[0]], f"explode({said})")
         attrs = {"counts": counts, "divided": _places(self._fields, names)}

@@ -327,7 +327,8 @@ def replace_file(path, values):
 def test_what_was_computed_from_a_file_is_not_applied_to_another_one(path):
     data = opened(path)
     view = data.where("pair[0] > 3")
-    assert len(view) and len(data)
+    ragged = data.map(lambda first: np.arange(2), "first", outputs={"ids": "int64[?]"})
+    assert len(view) and len(data) and len(ragged)
     batches = [view.batch(8), data.batch(8)]
     replace_file(path, VALUES[::-1])
     for blobs in batches:
@@ -340,6 +341,9 @@ def test_what_was_computed_from_a_file_is_not_applied_to_another_one(path):
         lambda: data.group_by("first"),
         lambda: data[0] if len(data) else None,
         lambda: view.sort("first"),
+        lambda: ragged.explode("ids"),
+        lambda: ragged.pack(4, field="ids"),
+        lambda: ragged.batch_by_length(2, field="ids"),
     ]
     for call in calls:
         with pytest.raises(flow.FileError, match="changed while this data set was open"):
