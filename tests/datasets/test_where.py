@@ -20,6 +20,7 @@ from pyflowdata.datasets import columns
 from pyflowdata.datasets.columns import column
 from pyflowdata.datasets.fingerprints import of_function
 from pyflowdata.errors import InvalidArgumentError, UserFunctionError
+from pyflowdata.nodes import file_states
 
 N = 3000
 VALUES = np.random.default_rng(0).integers(-20, 20, (N, 2))
@@ -397,6 +398,27 @@ def test_other_files_of_a_folder_are_noticed(tmp_path):
     files(2)
     with pytest.raises(flow.FileError, match="part-2"):
         len(data)
+
+
+def test_files_of_several_views_are_looked_at_once_when_a_loader_opens(tmp_path, monkeypatch):
+    for number in range(3):
+        write(tmp_path / f"part-{number}", np.arange(8).reshape(4, 2))
+    rows = flow.RawReader(files=str(tmp_path / "part-*"), shape=(2,), dtype="int64")
+    data = flow.Dataset({"pair": rows})
+    assert len(data) == 12
+    batches = data.batch(2).blobs
+    blobs = data.where("pair[0] > 1").sort("pair[1]").where("pair[0] < 6").batch(2).blobs
+    with flow.DataLoader(blobs) as loader:
+        assert len(list(loader)) == 3
+    looked, state_of = [], file_states.state_of
+    monkeypatch.setattr(
+        file_states, "state_of", lambda path: looked.append(path) or state_of(path)
+    )
+    file_states.check_seen(blobs.values())
+    assert sorted(looked) == [str(tmp_path / f"part-{number}") for number in range(3)]
+    write(tmp_path / "part-3", np.zeros((1, 2), np.int64))
+    with pytest.raises(flow.FileError, match="part-3.*changed while this data set"):
+        flow.DataLoader(batches)
 
 
 def test_other_images_of_a_folder_are_noticed(tmp_path):
