@@ -26,7 +26,7 @@ from ..nodes.row_types import RowType
 from ..nodes import Blob
 from ..ragged import Ragged
 from ..words.plain_text import no_field
-from ..words.remedies import did_you_mean, similar
+from ..words.remedies import similar
 from .function_digest import source_of
 from .op import GIVEN_BY_HOST, name_of
 from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
@@ -484,19 +484,11 @@ def note_failure(
     """
     hint, key = "", failure.args[0] if failure.args else None
     if type(failure) is KeyError and isinstance(key, str) and key not in fields:
-        hint = f"; the record has the fields {_listed(fields)}{did_you_mean(key, fields)}"
+        hint = f"; {no_field(key, fields)}"
     if row is not None:
         BaseException.__setattr__(failure, "pyflowdata_row", row)
         hint += f"; its call has {count} records from this one on" if count > 1 else ""
     BaseException.__setattr__(failure, "pyflowdata_hint", hint)
-
-
-def _listed(fields: Iterable[str]) -> str:
-    names = list(fields)
-    return ", ".join(names[:_MOST_LISTED]) + ("..." if names[_MOST_LISTED:] else "")
-
-
-_MOST_LISTED = 12  # names of fields in a message
 
 
 class RecordFunction(RowFunction):
