@@ -339,12 +339,19 @@ class Computation:
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
     """The values of all records of a data set with these fields, from the cache or from a pass over
     them."""
+    return _values_and_count(wanted, fields, is_bitmap)[0]
+
+
+def _values_and_count(
+    wanted: Computation, fields: Mapping[str, Blob], is_bitmap: bool
+) -> tuple[Array, int]:
+    """The values, as of evaluate(), and the number of records."""
     try:
         opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
         if failure.reason != "no-records" or len(reader_nodes(list(fields.values()))) > 1:
             raise
-        return np.zeros(0, np.uint64 if is_bitmap else np.int64)
+        return np.zeros(0, np.uint64 if is_bitmap else np.int64), 0
     with opened as loader:
         reader = loader.readers[0]
         if reader.records < 0:
@@ -358,18 +365,21 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
     def compute() -> Array:
         return _Pass(wanted, fields, reader, is_bitmap).values()
 
-    if cached is None:
-        return compute()
-    found = cached.load()
-    if found is not None:
-        return found
-    if not is_given and reader.bytes < _LEAST_BYTES:
-        since = time.monotonic()
-        values = compute()
-        return cached.store(values) if time.monotonic() - since >= _LEAST_SECONDS else values
-    with cached.lock():
-        found = cached.load()  # another process may have computed it meanwhile
-        return cached.store(compute()) if found is None else found
+    def values() -> Array:
+        if cached is None:
+            return compute()
+        found = cached.load()
+        if found is not None:
+            return found
+        if not is_given and reader.bytes < _LEAST_BYTES:
+            since = time.monotonic()
+            made = compute()
+            return cached.store(made) if time.monotonic() - since >= _LEAST_SECONDS else made
+        with cached.lock():
+            found = cached.load()  # another process may have computed it meanwhile
+            return cached.store(compute()) if found is None else found
+
+    return values(), reader.records
 
 
 def refuse_endless(records: int, what: str) -> None:
@@ -641,9 +651,11 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
     node_alone(blobs.values(), 1, **attrs)  # checks max_skipped
 
     def bitmap() -> Array:
-        words = evaluate(wanted, fields, is_bitmap=True)
-        if len(words):
-            _list_damaged(blobs, words)
+        words, records = _values_and_count(wanted, fields, is_bitmap=True)
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+        damaged = np.flatnonzero(bits[:records] == 0)
+        if damaged.size:
+            _list_damaged(blobs, damaged, records)
         return words
 
     graph = of_blobs(blobs)
@@ -653,16 +665,11 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
     )  # fmt: skip
 
 
-def _list_damaged(blobs: Mapping[str, Blob], words: Array) -> None:
-    """Warns once of the records that a bitmap leaves out, and of why."""
+def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> None:
+    """Warns once of the records that are left out, and of why."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
     node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
     with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
-        records = loader.readers[0].records
-        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
-        damaged = np.flatnonzero(bits[:records] == 0)
-        if not damaged.size:
-            return
         loader.read(damaged[:_MOST_LISTED].tolist())
         lines = [f"\n    {failure}" for failure in loader.skipped]
     more = damaged.size - len(lines)

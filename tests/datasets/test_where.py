@@ -777,6 +777,14 @@ def test_a_damaged_record_is_left_out_of_a_count_and_of_what_is_loaded(tmp_path,
     assert _all_of(COUNTED[way](damaged.skip_damaged())) == _all_of(COUNTED[way](whole))
 
 
+def test_skip_damaged_opens_no_loader_to_list_what_is_not_there(path, monkeypatch):
+    """One counts the records, and one reads them."""
+    opens, made = [], columns.DataLoader
+    monkeypatch.setattr(columns, "DataLoader", lambda *a, **b: opens.append(a) or made(*a, **b))
+    assert len(opened(path).project("pair").skip_damaged()) == len(VALUES)
+    assert len(opens) == 2
+
+
 def test_skip_damaged_lists_records_once_and_has_a_limit(tmp_path):
     lines = ["bad" if x % 4 == 0 else str(x) for x in range(48)]
     (tmp_path / "mask.csv").write_text("mask\n" + "\n".join(lines) + "\n")
