@@ -228,7 +228,8 @@ test-pages: docs .venv/pages
 # random pipelines of views whose files change on the way, and remote files whose server fails; for a short one
 # make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files,
 # and JSON_LINES=100000 as many lines, which Python's json reads too.  The
-# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them.
+# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them, and those
+# that flip bits flip more.
 RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+|"SOAK"|\.damage import' tests --include='test_*.py')
 #: 3 soak  kills and resumes, failing calls, random pipelines, damaged files, all random values
 soak: all .venv/test
