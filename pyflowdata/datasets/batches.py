@@ -30,8 +30,8 @@ from .base import (
     whole,
     wholes,
 )
-from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+from .row_lengths import row_lengths, with_known_order
 
 
 # ---- Methods that are not there -----------------------------------------------------------------

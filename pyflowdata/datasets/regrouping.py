@@ -42,10 +42,10 @@ from .columns import (
     files_state,
     naming,
     refuse_changing_order,
-    row_lengths,
 )
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
+from .row_lengths import row_lengths
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
