@@ -18,7 +18,7 @@ from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
-from ..pyops.op import GIVEN_BY_HOST, name_of
+from ..pyops.op import GIVEN_BY_HOST, function_place, name_of
 from ..pyops.records import (
     NumParts,
     Parted,
@@ -27,7 +27,6 @@ from ..pyops.records import (
     all_parameters,
     fields_named_by,
     fields_read,
-    function_place,
     note_failure,
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
