@@ -14,8 +14,8 @@ COUNT = 40
 
 
 def met(steps, marks, slow_loader=None):
-    """Reports of ranks whose steps are so long, in seconds: all meet at the end of each step; marks:
-    as of reports()."""
+    """Reports of ranks whose steps are so long, in seconds; `marks` is as of reports(): all meet at
+    the end of each step."""
     found = []
     for rank, own in enumerate(steps):
         rest = max(steps) - own if marks is not None else 0.0
