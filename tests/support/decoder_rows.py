@@ -65,7 +65,7 @@ def bytes_of(rows: Sequence[bytes], **reader: Any) -> flow.Blob:
 def load(*blobs: flow.Blob, **options: Any) -> Any:
     """All rows of an epoch: an array or a list of arrays for each blob.
 
-    Where a test does not ask for threads, one batch is made ahead: more would be those of the epochs
+    Where a test does not ask for threads, one batch is made ahead: more would be those of epochs
     that follow, which nobody takes.
     """
     if "num_threads" not in options:
