@@ -191,11 +191,11 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
-# Loaders with planted bottlenecks: the reports name them, and the remedies help.  The tests measure, so
-# run them on a machine that does nothing else.
-#: 2 test-reports  planted bottlenecks, which it measures: on an idle machine
+# Loaders with planted bottlenecks: the reports name them, and the remedies help.  And all else that is
+# compared with a clock.  So run them on a machine that does nothing else.
+#: 2 test-reports  planted bottlenecks, and times that are compared: on an idle machine
 test-reports: all .venv/test
-	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
+	$(PYTEST) -p no:xdist $(addprefix tests/reports/,planted_suite.py measured_suite.py) $(ARGS)
 
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
 # absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
@@ -233,8 +233,9 @@ test-pages: docs .venv/pages
 # random pipelines of views whose files change on the way, and remote files whose server fails; for a short one
 # make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files,
 # and JSON_LINES=100000 as many lines, which Python's json reads too.  The
-# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them.
-RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+' tests --include='test_*.py')
+# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them, and those
+# that flip bits flip more.
+RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+|"SOAK"|\.damage import' tests --include='test_*.py')
 #: 3 soak  kills and resumes, failing calls, random pipelines, damaged files, all random values
 soak: all .venv/test
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)

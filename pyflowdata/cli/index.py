@@ -108,6 +108,8 @@ def _put_beside(path: str, node: Node, reader: Reader) -> str:
     if any(map(has_magic, files)):
         files = expand(files, None)
     url = index_beside(files, reader.index.path)
+    if url is None:
+        raise UsageError("--beside: the files have no folder in common")
     put(reader.index.path, url)
     return url
 

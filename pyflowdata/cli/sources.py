@@ -11,7 +11,7 @@ from ..formats import FORMATS, Source, expanded, open_source
 from ..nodes.registry import registered_formats
 from ..plugins import Plugin
 from ..plugins.packages import load_named
-from ..words.plain_text import UNITS
+from ..words.plain_text import bytes_of
 from .bars import command_bar
 from .usage import UsageError, pairs, say
 
@@ -43,13 +43,8 @@ def add_memory_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _bytes(said: str) -> int:
-    number, unit = said[:-2], said[-2:].upper()
-    factor = UNITS.get(unit, 0)
-    try:
-        count = int(float(number) * factor) if factor else int(said)
-    except (ValueError, OverflowError):
-        count = 0
-    if not 0 < count < 2**62:
+    count = bytes_of(said)
+    if not count:
         raise argparse.ArgumentTypeError(f"{said}: it must be a number of bytes, like 512MB")
     return count
 

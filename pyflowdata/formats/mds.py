@@ -21,7 +21,7 @@ from ..nodes.image_files import ending_of
 from ..ragged import Ragged
 from .base.columns import Array, bytes_rows, columns, each_row, little, slices
 from .base.damage import Damage, Scan
-from .base.detection import head_of, is_file, opened, size_of
+from .base.detection import head_of, is_file, opened, read_range, size_of
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageEncoding, encoded_rows
@@ -162,16 +162,12 @@ def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
 def _header_of(path: str) -> dict[str, Any] | None:
     """The JSON of a shard, before its samples; None: the first bytes do not hold it."""
     head = head_of(path)
-    data = head.data
+    count, offset = (int.from_bytes(head.data[at : at + _WORD], "little") for at in (0, _WORD))
+    begin = _WORD * (count + 2)
     if head.compression is None:
-        with opened(path) as file:
-            count = int.from_bytes(file.read(_WORD), "little")
-            file.seek(_WORD * (count + 2))
-            offset = int.from_bytes(data[_WORD : 2 * _WORD], "little")
-            text = file.read(max(offset - _WORD * (count + 2), 0))
+        text = read_range(path, begin, max(offset - begin, 0))
     else:
-        count, offset = (int.from_bytes(data[at : at + _WORD], "little") for at in (0, _WORD))
-        text = data[_WORD * (count + 2) : offset]
+        text = head.data[begin:offset]
     try:
         found = json.loads(text)
     except ValueError:

@@ -19,7 +19,7 @@ from ..nodes import Blob, numpy_dtype
 from ..nodes.image_files import ENDINGS, ending_of
 from ..ragged import Ragged
 from .base.damage import Damage, Scan
-from .base.detection import Detected, file_bytes, opened, size_of
+from .base.detection import Detected, file_bytes, read_range, size_of
 from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.images import ImageFields, ImageWriter
@@ -387,9 +387,7 @@ def _has_end_mark(path: str, compression: str | None) -> bool:
     if compression is None:
         size = size_of(path)
         begin = max(0, (size - _END) // _BLOCK - 1) * _BLOCK
-        with opened(path) as file:
-            file.seek(begin)
-            tail = file.read()
+        tail = read_range(path, begin, size - begin)
     else:
         for piece in file_bytes(path):
             size += len(piece)

@@ -712,14 +712,14 @@ def _processes(m: Measures) -> Finding | None:
 def _waiting_processes(m: Measures, one: Work, share: float) -> Finding:
     """The function sleeps, or waits for a network: nothing computes, here or in its processes."""
     waited = ratio(one.row_wait_seconds, one.row_seconds)
-    threads = _more_at_once(m, "calls", 4)
+    threads = _more_at_once(m, "calls", MANY)
     return Finding(
         "processes",
         f"threads wait for the processes of {one.title} {percent(share)} of their time, and "
         f"these spend {percent(waited)} of a call waiting for something else than a processor",
         (
             f"processes=0: a call that waits needs no processor; {threads}",
-            f"give it more processes: processes={4 * one.processes}, above the number of "
+            f"give it more processes: processes={MANY * one.processes}, above the number of "
             "processors",
             _KEEP_SAME,
         ),

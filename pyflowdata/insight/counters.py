@@ -481,6 +481,8 @@ def _gives(node: Node) -> str:
 def callers_now() -> tuple[int, int]:
     """The threads that are in Python for a loader now, and those of them that wait for a lock of
     the program: all but one of those that share a lock."""
+    if not inside:  # CPython 3.11 may crash in a look at all threads while one starts
+        return 0, 0
     frames = other_threads()
     here = [frames[thread] for thread in list(inside) if thread in frames]
     return len(here), sum(map(_waits_for_lock, here))
@@ -547,13 +549,17 @@ class CountedLoader:
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
 
-    def count(self) -> Counters:
-        """The counters of this moment; after close(), those of its end."""
+    def count(self, *, looks: bool = False) -> Counters:
+        """The counters of this moment; after close(), those of its end.
+
+        Args:
+            looks: Also looks at what threads in Python wait for, which stops all of them shortly.
+        """
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
-        now = callers_now()
+        now = callers_now() if looks else (0, 0)
         self._seen[:] = self._seen[0] + now[0], self._seen[1] + now[1]
-        looks = (self._seen, *(one.callers for one in self.waits))
-        callers, waiters = map(sum, zip(*looks, strict=True))
+        sums = (self._seen, *(one.callers for one in self.waits))
+        callers, waiters = map(sum, zip(*sums, strict=True))
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(

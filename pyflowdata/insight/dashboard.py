@@ -30,7 +30,9 @@ from .counters import CountedLoader, Counters
 from .drawing import STYLE, Axis, Panel, Part, moment_text, stacked, ticks, time_ticks, timeline
 from .measures import Measures, ratio
 from .metrics import Meter, as_prometheus
-from .report_page import LIMITS, count_axis, figure, legend, note, section, table, work_picture
+from .report_page import (
+    count_axis, figure, legend, note, section, table, verdict_box, work_picture,
+)  # fmt: skip
 from .stats import IN_NEXT, SAID_OF_NEXT, TIMES
 from .verdict import TABLE_HEAD, Verdict, judge, table_rows
 
@@ -211,11 +213,7 @@ def _verdicts(now: Verdict, whole: Verdict, lately: Counters) -> Html:
     if now.limit == "unknown":
         shown, said = whole, f"Since the loader was opened; in the last {seconds(round(length))} "\
             f"there were {number(int(lately.stats['steps']))} steps."  # fmt: skip
-    remedies = [element("li", one) for one in shown.remedies[1:]]
-    return element(
-        "div", element("p", shown.sentence), element("ul", *remedies) if remedies else "",
-        element("p", said, class_="soft"), class_=f"verdict {LIMITS.get(shown.limit, 'bad')}",
-    )  # fmt: skip
+    return verdict_box(shown, shown.sentence, element("p", said, class_="soft"))
 
 
 def _tiles(course: _Course, total: Counters) -> Html:
@@ -305,13 +303,14 @@ def _ops(lately: Counters) -> Html:
 
 def _numbers(course: _Course) -> str:
     lately, total = course.lately(), course.now()
+    verdict = judge(total)
     return json.dumps({
         "blobs": total.blobs, "rank": total.rank, "world_size": total.world_size,
         "taken": total.taken,
-        "verdict": dataclasses.asdict(judge(total)), "lately": dataclasses.asdict(judge(lately)),
+        "verdict": dataclasses.asdict(verdict), "lately": dataclasses.asdict(judge(lately)),
         "seconds": [one._asdict() for one in course.seconds],
         "metrics": [{"name": one.metric.name, "labels": dict(one.labels), "value": one.value}
-                    for one in course.meter.read(total)],
+                    for one in course.meter.read(total, verdict)],
     })  # fmt: skip
 
 

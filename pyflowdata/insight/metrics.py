@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .counters import Counters
 from .stats import TIMES
-from .verdict import Verdict, judge
+from .verdict import Verdict
 
 Labels = tuple[tuple[str, str], ...]
 Values = Iterable[tuple[Labels, float]]
@@ -177,13 +177,13 @@ class Meter:
 
         Args:
             counters: Of the same loader in each call.
-            verdict: Shown as that of the moment; None: that of these counters.
+            verdict: The one of the moment, which is the last number; None: there is no such number.
         """
         rank: Labels = (("rank", str(counters.rank)),)
-        last = _verdict_of(judge(counters) if verdict is None else verdict)
+        last = () if verdict is None else (_verdict_of(verdict),)
         return [
             Sample(metric, rank + labels, self._grown(metric, labels, float(value)))
-            for metric in (*METRICS, last)
+            for metric in (*METRICS, *last)
             for labels, value in metric.read(counters)
         ]
 

@@ -28,7 +28,7 @@ from ..words.plain_text import counted, joined, number, percent, seconds
 from .counters import Counters
 from .drawing import STYLE, Axis, Panel, strips, ticks, timeline, whole_ticks
 from .measures import Measures, ratio
-from .report_page import LIMITS, figure, section, table
+from .report_page import figure, section, table, verdict_box
 from .verdict import Verdict, aligned, judge, judge_ranks, ranks_as_text
 
 Times = npt.NDArray[np.float64]
@@ -290,16 +290,11 @@ _MOST_COLUMNS = 128
 
 def ranks_page(ranks: Ranks, verdict: Verdict) -> str:
     """The page of the report of ranks: HTML of one file, without scripts."""
-    others = [element("li", one) for one in verdict.remedies[1:]]
     first = f"; {verdict.remedies[0]}" if verdict.cause == "step" else ""
     title = f"report of {counted(len(ranks.counters), 'rank')}"
     parts = [
         element("h1", f"pyflowdata {title}: {', '.join(ranks.counters[0].blobs[:8])}"),
-        element(
-            "div", element("p", f"{verdict.sentence}{first}"),
-            element("ul", *others) if others else "",
-            class_=f"verdict {LIMITS.get(verdict.limit, 'bad')}",
-        ),
+        verdict_box(verdict, f"{verdict.sentence}{first}"),
         _skew(ranks) if ranks.has_steps else Html(""),
         section("ranks", "The ranks", table(*_table(ranks))),
     ]  # fmt: skip

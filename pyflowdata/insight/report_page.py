@@ -273,7 +273,6 @@ def _labels_picture(order: Numbers) -> Html:
 # ---- The page -----------------------------------------------------------------------------------
 
 _MOST_READERS = 8
-LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
 
 
 def report_page(
@@ -334,17 +333,23 @@ def _origin(counters: Counters) -> Html:
     return note(", ".join(filter(None, known)))
 
 
+_LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
+
+
+def verdict_box(verdict: Verdict, sentence: str, *below: Html) -> Html:
+    """A sentence in the color of a verdict, the remedies that are not in it, and what else is said
+    of it."""
+    others = [element("li", one) for one in verdict.remedies[1:]]
+    return element(
+        "div", element("p", sentence), element("ul", *others) if others else "", *below,
+        class_=f"verdict {_LIMITS.get(verdict.limit, 'bad')}",
+    )  # fmt: skip
+
+
 def _verdict(verdict: Verdict, counters: Counters) -> Html:
     blobs = ", ".join(counters.blobs)
-    others = [element("li", one) for one in verdict.remedies[1:]]
-    return strung((
-        element("h1", f"pyflowdata report: {blobs}"),
-        element(
-            "div", element("p", verdict.sentence), element("ul", *others) if others else "",
-            class_=f"verdict {LIMITS.get(verdict.limit, 'bad')}",
-        ),
-        _origin(counters),
-    ))  # fmt: skip
+    heading = element("h1", f"pyflowdata report: {blobs}")
+    return strung((heading, verdict_box(verdict, verdict.sentence), _origin(counters)))
 
 
 def short(count: float) -> str:

@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import Error
 from ..nodes.batch_forms import rows_of
@@ -200,16 +200,16 @@ def _sources(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
 
 
 def _processes(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
-    """Python ops in other numbers of processes, and in threads."""
-    ops = [node for node in nodes_of(blobs) if language_of(node) != "C"]
-    for now in sorted({processes_of(node) for node in ops}):
-        for count in sorted({0, max(2, m.processors)} - {now}):
-            yield _Candidate(f"processes={count}", {}, _in_processes(now, count))
+    """All Python ops in another number of processes, and in threads."""
+    now = {processes_of(node) for node in nodes_of(blobs) if language_of(node) != "C"}
+    for count in sorted({0, max(2, m.processors)}):
+        if now - {count}:
+            yield _Candidate(f"processes={count}", {}, _in_processes(count))
 
 
-def _in_processes(now: int, count: int) -> Callable[[Sequence[Blob]], Sequence[Blob]]:
+def _in_processes(count: int) -> Callable[[Sequence[Blob]], Sequence[Blob]]:
     def changed(node: Node) -> Any:
-        is_it = language_of(node) != "C" and processes_of(node) == now
+        is_it = language_of(node) != "C" and processes_of(node) != count
         return in_processes(node, count) if is_it else node.op
 
     return lambda blobs: rebuilt(blobs, op=changed, enters_readers=True)
@@ -257,57 +257,11 @@ class _Training:
             self._debt -= _clock() - begin
 
 
-class _Shown(Protocol):
-    def hide(self) -> None: ...
-
-
-class _Opened(Protocol):
-    """What a trial needs of an OpenLoader."""
-
-    @property
-    def options(self) -> Mapping[str, Any]: ...
-
-    @property
-    def observation(self) -> _Shown: ...
-
-    @property
-    def place(self) -> tuple[int, int]: ...
-
-    def check_life(self) -> None: ...
-
-
-class Triable(Protocol):
-    """What a trial needs of a DataLoader, whose package imports this one."""
-
-    @property
-    def _opened(self) -> _Opened: ...
-
-    @property
-    def blobs(self) -> tuple[Blob, ...]: ...
-
-    @property
-    def prefetch(self) -> int: ...
-
-    def repeat(self) -> Iterator[Any]: ...
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
-
-    def seek(self, position: int, *, epoch: int | None = None) -> None: ...
-
-    def keep_place(self) -> contextlib.AbstractContextManager[None]: ...
-
-    def __enter__(self) -> Triable: ...
-
-    def __exit__(self, *_exception: object) -> None: ...
-
-
 class _Runner:
     """Opens a loader of a candidate in each turn, and measures it."""
 
-    def __init__(self, loader: Triable, training: Callable[[], None], seconds: float) -> None:
-        self._class: Callable[..., Triable] = type(loader)
+    def __init__(self, loader: Any, training: Callable[[], None], seconds: float) -> None:
+        self._class: Callable[..., Any] = type(loader)
         self._opened = loader._opened
         self._state = loader.state_dict()
         self._train, self._seconds = training, seconds
@@ -325,7 +279,7 @@ class _Runner:
             records, elapsed = self._take(batches, self._seconds, None)
         return ratio(records, elapsed)
 
-    def _go(self, loader: Triable) -> None:
+    def _go(self, loader: Any) -> None:
         """To the place of the loader; of another graph, to the same batch."""
         try:
             loader.load_state_dict(self._state)
@@ -344,7 +298,7 @@ class _Runner:
         return records, elapsed
 
 
-def try_remedies(loader: Triable, counters: Counters, seconds: float) -> Trials:
+def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
     """Tries what may make a loader faster.
 
     Args:

@@ -297,12 +297,12 @@ def _steps(m: Measures) -> str:
 def _in_next(m: Measures) -> str:
     """What the time in next() was spent on, the longest first; helping by op."""
     parts = sorted(m.next_parts.items(), key=lambda part: -part[1])
-    said = [f"{SAID_OF_NEXT[name]} {seconds(time)}" for name, time in parts if time >= 0.0005]
     helped = max(m.counters.work, key=lambda one: one.help_seconds, default=None)
-    if helped is not None and helped.help_seconds > 0 and m.next_parts["help"] >= 0.0005:
-        said[said.index(next(one for one in said if one.startswith("helping")))] += (
-            f" (most of it {helped.doing})"
-        )
+    most = f" (most of it {helped.doing})" if helped is not None and helped.help_seconds > 0 else ""
+    said = [
+        f"{SAID_OF_NEXT[name]} {seconds(time)}{most if name == 'help' else ''}"
+        for name, time in parts if time >= 0.0005
+    ]  # fmt: skip
     return f"{seconds(sum(m.next_parts.values()))}: {', '.join(said)}" if said else "no time"
 
 
@@ -357,7 +357,7 @@ def _slowest(m: Measures) -> list[str]:
     found = []
     for one in m.counters.work:
         mean = ratio(one.wall_seconds, one.ranges)
-        slow = [each for each in one.slowest if each.seconds >= _OUTLIER * mean]
+        slow = [each for each in one.slowest if 0 < _OUTLIER * mean <= each.seconds]
         if not slow or sum(each.seconds for each in slow) < TOO_SHORT:
             continue
         said = [
@@ -383,7 +383,7 @@ def _largest(m: Measures) -> list[str]:
     return [
         f"{_record(one.largest)}, {size(one.largest.bytes)}; {size(mean)} on average"
         for one in m.counters.work
-        if one.largest is not None and one.largest.bytes >= _OUTLIER * mean
+        if one.largest is not None and 0 < _OUTLIER * mean <= one.largest.bytes
     ]
 
 

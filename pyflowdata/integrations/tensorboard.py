@@ -63,7 +63,7 @@ class LoaderCurves:
         found = {}
         for sample in self._meter.read(counters):
             kinds = [text for key, text in sample.labels if key != "rank"]
-            if sample.metric.base not in ("about", "verdict"):
+            if sample.metric.base != "about":
                 found["/".join(["pyflowdata", sample.metric.base, *kinds])] = sample, sample.value
         return found
 

@@ -168,21 +168,19 @@ class Batches(Iterator[BatchT]):
         asked, turns, moments = _clock(), self._loader.turns, self._loader.moments
         if inside:
             turns.check_not_inside()
-        try:
-            with turns.lock:
-                if turns.is_busy:
-                    turns.check_idle()
-                try:
-                    turns.is_busy = True
-                    moments[_ASKED] = asked
-                    cursor = self._cursor
-                    if cursor.must_seek or self._number != cursor.iterator:
-                        self._go_to_position()
-                    return self._take()
-                finally:
-                    turns.is_busy = False
-        finally:
-            moments[_MADE] = _clock()
+        with turns.lock:
+            if turns.is_busy:
+                turns.check_idle()
+            try:
+                turns.is_busy = True
+                moments[_ASKED] = asked
+                cursor = self._cursor
+                if cursor.must_seek or self._number != cursor.iterator:
+                    self._go_to_position()
+                return self._take()
+            finally:
+                turns.is_busy = False  # before a call, in which an interrupt may come
+                moments[_MADE] = _clock()
 
     def _take(self) -> BatchT:
         loader, cursor = self._loader, self._cursor

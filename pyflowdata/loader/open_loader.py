@@ -173,7 +173,8 @@ class Observation:
 
             steps = read_steps(self._handle, self._collectives or Collectives())
         report = Report(
-            self._counted.count(), describe_data, steps=steps, try_remedies=try_remedies
+            self._counted.count(looks=True), describe_data, steps=steps,
+            try_remedies=try_remedies,
         )
         return report if since is None else report.since(since)
 

@@ -19,7 +19,7 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, exception, ffi, lib, new_error, new_struct, text
 from ..native.calls import interrupts
-from ..remote.client import forget_facts
+from ..remote import forget_facts
 from .shares import Share
 from .state import Index, Reader
 

@@ -463,19 +463,21 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def _has_batch_size(saved: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Whether a reader of a state has the batch size of the loader's, as far as the state says."""
+    if not isinstance(saved["spec"], str):
+        return bool(saved["spec"].get("batch_size") == own["spec"]["batch_size"])
+    before = _read_brief(saved)
+    size = _value_in_brief(own["attrs"]["batch_size"])
+    return not before or before.get(short_hash("batch_size", _NAME_DIGITS)) == size
+
+
 def _remedy(saved: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What to do about a state that differs.  A position counts batches, so that it is another
     place if the batch size is another one."""
     names = [name for name in own if name in saved]
     both = [(saved[name]["spec"], own[name]["spec"]) for name in names]
-    are_alike = all(
-        before.get("batch_size") == now["batch_size"]
-        for before, now in both if not isinstance(before, str)
-    ) and not any(
-        one.startswith("batch_size = ")
-        for name in names if isinstance(saved[name]["spec"], str)
-        for one in _brief_differences(saved[name], own[name]["attrs"])
-    )
+    are_alike = all(_has_batch_size(saved[name], own[name]) for name in names)
     rules = [key for before, now in both for key in now
              if not isinstance(before, str) and key.endswith(".table.rule") and key not in before]
     return _FORMER_RULE * bool(rules) + (_GO_ON if are_alike else _BATCH_SIZE)

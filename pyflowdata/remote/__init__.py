@@ -6,6 +6,7 @@ C is told of them when the package is imported; what they need is imported when 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..native import ffi, lib
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from .cache import CacheInfo, cache_info, configure, open_copy, staging_folder
 
 __all__ = ["CacheInfo", "cache_info", "configure", "open_copy", "staging_folder"]
+
+
+def forget_facts() -> None:
+    """As `client.forget_facts`; where nothing has asked for facts, there are none."""
+    forget = getattr(sys.modules.get(f"{__name__}.client"), "forget_facts", None)
+    if forget is not None:
+        forget()
 
 
 def _cache() -> Any:

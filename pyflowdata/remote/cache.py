@@ -29,6 +29,7 @@ from ..errors import (
 )  # fmt: skip
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from ..native.lock_files import open_lock
+from ..words.plain_text import bytes_of
 from . import client
 
 _FOLDER_VARIABLE = "PYFLOWDATA_CACHE"
@@ -39,18 +40,11 @@ _BLOCK: int = lib.PFD_CACHE_BLOCK_BYTES
 
 # ---- Options ------------------------------------------------------------------------------------
 
-_UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
-
-
 def _bytes(name: str, value: object) -> int:
     """A number of bytes, which may be a text such as "50GB" or "8GiB"."""
-    found = _SIZE.fullmatch(str(value)) if not isinstance(value, bool) else None
-    if not found:
+    size = bytes_of(str(value)) if not isinstance(value, bool) else None
+    if size is None:
         raise InvalidArgumentError(f'{name} = {shown(value)}; give bytes, or a text as "50GB"')
-    number, unit, is_binary = found.groups()
-    power = "KMGT".find(unit.upper()) + 1 if unit else 0
-    size = int(float(number) * (1024**power if is_binary else _UNITS[unit.upper()]))
     if size < _LEAST_BUDGET:
         raise InvalidArgumentError(f"{name} = {shown(value)}; it must be at least 16MiB")
     return size
@@ -70,10 +64,14 @@ class _Cache:
         self.folder = os.path.abspath(folder)
         self._make_folder()
         self.budget = budget if budget is not None else self._default_budget()
-        self._lock = threading.Lock()
-        self._pending = 0  # bytes that threads of this process are about to write
         self._since = self.budget  # bytes since the folder was looked at
         self._sharers = 1
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """No thread of this process writes: at first, and in a forked child."""
+        self._lock = threading.Lock()
+        self._pending = 0  # bytes that threads of this process are about to write
 
     def _make_folder(self) -> None:
         try:
@@ -114,12 +112,12 @@ class _Cache:
         """Makes room for bytes that are written in this context."""
         with self._lock:
             self._pending += size
-            self._since += size
-            is_due = self._since >= self.budget // 64 // self._sharers
-            if is_due:
-                self._since = 0
-                self._keep_budget()
         try:
+            with self._lock:
+                self._since += size
+                if self._since >= self.budget // 64 // self._sharers:
+                    self._since = 0
+                    self._keep_budget()
             yield
         finally:
             with self._lock:
@@ -304,7 +302,7 @@ class CacheInfo:
 
 def cache_info() -> CacheInfo:
     """The cache now."""
-    cache, counts = _prepared(), ffi.new("pfd_fetch_counts *")
+    cache, counts = _current(), ffi.new("pfd_fetch_counts *")
     lib.pfd_fetch_counted(counts)
     used = sum(size for _, size in cache.files())
     return CacheInfo(
@@ -335,7 +333,7 @@ class CachedObject:
 def cached_objects() -> list[CachedObject]:
     """The objects in the cache, the one that was used last first."""
     found = []
-    for path, size in _prepared().files():
+    for path, size in _current().files():
         blocks, url = read_blocks(path)
         there = blocks[blocks["state"] % 2 == 1]
         used = int(there["used_ms"].max(initial=0)) / 1000
@@ -352,7 +350,7 @@ def clear_cache() -> int:
     Returns:
         How many bytes became free.
     """
-    cache = _prepared()
+    cache = _current()
     before = sum(size for _, size in cache.files())
     paths = [path for path, _ in cache.files()]
     cache.drop(paths, before)
@@ -428,18 +426,25 @@ def _use(cache: _Cache) -> None:
     check(lib.pfd_remote_set_folder(encode(cache.folder, "path"), cache.budget, err), err)
 
 
-def _prepared() -> _Cache:
-    """The cache, with its threads running."""
+def _current() -> _Cache:
+    """The cache, whose folder is there."""
     global _cache
     with _state:
         if _cache is None:
             _cache = _Cache(_default_folder(), None)
             _use(_cache)
+        return _cache
+
+
+def _prepared() -> _Cache:
+    """The cache, with its threads running."""
+    with _state:
+        cache = _current()
         while len(_threads) < _num_threads:
             name = f"pyflowdata fetch {len(_threads)}"
             _threads.append(threading.Thread(target=_fetch_all, name=name, daemon=True))
             _threads[-1].start()
-        return _cache
+        return cache
 
 
 def staging_folder() -> str:
@@ -448,7 +453,7 @@ def staging_folder() -> str:
     Raises:
         FileError: It cannot be made.
     """
-    folder = os.path.join(_prepared().folder, "uploads")
+    folder = os.path.join(_current().folder, "uploads")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as failure:
@@ -483,12 +488,15 @@ def _forget_threads() -> None:
     _state = threading.RLock()
     _threads.clear()
     _seats.clear()  # locks are the parent's
+    if _cache is not None:
+        _cache.forget_threads()
 
 
 def _stop() -> None:
     lib.pfd_fetch_stop()
+    end = time.monotonic() + 0.2  # for all of them together
     for thread in _threads:
-        thread.join(0.2)
+        thread.join(max(end - time.monotonic(), 0.0))
 
 
 os.register_at_fork(after_in_child=_forget_threads)
@@ -582,28 +590,39 @@ def list_objects(pattern: CData, found: CData, err: CData) -> int:
     return 0
 
 
-def index_beside(urls: Sequence[str], path: str) -> str:
+_FOLDER = re.compile(r"[^/]+://.+/")
+
+
+def index_beside(urls: Sequence[str], path: str) -> str | None:
     """The address of the index of files: in the folder that has all of them, under a hidden name.
 
     Args:
         urls: Their addresses.
         path: The index on this machine, whose name says of which files it is.
+
+    Returns:
+        None: they have no folder in common, as those of two buckets.
     """
     common = os.path.commonprefix(urls)
+    folder = common[: common.rfind("/") + 1]
     name = os.path.splitext(os.path.basename(path))[0]
-    return f"{common[: common.rindex('/') + 1]}.pyflowdata-{name}.pfdindex"
+    return f"{folder}.pyflowdata-{name}.pfdindex" if _FOLDER.fullmatch(folder) else None
 
 
 def bring_index(files: CData, n: int, path: CData, found: CData) -> int:
     """`bring` of pfd_remote_calls.  An index that cannot be read is none: it saves time only."""
-    where = text(path)
-    try:
-        with open_copy(index_beside([text(files[i]) for i in range(n)], where)) as copy:
-            temporary = f"{where}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+    where, found[0] = text(path), 0
+    url = index_beside([text(files[i]) for i in range(n)], where)
+    if url is None:
+        return 0
+    temporary = f"{where}.tmp-{os.getpid()}-{os.urandom(4).hex()}"
+    with contextlib.suppress(Error, OSError), open_copy(url) as copy:
+        try:
             with open(temporary, "xb") as out:
                 shutil.copyfileobj(copy, out)
             os.replace(temporary, where)
-        found[0] = 1
-    except (Error, OSError):
-        found[0] = 0
+            found[0] = 1
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
     return 0

@@ -367,6 +367,15 @@ _seen: dict[str, tuple[float, Facts]] = {}
 _opening = threading.local()  # `goes_on`
 
 
+def _renew_lock() -> None:
+    """In a forked child: a thread of the parent may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 def _note(url: str, facts: Facts) -> Facts:
     with _lock:
         _seen[url] = (time.monotonic(), facts)
@@ -383,19 +392,23 @@ def forget_facts() -> None:
 @contextlib.contextmanager
 def one_opening() -> Iterator[None]:
     """Keeps facts while this thread opens loaders that look for the fields of files."""
+    former = getattr(_opening, "goes_on", False)
     _opening.goes_on = True
     try:
         yield
     finally:
-        _opening.goes_on = False
+        _opening.goes_on = former
+
+
+def _known(url: str) -> Facts | None:
+    """What is known of an object, and still true."""
+    with _lock:
+        since, facts = _seen.get(url, (0.0, None))
+    return facts if time.monotonic() - since < _SEEN_SECONDS else None
 
 
 def _look(url: str) -> Facts:
-    with _lock:
-        since, facts = _seen.get(url, (0.0, None))
-    if facts is not None and time.monotonic() - since < _SEEN_SECONDS:
-        return facts
-    return _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+    return _known(url) or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
 
 
 def look_at(urls: list[str]) -> list[Facts]:
@@ -417,12 +430,9 @@ def look_at(urls: list[str]) -> list[Facts]:
 def _look_by_lists(urls: list[str]) -> None:
     """Notes the facts of objects of one folder from its list, where that takes fewer requests."""
     folders: dict[str, set[str]] = {}
-    now = time.monotonic()
-    with _lock:
-        for url in urls:
-            since, facts = _seen.get(url, (0.0, None))
-            if facts is None or now - since >= _SEEN_SECONDS:
-                folders.setdefault(url[: url.rindex("/") + 1], set()).add(url)
+    for url in urls:
+        if _known(url) is None:
+            folders.setdefault(url[: url.rindex("/") + 1], set()).add(url)
     for folder, wanted in folders.items():
         if len(wanted) < _LOOKERS or urlsplit(folder).scheme in _WEB:
             continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ..errors import shown
 from .remedies import did_you_mean
 
 
-UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
+_UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _ROUNDED = 0.9995  # this share of a unit is 1 in three digits
@@ -40,10 +41,24 @@ def short_count(count: float) -> str:
 
 def size(count: float) -> str:
     """Bytes: "12 MB"."""
-    for unit, factor in UNITS.items():
+    for unit, factor in _UNITS.items():
         if count >= _ROUNDED * factor:
             return f"{_digits(count / factor)} {unit}"
     return "1 byte" if count == 1 else f"{count:.0f} bytes"
+
+
+_SIZE = re.compile(r"\s*(\d+)(\.\d+)?\s*(?:([KMGT])(i?))?B?\s*", re.IGNORECASE | re.ASCII)
+_LARGEST = 1 << 62
+
+
+def bytes_of(text: str) -> int | None:
+    """"512MB", "1.5 GiB" or "4096" in bytes; None: it is no such text, or more than C counts."""
+    found = _SIZE.fullmatch(text)
+    if found is None or len(found[1]) > 19:
+        return None
+    unit = (1024 if found[4] else 1000) ** " KMGT".index((found[3] or " ").upper())
+    count = int(found[1]) * unit + int(float(found[2] or 0) * unit)
+    return count if count < _LARGEST else None
 
 
 def seconds(value: float) -> str:

@@ -20,7 +20,7 @@ PYTHON_LAYERS = {
     "ragged": {"words"},
     "native": {"errors"},
     "workers": set(),
-    "remote": {"native", "errors"},
+    "remote": {"native", "words", "errors"},
     "nodes": {"native", "ragged", "words", "errors"},
     "ops": {"nodes"},
     "packaging": {"native"},

@@ -223,7 +223,7 @@ def test_next_is_not_entered_again(monkeypatch, loader):
     real, told = epochs._next, []
 
     def handler(iterator):
-        state = loader.state_dict()
+        state, moments = loader.state_dict(), [*loader._opened.moments]
         for call in (
             lambda: next(iterator),
             lambda: iter(loader),
@@ -233,6 +233,7 @@ def test_next_is_not_entered_again(monkeypatch, loader):
             with pytest.raises(flow.UnsupportedError, match="inside next") as caught:
                 call()
             told.append(isinstance(caught.value, RuntimeError))
+        assert [*loader._opened.moments] == moments  # those of the call that goes on
         assert state["position"] == len(found) % 5 and loader.stats()["slots_held"] >= len(found)
 
     def signalled(*arguments):

@@ -1,6 +1,8 @@
 """Numbers as people read them."""
 
-from pyflowdata.words.plain_text import counted, joined, number, percent, seconds, short_count, size
+from pyflowdata.words.plain_text import (
+    bytes_of, counted, joined, number, percent, seconds, short_count, size,
+)  # fmt: skip
 
 
 def said(of, cases):
@@ -28,6 +30,15 @@ def test_three_digits_and_a_unit():
     said(short_count, {
         0: "0", 0.5: "0.5", 17: "17", 999: "999", 1200: "1.2k", 999_900: "1M", 3e6: "3M",
         2.5e9: "2.5G", 1e15: "1,000T",
+    })  # fmt: skip
+
+
+def test_sizes_are_read():
+    said(bytes_of, {
+        "0": 0, "4096": 4096, "12B": 12, "512MB": 512 * 10**6, " 1.5 gib ": 3 << 29, "2k": 2000,
+        "1.5T": 15 * 10**11, "0.1KiB": 102, str(2**62 - 1): 2**62 - 1, str(2**62): None,
+        "9" * 400: None, "4194304TiB": None, "4194303TiB": 4194303 << 40, "": None, "MB": None,
+        "-1": None, "1XB": None, "5iB": None, "1e3": None, "nanGB": None, "1_0": None, ".5K": None,
     })  # fmt: skip
 
 

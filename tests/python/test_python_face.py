@@ -116,13 +116,13 @@ assert not set(sys.modules).intersection(["cffi", "pycparser"])
     assert (run.returncode, run.stderr) == (0, "")
 
 
-# Modules of Python that take time to import, and that few programs need.  Some are part of numpy's
-# own import in some versions, so numpy is imported first.
+# Modules that take time to import, and that few programs need.  Some are part of numpy's own import
+# in some versions, so numpy is imported first.
 HEAVY = (
     "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http "
     "importlib.metadata lzma multiprocessing pickletools platform queue secrets select "
     "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest "
-    "urllib.request xml zipfile"
+    "urllib.request xml zipfile pyflowdata.remote.client"
 )
 
 

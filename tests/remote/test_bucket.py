@@ -1,6 +1,7 @@
 """Objects of a store that lists and takes uploads: the cost of opening, writing, commands."""
 
 import gzip
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +12,10 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import io
+from pyflowdata.formats.base.detection import read_range
+from pyflowdata.native import ffi
 from pyflowdata.remote import configure
+from pyflowdata.remote.cache import bring_index, index_beside
 
 pytest.importorskip("obstore")
 
@@ -266,6 +270,52 @@ def test_an_index_beside_the_data_spares_their_scan(bucket, tmp_path, monkeypatc
     assert rows(flow.open(pattern)) == 101  # a program is warned once
     assert command("index", "--beside", tmp_path / "one.tfrecord") == 2
     assert "local files" in capsys.readouterr().err
+
+
+def test_files_without_a_common_folder_have_no_index_beside_them(bucket, tmp_path, capfd):
+    shards(bucket, tmp_path, 1)
+    bucket.files["c/t.tfrecord"] = bucket.files["b/t/00000.tfrecord"]
+    files = ["s3://b/t/00000.tfrecord", "s3://c/t.tfrecord"]
+    for more in [], ["memory://x/a.tfrecord"]:
+        assert index_beside([*files, *more], "of.pfdindex") is None
+    assert index_beside(["hdfs:///a/x", "hdfs:///a/y"], "i.x") == "hdfs:///a/.pyflowdata-i.pfdindex"
+    bucket.kinds.clear()
+    reader = flow.TFRecordReader(files=files, batch_size=1, random_shuffle=True, seed=1,
+                                 index_dir=str(tmp_path / "own"))  # fmt: skip
+    with flow.DataLoader(reader) as loader:
+        assert loader.readers[0].index.is_new and len([*loader]) == 2
+    assert bucket.kinds["HEAD"] <= 2 and not capfd.readouterr().err
+
+
+def test_a_copy_of_an_index_that_fails_leaves_no_file(bucket, tmp_path, monkeypatch):
+    pattern = shards(bucket, tmp_path, 1)
+    assert command("index", "--beside", "--index-dir", tmp_path / "first", pattern) == 0
+    (index,) = (tmp_path / "first").glob("*.index")
+    second = tmp_path / "second"
+    second.mkdir()
+
+    def full(*_):
+        assert len([*second.iterdir()]) == 1
+        raise OSError(28, "No space left on device")
+
+    url = ffi.new("char[]", b"s3://b/t/00000.tfrecord")
+    path, found = ffi.new("char[]", str(second / index.name).encode()), ffi.new("int32_t *", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", full)
+        assert bring_index([url], 1, path, found) == 0
+    assert found[0] == 0 and not [*second.iterdir()]
+    assert bring_index([url], 1, path, found) == 0
+    assert found[0] == 1 and [one.name for one in second.iterdir()] == [index.name]
+
+
+def test_a_few_bytes_of_a_large_object_take_a_small_request(bucket):
+    """The end of an archive, the header of a shard."""
+    size = 5 << 20
+    bucket.files["b/large.tar"] = bytes(size)
+    bucket.ranges.clear()
+    assert read_range("s3://b/large.tar", size - 1000, 4000) == bytes(1000)
+    assert read_range("s3://b/large.tar", size, 10) == b""
+    assert sum(end - begin for _, begin, end in bucket.ranges.elements()) == 1000
 
 
 def test_a_signed_address_is_refused_without_its_signature():

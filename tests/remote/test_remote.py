@@ -1,6 +1,7 @@
 """Files at addresses: the bytes of local ones, also with faults, several processes and a small
 cache."""
 
+import contextlib
 import gzip
 import os
 import signal
@@ -21,7 +22,9 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata import io
 from pyflowdata.insight.verdict import judge
-from pyflowdata.remote import configure
+from pyflowdata.native import lib, text
+from pyflowdata.remote import cache as blocks
+from pyflowdata.remote import client, configure
 
 pytest.importorskip("obstore")
 MB = 1 << 20
@@ -258,6 +261,87 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     assert 12 * MB < most <= 24 * MB
     # A cache that drops what was used least recently would fetch 128 MB, and more.
     assert fetched < 122 * MB
+
+
+def next_uses(cache):
+    (path,) = cache.glob("*" + text(lib.pfd_cache_suffix()))
+    return blocks.read_blocks(str(path))[0]["next_ms"]
+
+
+def test_the_blocks_of_an_epoch_are_planned_in_pieces(cache):
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        data = raw(f"{server.url}/a.bin").batch(16)
+        with flow.DataLoader(data, num_threads=1, prefetch=1) as loader:
+            batches = iter(loader)
+            next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert 1 <= np.count_nonzero(next_uses(cache)) <= 4
+            for _ in range(300):
+                next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert np.count_nonzero(next_uses(cache)) == 8
+
+
+def test_a_forked_child_does_not_note_what_its_parent_will_read(cache):
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
+            batches = iter(loader)
+            next(batches)
+            before = next_uses(cache)
+            child = os.fork()
+            if not child:
+                lib.pfd_remote_note_next_uses()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            np.testing.assert_array_equal(next_uses(cache), before)
+            lib.pfd_remote_note_next_uses()
+            assert (next_uses(cache) > before).any()
+
+
+def test_a_forked_child_has_locks_of_its_own(cache):
+    """Threads of the parent may hold them, which the child does not have."""
+    flow.remote.cache_info()
+    used = blocks._cache
+    with used.room(MB), used._lock, client._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            with contextlib.suppress(BaseException):
+                client.forget_facts()
+                with used.room(1):
+                    os._exit(0 if used._pending == 1 else 3)
+            os._exit(4)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_room_that_cannot_be_made_is_not_counted(cache, monkeypatch):
+    flow.remote.cache_info()
+    used = blocks._cache
+
+    def fail():
+        raise OSError
+
+    monkeypatch.setattr(used, "_keep_budget", fail)
+    with pytest.raises(OSError), used.room(MB):  # noqa: PT011  (any)
+        pass
+    assert used._pending == 0
+
+
+def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
+    monkeypatch.setattr(blocks, "_threads", [])
+    assert flow.remote.cache_info().bytes == blocks.clear_cache() == 0
+    assert not blocks.cached_objects() and flow.remote.staging_folder()
+    assert blocks._threads == []
+
+
+def test_an_opening_within_another_leaves_it_its_facts(cache):
+    with serving({"a.bin": b"1"}) as server, client.one_opening():
+        for _ in range(2):
+            assert client.is_object(f"{server.url}/a.bin")
+            with client.one_opening():
+                pass
+            flow.remote.forget_facts()
+        assert server.looks == 1
 
 
 def test_damage_on_the_disk_is_fetched_again(cache):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.insight import counters, trials
+from pyflowdata.nodes.node import nodes_of
+from pyflowdata.nodes.python_ops import language_of, processes_of
 
 PAGE = ROOT / "docs" / "speed" / "slow.md"
 
@@ -29,6 +33,10 @@ def data(count=640):
 
 def twice_for_reports(x):
     return x * 2
+
+
+def thrice_for_reports(x):
+    return x * 3
 
 
 def take(loader, batches):
@@ -334,11 +342,25 @@ def test_a_lock_of_the_program_is_told_from_sleep(kind):
             batches, end = loader.repeat(), time.monotonic() + 10
             while time.monotonic() < end:
                 next(batches)
-                counters = loader.report().counters
-                if counters.callers >= 8 and (counters.lock_waiters or function is asleep):
+                found = loader.report().counters
+                if found.callers >= 8 and (found.lock_waiters or function is asleep):
                     break
-        assert counters.callers >= 8
-        assert (counters.lock_waiters > 0) == (function is not asleep), function
+        assert found.callers >= 8
+        assert (found.lock_waiters > 0) == (function is not asleep), function
+
+
+def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatch):
+    asked = []
+    monkeypatch.setattr(counters, "other_threads", lambda: asked.append(1) or {})
+    with flow.DataLoader(data().batch(10)) as loader:
+        loader.report()
+        assert not asked
+        monkeypatch.setitem(counters.inside, -1, 1)
+        with loader.dashboard() as page:
+            page._course.count()
+        assert not asked
+        loader.report()
+        assert asked == [1]
 
 
 def test_bytes_that_processes_copy_are_counted(tmp_path):
@@ -358,3 +380,15 @@ def test_bytes_that_processes_copy_are_counted(tmp_path):
         sys.path.remove(str(tmp_path))
     work = next(one for one in report.counters.work if one.language == "processes")
     assert work.row_bytes == 3_000_000 + 16 and work.row_seconds > 0
+
+
+def test_trials_move_all_python_ops_at_once():
+    """One op in threads and one in processes: each number of processes is one candidate."""
+    data = flow.from_arrays({"x": np.zeros((64, 4), np.float32)})
+    data = data.map(twice_for_reports, "x").map(thrice_for_reports, "x", processes=2).batch(8)
+    blobs = [*data.blobs.values()]
+    found = [*trials._processes(SimpleNamespace(processors=4), blobs)]
+    assert [one.change for one in found] == ["processes=0", "processes=4"]
+    for one, count in zip(found, (0, 4), strict=True):
+        nodes = [node for node in nodes_of(one.blobs(blobs)) if language_of(node) != "C"]
+        assert len(nodes) == 2 and {processes_of(node) for node in nodes} == {count}

@@ -10,7 +10,7 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight.counters import CopyCounts, ReaderFacts, StepTimes
+from pyflowdata.insight.counters import CopyCounts, ReaderFacts, SlowRange, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.verdict import judge
 
@@ -658,6 +658,20 @@ def test_since():
         first.since(last)
     with pytest.raises(flow.InvalidArgumentError, match="must be an earlier Report"):
         first.since(None)
+
+
+def test_outliers_are_told_beside_others_alone():
+    """Nothing is many times an average of nothing: before the first batch, in an idle window."""
+    slow = SlowRange(0.5, 4, "/data/a.tfrecord", 7, 10**6)
+    report = flow.Report(recorded(
+        work("Decode", 3.2, 3.1, slowest=(slow,)),
+        work("Reader", 0.8, 0.8, kind="records", largest=slow),
+    ))  # fmt: skip
+    assert str(report).count("record 7 of a.tfrecord") == 2
+    assert "record 7" not in str(report.since(report))
+    found = work("Reader", 0.8, 0.8, kind="records", largest=slow)
+    no_batch = recorded(found, batches=0, records=0, bytes=0)
+    assert "record 7" not in str(flow.Report(no_batch))
 
 
 def test_ranks():

@@ -9,14 +9,12 @@
 #include "loader/ring/slots.h"
 #include "loader/rows/ragged_rows.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
 
@@ -494,14 +492,12 @@ static void start_more(pfd_loader *l)
 /* Waits for a change until the deadline, with `lock` held.  Returns 0 after the deadline. */
 static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
-                             .tv_nsec = (long)(deadline_ns % 1000000000)};
     int64_t since = pfd_clock_ns();
-    int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
+    int32_t is_in_time = pfd_cond_wait_until(&l->changed, &l->lock, deadline_ns);
     int64_t now = pfd_clock_ns();
     pfd_steps_spend(&l->counters.steps, PFD_TIME_WAIT, now - since);
     if (l->traces.on) pfd_trace_wait(l->traces.on, since, now);
-    return failure != ETIMEDOUT;
+    return is_in_time;
 }
 
 /* Works on a piece of the earliest batch that has one left. `lock` is held except during the
@@ -568,7 +564,26 @@ static void start_check(pfd_loader *l)
     l->checker.fn = check_ahead;
     l->checker.done = checked;
     l->checker.ctx = l;
-    pfd_multi_thread_loop(l->threads.pool, &l->checker);
+    pfd_multi_thread_loop_first(l->threads.pool, &l->checker);
+}
+
+/* Waits for the check of all files that runs, and makes it where no thread of the pool has started
+ * it; with `lock` held.  Returns 0 after the deadline. */
+static int32_t finish_check(pfd_loader *l, int64_t deadline_ns)
+{
+    while (atomic_load(&l->check_state) == PFD_CHECK_RUNS) {
+        pthread_mutex_unlock(&l->lock);
+        int64_t since_ns = pfd_clock_ns();
+        int32_t made = pfd_thread_pool_help(l->threads.pool, &l->checker);
+        int64_t made_ns = pfd_clock_ns() - since_ns;
+        pthread_mutex_lock(&l->lock);
+        if (made)
+            pfd_steps_spend(&l->counters.steps, PFD_TIME_CHECK, made_ns);
+        else if (atomic_load(&l->check_state) == PFD_CHECK_RUNS &&
+                 !wait_for_change(l, deadline_ns))
+            return 0;
+    }
+    return 1;
 }
 
 /* A check in the pool has failed: the error is that of another one, now; without one, the files are
@@ -829,6 +844,7 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
         if (slot->ready && l->next_look_ns < until_ns) until_ns = l->next_look_ns;
         if (!wait_for_change(l, until_ns) && !slot->ready) return PFD_PENDING;
     }
+    if (slot->end && !finish_check(l, deadline_ns)) return PFD_PENDING;
     pfd_ring_remove_first(l);
     if (pfd_ring_size(l) <= l->prefetch / 2) start_more(l);
     *out = slot;
@@ -937,18 +953,16 @@ static void count_checks(pfd_loader *l)
     l->check_ns = 0;
 }
 
-/* The end of an epoch whose batches are known. */
-/* The check of all files that the epoch began with belongs to it: its end waits for the result. */
+/* The end of an epoch whose batches are known.  Any epoch ends after the check of all files that
+ * started with it: a change in the epoch is told in the epoch. */
 static pfd_status end_counted_epoch(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
-    int32_t is_over = 0;
     pthread_mutex_lock(&l->lock);
     ask(l, 1);
-    while (!is_over && atomic_load(&l->check_state) == PFD_CHECK_RUNS)
-        is_over = !wait_for_change(l, deadline_ns);
-    if (is_over) pfd_steps_return(&l->counters.steps, pfd_clock_ns());
+    int32_t is_checked = finish_check(l, deadline_ns);
+    if (!is_checked) pfd_steps_return(&l->counters.steps, pfd_clock_ns());
     pthread_mutex_unlock(&l->lock);
-    if (is_over) return PFD_PENDING;
+    if (!is_checked) return PFD_PENDING;
     pfd_status status = end_epoch(l, err);
     pthread_mutex_lock(&l->lock);
     count_checks(l);

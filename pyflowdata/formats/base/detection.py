@@ -13,8 +13,8 @@ from typing import BinaryIO, NamedTuple
 from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
-from ...remote import open_copy
-from ...remote.client import forget_facts, has_magic, is_object, is_remote, listed, look_at
+from ...remote import forget_facts, open_copy
+from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -247,6 +247,17 @@ def size_of(path: str) -> int:
 def opened(path: str) -> BinaryIO:
     """A file, for reading its bytes in Python; of a remote one a copy, without a name."""
     return open_copy(path) if is_remote(path) else open(path, "rb")
+
+
+def read_range(path: str, begin: int, size: int) -> bytes:
+    """At most `size` bytes of a file from `begin` on, as stored; fewer where the file ends."""
+    if is_remote(path):
+        (facts,) = look_at([path])
+        size = min(size, facts.size - begin)
+        return bytes(fetch(path, facts.tag, begin, size)) if size > 0 else b""
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return file.read(size)
 
 
 _PIECE = 1 << 20

@@ -35,7 +35,7 @@ from .columns import (
     refuse_masked,
     to_float,
 )
-from .detection import Detected, head_of, opened
+from .detection import Detected, head_of, read_range
 from .fields import BYTES, Field, specs, split_spec
 from .format import Format
 from .images import ImageWriter
@@ -531,8 +531,7 @@ class MessageFormat(Format):
             head = head_of(path)
             data = head.data
             if head.compression is None and next(self.frames(data), None) is None:
-                with opened(path) as file:
-                    data = file.read(_MOST_BYTES)
+                data = read_range(path, 0, _MOST_BYTES)
             return list(map(self.features, islice(self.frames(data), _CHECKED)))
         except (Error, OSError, ValueError):  # the loader raises it
             return []
