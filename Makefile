@@ -165,10 +165,15 @@ PYTEST = $(IN_VENV) -m pytest -q -rs
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
 # Tests of the tree and of types, which open no data: `make check` runs them, and `make test` all others.
-TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py stubs.py)
+TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py messages.py \
+              stubs.py)
 #: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
-test: all run-c-tests .venv/test
+test: all run-c-tests build/tests.txt
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
+
+# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files.
+build/tests.txt: .venv/test | all
+	@-$(PYTEST) --collect-only > $@ 2>&1
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -298,7 +303,7 @@ types-of-pages: page-modules
 types-by-pyright: page-modules
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
-	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/project/test_messages.py tests/plugins/test_abi.py
+	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/plugins/test_abi.py
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.

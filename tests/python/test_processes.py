@@ -441,7 +441,8 @@ def test_the_error_of_a_worker_can_be_pickled():
 def test_a_record_of_which_a_process_dies_is_a_damaged_one(on_error):
     data = flow.from_arrays({"x": np.arange(24)})
     data = data.map(process_functions.deadly, "x", outputs={"x": "int64"}, processes=2)
-    with flow.DataLoader(data.batch(8, on_error=on_error)) as loader:
+    # Made ahead are the batches of one epoch: in each more, two processes would die.
+    with flow.DataLoader(data.batch(8, on_error=on_error), prefetch=3) as loader:
         if on_error == "raise":
             with pytest.raises(flow.CorruptDataError, match=r"record 5.*killed by SIGSEGV"):
                 next(iter(loader))
@@ -472,6 +473,6 @@ def test_processes_that_wait_are_told_from_those_that_compute(name, waits):
 def test_a_killed_process_is_no_damage():
     data = flow.from_arrays({"x": np.arange(8)})
     data = data.map(process_functions.killed, "x", outputs={"x": "int64"}, processes=1)
-    with flow.DataLoader(data.batch(8, on_error="skip")) as loader:
+    with flow.DataLoader(data.batch(8, on_error="skip"), prefetch=1) as loader:
         with pytest.raises(flow.UserFunctionError, match="killed by SIGKILL"):
             next(iter(loader))
