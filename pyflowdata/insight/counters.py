@@ -493,7 +493,7 @@ def _waits_for_lock(frame: FrameType) -> bool:
 
     The line of the program says so; without its source a thread counts as one that does not wait.
     """
-    number = frame.f_lineno or 0  # None: of a thread between two lines
+    number = frame.f_lineno or 0  # None: its code has no numbers of lines
     line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
     return _TAKES.search(line) is not None
 

@@ -49,7 +49,7 @@ def warn_at(frame: FrameType, warning: Warning) -> None:
         warning,
         type(warning),
         frame.f_code.co_filename,
-        frame.f_lineno,
+        frame.f_lineno or 0,  # None: its code has no numbers of lines
         frame.f_globals.get("__name__", "<unknown>"),
         frame.f_globals.setdefault("__warningregistry__", {}),
     )

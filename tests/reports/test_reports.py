@@ -349,6 +349,30 @@ def test_a_lock_of_the_program_is_told_from_sleep(kind):
         assert (found.lock_waiters > 0) == (function is not asleep), function
 
 
+def test_a_report_is_made_where_a_thread_has_no_line():
+    """Code that a program generates, or changes, may have no numbers of lines."""
+    entered, gate = threading.Event(), threading.Lock()
+
+    def held(x):
+        entered.set()
+        gate.acquire()
+        gate.release()
+        return x
+
+    held.__code__ = held.__code__.replace(co_linetable=b"")
+    batches = data().map(held, "x", outputs={"x": "float32[4]"}).batch(2)
+    with flow.DataLoader(batches, num_threads=1, prefetch=1) as loader:
+        gate.acquire()
+        taker = threading.Thread(target=lambda: next(iter(loader)))
+        taker.start()
+        try:
+            assert entered.wait(10)
+            assert loader.report().counters.callers == 1
+        finally:
+            gate.release()
+            taker.join()
+
+
 def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatch):
     asked = []
     monkeypatch.setattr(counters, "other_threads", lambda: asked.append(1) or {})
