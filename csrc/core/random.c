@@ -27,7 +27,8 @@ double pfd_log(double x)
         exponent--;
     }
     double s = (m - 1) / (m + 1), square = s * s;
-    for (int k = 23; k >= 1; k -= 2) {
+#pragma GCC unroll 12
+    for (int k = 23; k >= 1; k -= 2) { /* the compiler divides */
         double higher = square * sum;
         sum = higher + 1.0 / k;
     }
