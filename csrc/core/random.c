@@ -27,7 +27,8 @@ double pfd_log(double x)
         exponent--;
     }
     double s = (m - 1) / (m + 1), square = s * s;
-    for (int k = 23; k >= 1; k -= 2) {
+#pragma GCC unroll 12
+    for (int k = 23; k >= 1; k -= 2) { /* the compiler divides */
         double higher = square * sum;
         sum = higher + 1.0 / k;
     }
@@ -149,8 +150,8 @@ enum { least_width = 16, least_bits = 4 };
 
 void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n)
 {
-    uint32_t bits = least_bits;
-    while (bits < 31 && INT64_C(1) << (2 * bits) < n) bits++;
+    uint32_t width = n > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)n - 1) : 0;
+    uint32_t bits = (width + 1) / 2 > least_bits ? (width + 1) / 2 : least_bits;
     int64_t right = INT64_C(1) << bits, left = (n + right - 1) >> bits;
     permutation->n = n;
     permutation->left = left < least_width ? least_width : (uint32_t)left;
@@ -197,21 +198,52 @@ static void permute_plain(const pfd_permutation *permutation, const int64_t *in,
 /* Several places at once; returns whether any result is n or above. */
 typedef int (*pass_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t *out);
 
-typedef void (*permute_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t count,
-                           int64_t *out);
+enum { most_at_once = 8, most_walking = 64 };
 
-PFD_INLINE void permute_by(pass_fn pass_some, int64_t at_once, permute_fn permute_rest,
-                           const pfd_permutation *permutation, const int64_t *in, int64_t count,
-                           int64_t *out)
+/* Sends the places out[walking[k]] through passes until all of them are inside. */
+PFD_INLINE void walk(pass_fn pass_some, int64_t at_once, const pfd_permutation *permutation,
+                     int64_t *walking, int64_t num_walking, int64_t *out)
+{
+    while (num_walking > 0) {
+        int64_t left = 0;
+        for (int64_t begin = 0; begin < num_walking; begin += at_once) {
+            int64_t places[most_at_once] = {0}, n = num_walking - begin;
+            if (n > at_once) n = at_once;
+            for (int64_t k = 0; k < n; k++) places[k] = out[walking[begin + k]];
+            (void)pass_some(permutation, places, places);
+            for (int64_t k = 0; k < n; k++) {
+                int64_t i = walking[begin + k];
+                out[i] = places[k];
+                walking[left] = i;
+                left += places[k] >= permutation->n;
+            }
+        }
+        num_walking = left;
+    }
+}
+
+/* Walks of several places go on together, as few lanes would be busy otherwise, and without a
+ * branch for each place: where n is small, half of the places walk. */
+PFD_INLINE void permute_by(pass_fn pass_some, int64_t at_once, const pfd_permutation *permutation,
+                           const int64_t *in, int64_t count, int64_t *out)
 {
     const pfd_permutation constants = *permutation; /* `out` does not overlap it */
-    int64_t i = 0;
+    int64_t walking[most_walking + most_at_once], num_walking = 0, i = 0;
     for (; i + at_once <= count; i += at_once) {
-        int outside = pass_some(&constants, in + i, out + i);
-        for (int64_t j = i; outside && j < i + at_once; j++)
-            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
+        if (!pass_some(&constants, in + i, out + i)) continue;
+        for (int64_t j = i; j < i + at_once; j++) {
+            walking[num_walking] = j;
+            num_walking += out[j] >= constants.n;
+        }
+        if (num_walking < most_walking - at_once) continue;
+        walk(pass_some, at_once, &constants, walking, num_walking, out);
+        num_walking = 0;
     }
-    permute_rest(permutation, in + i, count - i, out + i);
+    for (; i < count; i++) {
+        out[i] = in[i];
+        walking[num_walking++] = i;
+    }
+    walk(pass_some, at_once, &constants, walking, num_walking, out);
 }
 #endif
 
@@ -263,7 +295,7 @@ PFD_INLINE int pass_neon(const pfd_permutation *permutation, const int64_t *in, 
 static void permute_neon(const pfd_permutation *permutation, const int64_t *in, int64_t count,
                          int64_t *out)
 {
-    permute_by(pass_neon, 4, permute_plain, permutation, in, count, out);
+    permute_by(pass_neon, 4, permutation, in, count, out);
 }
 
 #elif defined(__x86_64__)
@@ -304,7 +336,7 @@ PFD_TARGET_AVX2 PFD_INLINE int pass_avx2(const pfd_permutation *permutation, con
 PFD_TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const int64_t *in,
                                          int64_t count, int64_t *out)
 {
-    permute_by(pass_avx2, 4, permute_plain, permutation, in, count, out);
+    permute_by(pass_avx2, 4, permutation, in, count, out);
 }
 
 /* As hash_avx2() and pass_avx2(), with eight lanes. */
@@ -343,12 +375,16 @@ PFD_TARGET_AVX512 PFD_INLINE int pass_avx512(const pfd_permutation *permutation,
 PFD_TARGET_AVX512 static void permute_avx512(const pfd_permutation *permutation, const int64_t *in,
                                              int64_t count, int64_t *out)
 {
-    permute_by(pass_avx512, 8, permute_avx2, permutation, in, count, out);
+    permute_by(pass_avx512, 8, permutation, in, count, out);
 }
 #endif
 
 void pfd_permute(const pfd_permutation *permutation, const int64_t *in, int64_t count, int64_t *out)
 {
+    if (count == 1) { /* vectors have a longer latency */
+        permute_plain(permutation, in, 1, out);
+        return;
+    }
 #if defined(__AARCH64EL__)
     if (pfd_simd_level() == PFD_SIMD_NEON) {
         permute_neon(permutation, in, count, out);

@@ -92,60 +92,25 @@ static void close_view(pfd_view *view)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-enum { kept_classes = 32 };
+enum { rows_at_once = 512, most_chains = 512 };
 
-/* A round of a class's members. */
-typedef struct member_round {
-    int64_t label, round; /* -1 at first */
-    pfd_deal deal;
-} member_round;
-
-/* What the rows of one call share: where classes are few, a call uses each class several times. */
 typedef struct dealer {
     const class_sample *self;
     uint64_t class_key, member_key;
     int64_t round; /* round of `classes`; -1 at first */
     pfd_deal classes;
-    member_round kept[kept_classes]; /* by label % kept_classes */
 } dealer;
 
-/* Classes with fewer members than a run has are dealt without groups. */
-static pfd_deal *find_round(dealer *by, int64_t label, int64_t n, int64_t round)
-{
-    member_round *found = &by->kept[label % kept_classes];
-    if (found->label != label || found->round != round) {
-        int64_t group = n < by->self->per_class ? 1 : by->self->per_class;
-        uint64_t key = pfd_random_bits(by->member_key, (uint64_t)label);
-        pfd_deal_init(&found->deal, key, n, group, round);
-        found->label = label;
-        found->round = round;
-    }
-    return &found->deal;
-}
+/* Some rows of a call: the class of each, and the number of its draw from the class. */
+typedef struct drawn_rows {
+    int64_t labels[rows_at_once], draws[rows_at_once];
+} drawn_rows;
 
-/* The places in members.records of `count` draws of a class. */
-static void deal_members(dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
+/* Deals the classes of `count` rows in a row, from `row` of a run on, to rows from i on. */
+static void deal_classes(dealer *by, int64_t run, int64_t row, int64_t count, drawn_rows *rows,
+                         int64_t i)
 {
-    const class_members *members = &by->self->members;
-    int64_t begin = members->begins[label], n = members->begins[label + 1] - begin;
-    while (count > 0) {
-        int64_t round = draw / n, first = draw - round * n;
-        int64_t taken = n - first < count ? n - first : count;
-        pfd_deal_items(find_round(by, label, n, round), first, taken, out);
-        for (int64_t i = 0; i < taken; i++) {
-            out[i] += begin;
-            __builtin_prefetch(&members->records[out[i]]);
-        }
-        draw += taken;
-        count -= taken;
-        out += taken;
-    }
-}
-
-/* The same for `count` rows in a row, from `row` of a run on. */
-static void deal_rows(dealer *by, int64_t run, int64_t row, int64_t count, int64_t *out)
-{
-    enum { runs_at_once = 32 };
+    enum { runs_at_once = 64 };
     const int64_t per_class = by->self->per_class, n = by->self->members.num_classes;
     while (count > 0) {
         int64_t labels[runs_at_once], round = run / n, first = run - round * n;
@@ -156,50 +121,110 @@ static void deal_rows(dealer *by, int64_t run, int64_t row, int64_t count, int64
             pfd_deal_init(&by->classes, by->class_key, n, by->self->classes, by->round = round);
         pfd_deal_items(&by->classes, first, runs, labels);
         for (int64_t k = 0; k < runs; k++, row = 0) {
-            int64_t taken = per_class - row < count ? per_class - row : count;
-            deal_members(by, labels[k], round * per_class + row, taken, out);
-            count -= taken;
-            out += taken;
+            for (; row < per_class && count > 0; row++, count--, i++) {
+                rows->labels[i] = labels[k];
+                rows->draws[i] = round * per_class + row;
+            }
         }
         run += runs;
     }
 }
 
-/* The rows from i on that are one after another in an epoch. */
-static int64_t count_successive(const pfd_places *places, int64_t i)
+/* The places in members.records of `count` draws of a class, one after another.  Classes with fewer
+ * members than a run has are dealt without groups. */
+static void deal_members(const dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
 {
-    int64_t end = i + 1;
-    while (end < places->n && places->epochs[end] == places->epochs[i] &&
-           places->positions[end] == places->positions[end - 1] + 1)
-        end++;
-    return end - i;
+    const class_members *members = &by->self->members;
+    int64_t begin = members->begins[label], n = members->begins[label + 1] - begin;
+    int64_t group = n < by->self->per_class ? 1 : by->self->per_class;
+    uint64_t key = pfd_random_bits(by->member_key, (uint64_t)label);
+    while (count > 0) {
+        int64_t round = draw / n, first = draw - round * n;
+        int64_t taken = n - first < count ? n - first : count;
+        pfd_deal deal;
+        pfd_deal_init(&deal, key, n, group, round);
+        pfd_deal_items(&deal, first, taken, out);
+        for (int64_t i = 0; i < taken; i++) {
+            out[i] += begin;
+            __builtin_prefetch(&members->records[out[i]]);
+        }
+        draw += taken;
+        count -= taken;
+        out += taken;
+    }
 }
 
-/* The records are read last, so that the waits for memory overlap. */
+/* The same for rows [0, n).  The rows of a class are dealt together, as its round then has to be
+ * made once only: they are in one chain if there are few classes.  Else all rows are in one. */
+static void deal_rows(const dealer *by, const drawn_rows *rows, int64_t n, int64_t *out)
+{
+    int64_t num_chains = by->self->members.num_classes;
+    if (num_chains > most_chains) num_chains = 1;
+    int16_t first[most_chains], next[rows_at_once], run[rows_at_once];
+    for (int64_t c = 0; c < num_chains; c++) first[c] = -1;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        int64_t chain = num_chains > 1 ? rows->labels[i] : 0;
+        next[i] = first[chain];
+        first[chain] = (int16_t)i;
+    }
+    for (int64_t c = 0; c < num_chains; c++) {
+        for (int64_t i = first[c]; i >= 0;) {
+            const int64_t label = rows->labels[i], draw = rows->draws[i];
+            int64_t places[rows_at_once], count = 0;
+            for (; i >= 0 && rows->labels[i] == label && rows->draws[i] == draw + count;
+                 i = next[i])
+                run[count++] = (int16_t)i;
+            deal_members(by, label, draw, count, places);
+            for (int64_t k = 0; k < count; k++) out[run[k]] = places[k];
+        }
+    }
+}
+
+/* The rows [i, end) that are one after another in an epoch, up to `end` at most. */
+static int64_t successive_end(const pfd_places *places, int64_t i, int64_t end)
+{
+    int64_t k = i + 1;
+    while (k < end && places->epochs[k] == places->epochs[i] &&
+           places->positions[k] == places->positions[k - 1] + 1)
+        k++;
+    return k;
+}
+
+static void map_some(dealer *by, const pfd_places *places, int64_t begin, int64_t end)
+{
+    const class_sample *self = by->self;
+    const uint64_t runs = (uint64_t)(self->base.size / self->per_class);
+    drawn_rows rows;
+    for (int64_t i = begin, next; i < end; i = next) {
+        int64_t position = places->positions[i], of_epoch = position / self->per_class;
+        uint64_t run = (uint64_t)places->epochs[i] * runs + (uint64_t)of_epoch;
+        next = successive_end(places, i, end);
+        deal_classes(by, (int64_t)(run & INT64_MAX), position - of_epoch * self->per_class,
+                     next - i, &rows, i - begin);
+    }
+    for (int64_t i = begin; i < end; i++) {
+        pfd_view_count_draw(&places->draws[i], (uint64_t)places->positions[i]);
+        places->epochs[i] = 0;
+    }
+    deal_rows(by, &rows, end - begin, places->positions + begin);
+    /* The records are read last, so that the waits for memory overlap. */
+    for (int64_t i = begin; i < end; i++)
+        places->positions[i] = self->members.records[places->positions[i]];
+}
+
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const class_sample *self = (const class_sample *)view;
     uint64_t key = pfd_view_key(&self->args, self->seed, 0); /* epochs continue each other */
-    const uint64_t runs = (uint64_t)(self->base.size / self->per_class);
     dealer by;
     by.self = self;
     by.round = -1;
-    for (int i = 0; i < kept_classes; i++) by.kept[i].label = -1;
     by.class_key = pfd_random_bits(key, 0);
     by.member_key = pfd_random_bits(key, 1);
-    for (int64_t i = 0, count; i < places->n; i += count) {
-        int64_t position = places->positions[i], of_epoch = position / self->per_class;
-        uint64_t run = (uint64_t)places->epochs[i] * runs + (uint64_t)of_epoch;
-        count = count_successive(places, i);
-        deal_rows(&by, (int64_t)(run & INT64_MAX), position - of_epoch * self->per_class, count,
-                  places->positions + i);
-        for (int64_t k = i; k < i + count; k++) {
-            pfd_view_count_draw(&places->draws[k], (uint64_t)(position + k - i));
-            places->epochs[k] = 0;
-        }
+    for (int64_t begin = 0; begin < places->n; begin += rows_at_once) {
+        int64_t rest = places->n - begin;
+        map_some(&by, places, begin, begin + (rest < rows_at_once ? rest : rows_at_once));
     }
-    for (int64_t i = 0; i < places->n; i++)
-        places->positions[i] = self->members.records[places->positions[i]];
 }
 
 static const pfd_view_methods methods = {

@@ -83,20 +83,23 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
 
 void pfd_deal_init(pfd_deal *deal, uint64_t key, int64_t n, int64_t group, int64_t round)
 {
+    deal->n = n;
+    deal->is_split = group > 1 && n % group > 0;
+    deal->head = deal->tail = deal->split = 0;
+    uint64_t own = pfd_random_bits(key, (uint64_t)round);
+    if (!deal->is_split) {
+        pfd_item_order_init(&deal->body, own, n);
+        return;
+    }
     int64_t rounds = group / greatest_divisor(n, group); /* with one order */
     int64_t number = round % rounds;
     int64_t dealt = number * (n % group) % group; /* of the group that the round begins in */
-    deal->n = n;
-    deal->is_split = rounds > 1;
     deal->head = dealt > 0 ? group - dealt : 0;
     deal->tail = (n - deal->head) % group;
     deal->split = number > 0 ? ((number - 1) * group + dealt) % n : 0;
-    uint64_t own = pfd_random_bits(key, (uint64_t)round);
     pfd_item_order_init(&deal->body, own, n - deal->head - deal->tail);
-    if (deal->is_split) {
-        uint64_t shared = pfd_random_bits(key, ~(uint64_t)(round / rounds));
-        pfd_item_order_init(&deal->order, shared, n);
-    }
+    uint64_t shared = pfd_random_bits(key, ~(uint64_t)(round / rounds));
+    pfd_item_order_init(&deal->order, shared, n);
 }
 
 /* How many of the draws [begin, end) are before `draw`. */
@@ -108,12 +111,16 @@ static int64_t count_before(int64_t draw, int64_t begin, int64_t end)
 
 void pfd_deal_items(pfd_deal *deal, int64_t first, int64_t count, int64_t *out)
 {
+    if (!deal->is_split) {
+        for (int64_t i = 0; i < count; i++) out[i] = first + i;
+        pfd_item_order_map(&deal->body, count, out);
+        return;
+    }
     int64_t ends = deal->head + deal->tail, end = first + count;
     int64_t in_head = count_before(deal->head, first, end);
     int64_t in_body = count_before(deal->n - deal->tail, first + in_head, end);
     for (int64_t i = 0; i < count; i++) out[i] = first + i - deal->head;
     pfd_item_order_map(&deal->body, in_body, out + in_head);
-    if (!deal->is_split) return;
     /* along the cycle: those of the head, those of the tail, and those of the body */
     for (int64_t i = 0; i < count; i++) {
         int64_t is_body = i >= in_head && i < in_head + in_body;

@@ -6,7 +6,7 @@
  * with a reservoir, 2006).
  *
  * Which record is at a position depends on the keys of all records: there is no function of the
- * position alone.  So the thread that first asks for an epoch sorts its keys, some 60 ns a record,
+ * position alone.  So the thread that first asks for an epoch sorts its keys, some 50 ns a record,
  * and the orders of two epochs are kept, as an epoch starts before the last one ends.  With
  * rows of more than two epochs side by side, as a shuffle of repeats has them, each change of the
  * epoch would sort.

@@ -9,6 +9,8 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from ..errors import Error, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..formats import FORMATS, Field, field_of, head_of, output_names
 from ..nodes import Blob, Node, find_op
@@ -318,6 +320,17 @@ def wholes(given: Any, what: str, least: int | None = None) -> list[int]:
     return [whole(one, f"{what}[{i}]", least) for i, one in enumerate(given)]
 
 
+def truth(given: object, what: str) -> bool:
+    """The truth of an argument; `what`: the argument.
+
+    Raises:
+        WrongUseError: It is neither True nor False; an array of truths is not one.
+    """
+    if not isinstance(given, (int, np.bool_, np.integer)):
+        raise WrongUseError(f"{what} = {shown(given)}; it must be True or False", attr=what)
+    return bool(given)
+
+
 # ---- The nodes of batches -----------------------------------------------------------------------
 
 # Arguments of batches in other libraries, and in readers -> what a data set takes instead.
@@ -372,8 +385,10 @@ def batch_node(
 
 
 def _has_other_seed(shuffle: Shuffle, attrs: Mapping[str, Any]) -> bool:
-    seed = attrs.get("seed", shuffle.seed)
-    return shuffle.seed is not None and not (seed == shuffle.seed or seed == -1)
+    seed = attrs.get("seed")
+    if seed is None or is_several(seed) or shuffle.seed is None:
+        return False  # the node refuses a seed that is no number
+    return seed not in (shuffle.seed, -1)
 
 
 def node_alone(blobs: Iterable[Blob], batch_size: int, seed: int = 0, **attrs: Any) -> Node:

@@ -211,7 +211,7 @@ def _mean_lengths(
     sources: Sequence[DatasetBase],
 ) -> list[float]:
     """The divisors of the weights of tokens; none for weights of records."""
-    if unit not in ("records", "tokens"):
+    if not isinstance(unit, str) or unit not in ("records", "tokens"):
         raise InvalidArgumentError(f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'")
     if unit == "records":
         if field is not None or given is not None:

@@ -224,7 +224,7 @@ class Regrouping(Maps):
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
         """
         length, step = whole(length, "length", 1), None if step is None else whole(step, "step", 1)
-        is_drop = last in (None, "drop")
+        is_drop = last is None or (isinstance(last, str) and last == "drop")
         given = {"step": step, "last": None if is_drop else last, "key": key}
         words = [f"{name}={shown(one)}" for name, one in given.items() if one is not None]
         said = f"windows({', '.join([str(length), *words])})"
@@ -235,7 +235,7 @@ class Regrouping(Maps):
             self._refuse_shuffle("windows", "windows")
             kept, blobs = _checked_key(self, key), self._fields
             runs = _runs_table(self, kept, said, length if is_drop else 0, is_told=last is not None)
-        attrs = {"length": length, "step": step or 0, "last": last or "drop"}
+        attrs = {"length": length, "step": step or 0, "last": "drop" if is_drop else last}
         return self._windows("windows", blobs, kept, runs, padding, mask, attrs)
 
     def group_by(self: OwnT, key: str | Sequence[str]) -> OwnT:

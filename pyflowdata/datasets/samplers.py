@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.tables import Table, array_of
-from .base import DatasetBase, named_view, whole
+from .base import DatasetBase, named_view, truth, whole
 from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
@@ -67,7 +67,8 @@ class Samplers(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the weights are not numbers.
         """
-        op = "WeightedSampleDataset" if replacement else "WeightedShuffleDataset"
+        may_repeat = truth(replacement, "replacement")
+        op = "WeightedSampleDataset" if may_repeat else "WeightedShuffleDataset"
         return _drawn(self, op, seed, weights=_weights_of(self, weights, by),
                       num_samples=_count(num_samples, "num_samples"))  # fmt: skip
 

@@ -28,7 +28,7 @@ from ..nodes.node import reader_nodes
 from ..nodes.tables import Table
 from ..pyops.records import records_of
 from ..ragged import Ragged
-from .base import DatasetBase, check_sources, is_several, named_view, names_of
+from .base import DatasetBase, check_sources, is_several, named_view, names_of, truth
 from .columns import (
     ID,
     Columns,
@@ -211,7 +211,7 @@ class Splitting(Reading):
         in_order: bool,
         seed: int,
     ) -> list[OwnT]:
-        if not in_order:
+        if not truth(in_order, "in_order"):
             if sizes.counts and not by:
                 sizes.check(len(self))
             split = _Split(self, sizes, by, stratify, seed)

@@ -29,6 +29,7 @@ from .base import (
     named_view,
     numbered,
     several_view,
+    truth,
     whole,
 )
 from .columns import (
@@ -103,6 +104,7 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or it has no such value.
         """
+        reverse = truth(reverse, "reverse")
         if isinstance(by, Sequence) and not isinstance(by, str):
             if not by:
                 raise InvalidArgumentError(f"sort({shown(by)}): give at least one value")
@@ -384,7 +386,7 @@ class Views(DatasetBase):
             order_key: A text on which the order depends besides the seed.
             seed: None: the seed of the batches, which is drawn where there is none.
         """
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             raise InvalidArgumentError(
                 f"kind = {shown(kind)}; the kinds are {', '.join(map(repr, _KINDS))}"
                 f"{did_you_mean(str(kind), _KINDS)}",
@@ -393,6 +395,7 @@ class Views(DatasetBase):
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
+        seed = None if seed is None else whole(seed, "seed")
         made = type(self)(self.blobs, Shuffle(seed, kind, order_key, reshuffle, attrs))
         rows = lanes if isinstance(lanes, int) and lanes > 0 else 1  # a batch has all lanes
         one_rank = {"batch_size": rows, "rank": 0, "world_size": 1}

@@ -485,8 +485,8 @@ def test_blobs_are_taken_by_calls_also_without_python_code_around(data):
     assert taken == [*batches]
 
 
-_WRONG = (None, -1, 1.5, "nope", b"a", [], ["a"], [1.5], [[1]], {"a": 1}, np.array(2), object(),
-          len, lambda r: r["nope"], flow.Cast)  # fmt: skip
+_WRONG = (None, -1, 1.5, "nope", b"a", [], ["a"], [1.5], [[1]], {"a": 1}, np.array(2),
+          np.array([1, 2]), object(), len, lambda r: r["nope"], flow.Cast)  # fmt: skip
 _RIGHT = {
     "length": 2, "field": "r", "function": lambda r: {**r, "z": 1}, "count": 3, "what": "a",
     "batch_size": 2, "max_tokens": 8, "parts": [0.5, 0.5], "key": "g", "index": 0, "rows": [1],

@@ -436,6 +436,7 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
         (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several"),
         (dict(sources=named, unit="bytes"), "'records' or 'tokens'"),
+        (dict(sources=named, unit=np.zeros(2)), "'records' or 'tokens'"),
         (dict(sources=named, unit="tokens", mean_lengths=[1, 0]), "source 1 is 0; it must be"),
         (dict(sources=named, interleave="shuffled"), "regular"),
         (dict(sources=named, names=["a", "b"]), "has their names already"),
