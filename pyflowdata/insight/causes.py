@@ -830,7 +830,7 @@ def _in_line(m: Measures) -> str:
 
 
 def _allowed(m: Measures) -> str:
-    return f"{m.processors} allowed, {number(round(m.process_rate, 1))} used"
+    return f"{m.processors} allowed, {number(round(m.process_rate + m.worker_rate, 1))} used"
 
 
 def _without_processor(m: Measures, one: Work | None) -> Finding:

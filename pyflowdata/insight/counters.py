@@ -27,7 +27,7 @@ from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, read_fetched, read_stats
+from .stats import TIMES, read_fetched, read_stats, read_worker_seconds
 from .tuning import read_tuning
 
 
@@ -260,7 +260,8 @@ class Counters:
             and when a report is made.
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
-        stats: The keys of `DataLoader.stats()`.
+        stats: The keys of `DataLoader.stats()`; and worker_cpu_seconds, what the worker processes
+            of this program computed since the loader opened.
         fetched: What this process fetched of remote files since the loader opened.
     """
 
@@ -531,7 +532,8 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
-        before: What read_fetched() gave when the loader opened.
+        before: What read_fetched() gave when the loader opened, and as "workers"
+            read_worker_seconds().
     """
 
     handle: CData
@@ -543,11 +545,17 @@ class CountedLoader:
     before: Mapping[str, float] = field(default_factory=dict)
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
+    _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
 
     def name_records(self) -> None:
-        """Before the loader is closed: reports after that name the same records."""
+        """Before the loader is closed: reports after that name the same records, and workers that
+        go on count no more."""
+        self._worked[:] = [self._worker_seconds()]
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
+
+    def _worker_seconds(self) -> float:
+        return read_worker_seconds() - self.before.get("workers", 0)
 
     def count(self, *, looks: bool = False) -> Counters:
         """The counters of this moment; after close(), those of its end.
@@ -572,7 +580,10 @@ class CountedLoader:
             host=os.uname().nodename,
             pid=os.getpid(),
             readers=tuple(_reader_facts(reader) for reader in self.readers),
-            stats=read_stats(self.handle),
+            stats={
+                **read_stats(self.handle),
+                "worker_cpu_seconds": [*self._worked, self._worker_seconds()][0],
+            },
             work=read_work(self.handle, nodes_of(self.blobs), self._names),
             history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,

@@ -5,6 +5,9 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 
 from __future__ import annotations
 
+import resource
+import sys
+
 from ..native import CData, check, ffi, lib, new_error, new_struct
 
 
@@ -33,6 +36,14 @@ def read_fetched() -> dict[str, float]:
         "requests": counts.requests, "bytes": counts.bytes, "again_bytes": counts.again_bytes,
         "seconds": counts.fetch_ns / 1e9, "answer_seconds": counts.answer_ns / 1e9,
     }  # fmt: skip
+
+
+def read_worker_seconds() -> float:
+    """What the worker processes of this program have computed, and all its processes that have
+    ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    pool = sys.modules.get("pyflowdata.workers.pool")  # else no worker has been started
+    return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
 
 
 def empty_stats() -> dict[str, float]:

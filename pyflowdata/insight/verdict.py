@@ -330,6 +330,8 @@ def _threads(m: Measures) -> str:
 def _processors(m: Measures) -> str:
     throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
     used = number(round(m.process_rate, 1))
+    if m.worker_rate >= 0.05:
+        used += f", its workers {number(round(m.worker_rate, 1))}"
     busy = ""
     if m.is_crowded:
         share = percent(m.runnable_share)

@@ -26,7 +26,7 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import read_fetched
+from ..insight.stats import read_fetched, read_worker_seconds
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -142,7 +142,7 @@ class Observation:
         self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
-        self._fetched = read_fetched()
+        self._before = {**read_fetched(), "workers": read_worker_seconds()}
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: Collectives | None = None
         self._pages: list[Dashboard] = []
@@ -156,7 +156,7 @@ class Observation:
         from ..insight.counters import CountedLoader
 
         return CountedLoader(
-            self._handle, self._blobs, self._readers, waits=self._waits, before=self._fetched
+            self._handle, self._blobs, self._readers, waits=self._waits, before=self._before
         )
 
     def report(

@@ -218,6 +218,20 @@ def sleeping_generator_beside_a_fast_op(remedied: bool) -> Made:
     return load(data, prefetch=4), sleep(0.001)
 
 
+def computes(x: Any) -> Any:
+    """A millisecond of a process."""
+    end = time.process_time() + 0.001
+    while time.process_time() < end:
+        pass
+    return x
+
+
+@planted("loader", "processes", "cache()", 2.0)
+def processes_that_compute(remedied: bool) -> Made:
+    data = numbers(256).map(computes, "x", outputs={"x": "float32[4]"}, processes=2)
+    return load(data.cache(version="1") if remedied else data, prefetch=4), nothing
+
+
 # ---- Locks --------------------------------------------------------------------------------------
 
 

@@ -363,10 +363,14 @@ def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatc
         assert asked == [1]
 
 
-def test_bytes_that_processes_copy_are_counted(tmp_path):
-    """The bytes of a row are those of its inputs and outputs."""
+def test_what_processes_copy_and_compute_is_counted(tmp_path):
+    """The bytes of a row are those of its inputs and outputs; what processes compute is that of
+    this program, also after the end."""
     (tmp_path / "large_rows.py").write_text(
-        "import numpy as np\ndef large(x):\n    return np.zeros(750_000, np.float32)\n"
+        "import time, numpy as np\ndef large(x):\n"
+        "    end = time.process_time() + 0.004\n"
+        "    while time.process_time() < end: pass\n"
+        "    return np.zeros(750_000, np.float32)\n"
     )
     sys.path.insert(0, str(tmp_path))
     try:
@@ -374,12 +378,21 @@ def test_bytes_that_processes_copy_are_counted(tmp_path):
 
         copied = data().map(large, "x", outputs={"x": "float32[750000]"}, processes=2)
         with flow.DataLoader(copied.batch(2), prefetch=2) as loader:
-            take(loader, 4)
-            report = loader.report()
+            take(loader, 8)
+            before = loader.report()
+            take(loader, 40)
+            report = loader.report(since=before)
+            whole = loader.report()
+        after = loader.report()
     finally:
         sys.path.remove(str(tmp_path))
     work = next(one for one in report.counters.work if one.language == "processes")
     assert work.row_bytes == 3_000_000 + 16 and work.row_seconds > 0
+    rows, first, last = 2 * 36, whole.counters.stats, after.counters.stats
+    assert report.counters.stats["worker_cpu_seconds"] >= 0.9 * 0.004 * rows
+    assert first["worker_cpu_seconds"] > report.counters.stats["worker_cpu_seconds"]
+    assert last["worker_cpu_seconds"] - first["worker_cpu_seconds"] < 0.5
+    assert "its workers" in str(report)
 
 
 def test_trials_move_all_python_ops_at_once():

@@ -217,6 +217,18 @@ CASES = {
                     "pressure_seconds": 3.5}, processors=4),
         "loader", "processors", "that other programs used (4 allowed, 1.7 used)",
     ),
+    "worker processes are no other programs": (
+        recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+                    "process_cpu_seconds": 7.0, "machine_cpu_seconds": 15.8,
+                    "pressure_seconds": 3.5, "worker_cpu_seconds": 8.5}, processors=4),
+        "loader", "op", "Decode takes 42 % of the loader's CPU",
+    ),
+    "worker processes, and other programs": (
+        recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+                    "process_cpu_seconds": 7.0, "machine_cpu_seconds": 15.8,
+                    "pressure_seconds": 3.5, "worker_cpu_seconds": 4.5}, processors=4),
+        "loader", "processors", "that other programs used (4 allowed, 2.9 used)",
+    ),
     "batches of one record": (
         recorded(**in_next(hand_out=1.4, lock=0.2), records=400, batches=401),
         "loader", "small-batches", "loader-bound: training was in next() 40 % of the time of 400 "
