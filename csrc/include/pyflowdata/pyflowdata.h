@@ -606,6 +606,7 @@ typedef struct pfd_tuning_info {
     int32_t most_threads, most_prefetch;
     int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
     double wait, idle, blocked; /* recent shares, as pfd_decision and of the threads' time */
+    double in_line;             /* the share of it in which work waited for a processor */
 } pfd_tuning_info;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
