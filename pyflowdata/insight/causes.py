@@ -148,6 +148,44 @@ def long_steps(m: Measures) -> Finding | None:
     )
 
 
+# Of the elements of padded rows: less gains little, as a batch has some padding anyway.
+_PADDED = 0.3
+
+
+def padding(m: Measures) -> Finding | None:
+    """Much of what the training loop computes on is padding."""
+    found = _most_padded(m)
+    if found is None:
+        return None
+    one, share = found
+    return Finding(
+        "padding",
+        f"but {percent(share)} of the elements that {one.title} makes are padding, and training "
+        "computes on them, too",
+        _less_padding(one),
+        {"padding_share": share},
+        part=share,
+    )
+
+
+def _most_padded(m: Measures) -> tuple[Work, float] | None:
+    """The op that makes the most padding, and its share of the op's elements."""
+    one = max(m.counters.work, key=lambda each: each.padded, default=None)
+    if one is None or not m.steps or (share := ratio(one.padded, one.elements)) < _PADDED:
+        return None
+    return one, share
+
+
+def _less_padding(one: Work) -> tuple[str, ...]:
+    if one.op == "PackDataset":
+        return ("let pack() fill rows from more records: rule=\"best_fit\" and a larger window",)
+    alike = "batches of similar lengths: batch_by_length(field=...) (docs/how-to/packs.md)"
+    rows = "or have rows of several records: pack(), where training can tell them apart"
+    if one.is_whole:
+        return (f"make {alike}", rows)
+    return (f"pad to the longest row of each batch by PadBatch, and make {alike}", rows)
+
+
 def starting(m: Measures) -> Finding:
     """The first batches of epochs are the limit."""
     stats = m.counters.stats
@@ -852,6 +890,21 @@ def _without_processor(m: Measures, one: Work | None) -> Finding:
 # ---- Work ---------------------------------------------------------------------------------------
 
 
+def _padding(m: Measures) -> Finding | None:
+    """Padding rows is most of the work."""
+    found = _most_padded(m)
+    if found is None or m.share(found[0]) < MOST:
+        return None
+    one, share = found
+    return Finding(
+        "padding",
+        f"{_of_cpu(m, one)}, and {percent(share)} of the elements that it makes are padding",
+        _less_padding(one),
+        {"padding_share": share, "share": m.share(one)},
+        part=share * m.share(one),
+    )
+
+
 def _threads(m: Measures) -> Finding | None:
     more = _more_threads(m)
     if not more:
@@ -927,6 +980,7 @@ LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _blocked,
     _quota,
     _processors,
+    _padding,
     _threads,
     _work,
 )

@@ -125,6 +125,7 @@ class Work:
             processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
+        elements, padded: Elements of the rows that it padded, and those of them that are padding.
         slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
         largest: The largest record of its reader since the open, of "records"; None: not known.
     """
@@ -150,6 +151,8 @@ class Work:
     row_seconds: float = 0.0
     row_wait_seconds: float = 0.0
     row_bytes: int = 0
+    elements: int = 0
+    padded: int = 0
     slowest: tuple[SlowRange, ...] = ()
     largest: SlowRange | None = None
 
@@ -325,7 +328,7 @@ class Counters:
 
 _COUNTED = (
     "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
-    "lock_seconds",
+    "lock_seconds", "elements", "padded",
 )  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
@@ -440,6 +443,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         row_seconds=row_seconds,
         row_wait_seconds=row_wait_seconds,
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
+        elements=one.elements,
+        padded=one.padded,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
     )

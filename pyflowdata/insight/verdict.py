@@ -24,6 +24,7 @@ from .causes import (
     in_next,
     long_steps,
     opening,
+    padding,
     starting,
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
@@ -101,9 +102,10 @@ _UNBOUND = 100.0  # where training takes next to no time
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
     """How many times as many steps there would be at most, if the cause took no time."""
-    if finding is None or limit not in ("loader", "hand-over", "starts"):
+    if finding is None or (limit == "training" and finding.cause != "padding"):
         return 1.0
     lost = {
+        "training": 1.0,
         "loader": measures.next_share,
         "hand-over": max(measures.copy_share, measures.ahead_share),
         "starts": measures.start_share,
@@ -136,7 +138,7 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "starts", starting(measures)
     if (built := opening(measures)) is not None:
         return "starts", built
-    return "training", holding_the_lock(measures) or long_steps(measures)
+    return "training", holding_the_lock(measures) or long_steps(measures) or padding(measures)
 
 
 def _has_long_starts(measures: Measures) -> bool:
@@ -260,6 +262,11 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
     found += [("slowest" if line == 0 else "", said) for line, said in enumerate(_slowest(m))]
     found += [("largest" if line == 0 else "", said) for line, said in enumerate(_largest(m))]
+    found += [
+        ("padding", f"{percent(ratio(one.padded, one.elements))} of the "
+                    f"{number(float(f'{one.elements:.3g}'))} elements that {one.title} made")
+        for one in counters.work if one.elements
+    ]  # fmt: skip
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     if stats.get("retries"):  # earlier versions have not counted them

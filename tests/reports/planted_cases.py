@@ -336,6 +336,23 @@ def many_columns(remedied: bool) -> Made:
     return load(data, 16), nothing
 
 
+def _padded(data: flow.Dataset, size: int, by_length: bool) -> Made:
+    """A training step that computes on each element."""
+    batches = data.batch_by_length(size, field="tokens") if by_length else data.batch(size)
+
+    def step(batch: Any) -> None:
+        time.sleep(np.asarray(batch).size * 1e-6)
+
+    return flow.DataLoader(flow.PadBatch(batches["tokens"]), prefetch=4), step
+
+
+@planted("training", "padding", "batch_by_length", 1.5)
+def padding_of_rows_of_all_lengths(remedied: bool) -> Made:
+    lengths = random.Random(1).choices((20, 20, 20, 20, 20, 20, 20, 600), k=2048)
+    rows = [np.ones(length, np.int64) for length in lengths]
+    return _padded(flow.from_arrays({"tokens": rows}).shuffle(seed=1), 16, remedied)
+
+
 # ---- Memory for batches -------------------------------------------------------------------------
 
 ROW = 4 * 64

@@ -395,6 +395,27 @@ def test_what_processes_copy_and_compute_is_counted(tmp_path):
     assert "its workers" in str(report)
 
 
+def test_padding_is_counted():
+    """Each batch has rows of 1, 2, 3 and 4 elements; each pack one record of 5."""
+    rows = [np.ones(1 + i % 4, np.int32) for i in range(64)]
+    x = flow.from_arrays({"x": rows}).batch(4)["x"]
+    fives = flow.from_arrays({"x": [np.ones(5, np.int32)] * 64})
+    pack = fives.pack(8, field="x").batch(4)["x"]
+    for blob, op, padded in (
+        (flow.PadBatch(x), "PadBatch", 6 / 16),
+        (flow.PadBatch(x, multiple_of=8), "PadBatch", 22 / 32),
+        (flow.Pad(x, shape=[5]), "Pad", 10 / 20),
+        (flow.Pad(x, shape=[3], on_longer="truncate"), "Pad", 3 / 12),
+        (pack, "PackDataset", 3 / 8),
+    ):
+        with flow.DataLoader(blob) as loader:
+            take(loader, 8)
+            report = loader.report()
+        found = next(one for one in report.counters.work if one.op == op)
+        assert found.elements > 0 and found.padded == padded * found.elements, op
+        assert re.search(rf"(?m)^padding +\S+ % of the .* elements that {op} made$", str(report))
+
+
 def test_trials_move_all_python_ops_at_once():
     """One op in threads and one in processes: each number of processes is one candidate."""
     data = flow.from_arrays({"x": np.zeros((64, 4), np.float32)})

@@ -229,6 +229,30 @@ CASES = {
                     "pressure_seconds": 3.5, "worker_cpu_seconds": 4.5}, processors=4),
         "loader", "processors", "that other programs used (4 allowed, 2.9 used)",
     ),
+    "padding of batches": (
+        recorded(work("PadBatch", 0.8, 0.8, is_whole=True, elements=10**6, padded=620_000)),
+        "training", "padding", "training is the limit: none of 400 steps waited; but 62 % of the "
+        "elements that PadBatch makes are padding, and training computes on them, too; make "
+        "batches of similar lengths: batch_by_length(field=...)",
+    ),
+    "padding to one length": (
+        recorded(work("Decode", 0.8, 0.8), work("Pad", 0.1, 0.1, elements=10**6, padded=620_000)),
+        "training", "padding", "pad to the longest row of each batch by PadBatch, and make batches",
+    ),
+    "a little padding": (
+        recorded(work("PadBatch", 0.8, 0.8, is_whole=True, elements=10**6, padded=290_000)),
+        "training", "", "not loader-bound",
+    ),
+    "padding that takes the threads": (
+        recorded(work("PadBatch", 14.0, 13.5, is_whole=True, elements=10**6, padded=620_000),
+                 work("Decode", 1.0, 1.0), **WAITING, processors=4),
+        "loader", "padding", "PadBatch takes 93 % of the loader's CPU, and 62 % of the elements",
+    ),
+    "padding beside a slow op": (
+        recorded(work("PadBatch", 1.0, 1.0, is_whole=True, elements=10**6, padded=620_000),
+                 work("Decode", 14.0, 13.5), **WAITING, processors=4),
+        "loader", "op", "Decode takes 93 %",
+    ),
     "batches of one record": (
         recorded(**in_next(hand_out=1.4, lock=0.2), records=400, batches=401),
         "loader", "small-batches", "loader-bound: training was in next() 40 % of the time of 400 "
@@ -418,10 +442,22 @@ def test_the_expected_gain_has_a_bound(name):
     verdict, measures = judge(counters), Measures(counters)
     most, bound = verdict.evidence["most_gain"], 1 / max(1 - measures.next_share, 1e-3)
     assert most >= 1
-    assert limit in ("hand-over", "starts") or most <= bound + 1e-9
-    assert (limit in ("loader", "hand-over", "starts")) == (most > 1)
+    assert limit in ("hand-over", "starts") or most <= bound + 1e-9 or verdict.cause == "padding"
+    assert (limit in ("loader", "hand-over", "starts") or verdict.cause == "padding") == (most > 1)
     text = str(flow.Report(counters))
     assert ("expected: at most x " in text) == (most > 1)
+
+
+def test_padding_bounds_what_buckets_give():
+    for name, most in (("padding of batches", 1 / 0.38), ("padding that takes the threads", None)):
+        counters, *_ = CASES[name]
+        gain = judge(counters).evidence["most_gain"]
+        part = 0.62 * judge(counters).evidence.get("share", 1)
+        assert gain == pytest.approx(most or 1 / (1 - 0.4 * part))
+        assert f"expected: at most x {gain:.2f}" in str(flow.Report(counters))
+        assert "\npadding     62 % of the 1,000,000 elements that PadBatch made" in str(
+            flow.Report(counters)
+        )
 
 
 def test_no_more_processes_than_processors():

@@ -474,6 +474,7 @@ typedef struct pfd_work_stats {
     pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
                                                  slowest first */
     pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
+    int64_t elements, padded; /* elements of the rows that an op padded, and of them the padding */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
