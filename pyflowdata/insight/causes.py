@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from ..words.plain_text import counted, number, percent, seconds, size
 from .counters import CopyCounts, Work
 from .measures import BLOCKED, MANY, Measures, ratio
+from .stats import FirstWork
 
 
 # ---- Findings, and the limits that the rules share ----------------------------------------------
@@ -211,23 +212,64 @@ def starting(m: Measures) -> Finding:
 
 
 def opening(m: Measures) -> Finding | None:
-    """Indexes were built before the first batch."""
-    new = [reader for reader in m.counters.readers if reader.is_new_index]
-    took = sum(reader.index_seconds for reader in new)
+    """What is done once for all epochs, before the first batch: indexes, passes, caches."""
+    indexes = [FirstWork("index", one.op, one.index_seconds) for one in m.counters.readers
+               if one.is_new_index]  # fmt: skip
+    done = [*indexes, *m.counters.first_work]
+    took = sum(one.seconds for one in done)
     share = ratio(took, took + m.loop_seconds)
     if took < FELT or share < _LONG_OPENING:
         return None
+    one = max(done, key=lambda each: each.seconds)
+    found = _OPENED[one.kind](one)
+    others = f" of {seconds(took)} before the first batch" if len(done) > 1 else ""
+    return replace(
+        found,
+        said=f"{found.said} took {seconds(one.seconds)}{others}, {percent(share)} of the time "
+        "before and in the loop",
+        evidence={"first_work_seconds": took},
+        part=share,
+    )
+
+
+def _indexing(one: FirstWork) -> Finding:
     return Finding(
         "index",
-        f"building the index of {new[0].op} took {seconds(took)}, {percent(share)} of the time "
-        "before and in the loop",
+        f"building the index of {one.said}",
         (
             "build it once, before the job (pyflowdata index), where all runs find it "
             "(PYFLOWDATA_INDEX_DIR)",
         ),
-        {"index_seconds": took},
-        part=share,
     )
+
+
+def _passing(one: FirstWork) -> Finding:
+    return Finding(
+        "pass",
+        f"a pass over all records for {one.said}",
+        (
+            "make it once, before the job: masks of files, by expressions as where(\"x > 3\") or by "
+            "functions, are kept beside the index, where all runs find them (PYFLOWDATA_INDEX_DIR)",
+            "write the records that are left to files of their own (pyflowdata convert)",
+        ),
+    )
+
+
+def _filling(one: FirstWork) -> Finding:
+    return Finding(
+        "cache-fill",
+        f"filling {one.said}",
+        (
+            "keep it for the next run: cache(\"disk\"), or a folder that stays "
+            "(docs/how-to/cache.md); later epochs read it",
+            "repeat(n) more epochs over it, or cache fewer bytes: after a crop or resize, as uint8",
+        ),
+    )
+
+
+_OPENED: dict[str, Callable[[FirstWork], Finding]] = {
+    "index": _indexing, "pass": _passing, "cache-fill": _filling,
+}  # fmt: skip
 
 
 # ---- Causes in next() besides waiting for the batch ---------------------------------------------

@@ -27,7 +27,7 @@ from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, read_fetched, read_stats, read_worker_seconds
+from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
 from .tuning import read_tuning
 
 
@@ -265,6 +265,8 @@ class Counters:
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`; and worker_cpu_seconds, what the worker processes
             of this program computed since the loader opened.
+        first_work: What was done once while the loader was opened, besides the indexes of its own
+            readers.
         fetched: What this process fetched of remote files since the loader opened.
     """
 
@@ -292,6 +294,7 @@ class Counters:
     version: str = ""
     taken: float = field(default=0.0, compare=False)
     fetched: dict[str, float] = field(default_factory=dict)
+    first_work: tuple[FirstWork, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -320,6 +323,7 @@ class Counters:
             lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
+            first_work=(),
             fetched={
                 name: value - earlier.fetched.get(name, 0) for name, value in self.fetched.items()
             },
@@ -537,6 +541,7 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
+        first_work: As in `Counters`.
         before: What read_fetched() gave when the loader opened, and as "workers"
             read_worker_seconds().
     """
@@ -548,6 +553,7 @@ class CountedLoader:
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
     before: Mapping[str, float] = field(default_factory=dict)
+    first_work: tuple[FirstWork, ...] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
     _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
@@ -604,6 +610,7 @@ class CountedLoader:
             fetched={
                 name: value - self.before.get(name, 0) for name, value in read_fetched().items()
             },
+            first_work=self.first_work,
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

@@ -29,7 +29,7 @@ from .causes import (
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
-from .stats import SAID_OF_NEXT
+from .stats import SAID_OF_NEXT, FirstWork
 
 
 # ---- The verdict on one loader ------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float
         "hand-over": max(measures.copy_share, measures.ahead_share),
         "starts": measures.start_share,
     }[limit]
-    if finding.cause == "index":
+    if "first_work_seconds" in finding.evidence:
         lost = 1.0
     return 1.0 / max(1.0 - min(lost, 1.0) * min(finding.part, 1.0), 1.0 / _MOST_GAIN)
 
@@ -118,6 +118,8 @@ def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float
 def _find(measures: Measures) -> tuple[str, Finding | None]:
     if _is_unknown(measures):
         return "unknown", None
+    if (built := _opened_long(measures)) is not None:
+        return "starts", built
     if _is_held_up_by_copies(measures):
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if _is_held_up_by_next(measures):
@@ -136,9 +138,14 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "loader", None
     if has_long_starts:
         return "starts", starting(measures)
-    if (built := opening(measures)) is not None:
-        return "starts", built
     return "training", holding_the_lock(measures) or long_steps(measures) or padding(measures)
+
+
+def _opened_long(measures: Measures) -> Finding | None:
+    """What was done once took longer than all that steps and first batches have lost."""
+    lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
+    found = opening(measures)
+    return found if found is not None and found.evidence["first_work_seconds"] > lost else None
 
 
 def _has_long_starts(measures: Measures) -> bool:
@@ -280,12 +287,20 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     if counters.ahead is not None:
         found.append(("copied ahead", f"{_copies(counters.ahead)}, in a separate thread"))
     found += [
+        ("first" if line == 0 else "", f"{one.said}: {seconds(one.seconds)}, once for all epochs")
+        for line, one in enumerate(_first_work(counters))
+    ]
+    found += [
         ("index", f"{reader.name}: {'built' if reader.is_new_index else 'found'} in "
                   f"{seconds(reader.index_seconds)}")
         for reader in counters.readers
         if reader.index_seconds >= 0.01
     ]  # fmt: skip
     return found
+
+
+def _first_work(counters: Counters) -> list[FirstWork]:
+    return [one for one in counters.first_work if one.seconds >= TOO_SHORT]
 
 
 def _steps(m: Measures) -> str:

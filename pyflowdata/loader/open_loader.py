@@ -26,7 +26,13 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import read_fetched, read_worker_seconds
+from ..insight.stats import (
+    count_first_work,
+    first_work_since,
+    note_first_work,
+    read_fetched,
+    read_worker_seconds,
+)
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -140,6 +146,7 @@ class Observation:
 
     def __init__(self, loader: OpenLoader) -> None:
         self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
+        self._first_work = loader.first_work
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
         self._before = {**read_fetched(), "workers": read_worker_seconds()}
@@ -156,7 +163,8 @@ class Observation:
         from ..insight.counters import CountedLoader
 
         return CountedLoader(
-            self._handle, self._blobs, self._readers, waits=self._waits, before=self._before
+            self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
+            first_work=self._first_work,
         )
 
     def report(
@@ -351,12 +359,17 @@ class OpenLoader:
             "num_threads": num_threads, "prefetch": prefetch, "memory_budget": memory_budget,
             "zip": zip, "share": share,
         }  # fmt: skip
+        begin = count_first_work()
         self.handle, self._in_use = open_handle(
             blobs, num_threads, prefetch, memory_budget, zip, self.share
         )
         open_loaders.add(self)
         self.info = read_info(self.handle)
         self.readers = read_readers(self.handle, self.info.num_readers)
+        self.first_work = first_work_since(begin)
+        for reader in self.readers:
+            if reader.index.is_new:  # another loader may be opened because it needs this one
+                note_first_work("index", reader.op, reader.index.seconds)
         is_endless = all(reader.records >= ENDLESS for reader in self.readers)
         self.cursor = Cursor(-1 if is_endless else self.info.num_batches, self.share)
         self.rank = rank_of(blobs)

@@ -33,6 +33,7 @@ class Planted:
         remedy: Words of a remedy of the report, which is the one that is tried.
         factor: How many times as many records a second it gives, at least.
         steps: How many steps are measured.
+        is_first: From the opening of the loader on, which the remedied one has behind it.
     """
 
     make: Callable[[bool], Made]
@@ -41,14 +42,17 @@ class Planted:
     remedy: str
     factor: float
     steps: int = 40
+    is_first: bool = False
 
 
 PLANTED: dict[str, Planted] = {}
 
 
-def planted(limit: str, cause: str, remedy: str, factor: float, steps: int = 40) -> Any:
+def planted(
+    limit: str, cause: str, remedy: str, factor: float, steps: int = 40, *, is_first: bool = False
+) -> Any:
     def add(make: Callable[[bool], Made]) -> Callable[[bool], Made]:
-        PLANTED[make.__name__] = Planted(make, limit, cause, remedy, factor, steps)
+        PLANTED[make.__name__] = Planted(make, limit, cause, remedy, factor, steps, is_first)
         return make
 
     return add
@@ -383,6 +387,32 @@ def batches_that_are_held(remedied: bool) -> Made:
         burst(None)
 
     return load(data, num_threads=2, prefetch=16, memory_budget=50_000), step
+
+
+# ---- What is done once --------------------------------------------------------------------------
+
+
+@planted("starts", "cache-fill", "for the next run", 2.0, is_first=True)
+def cache_that_is_filled(remedied: bool) -> Made:
+    version = "kept" if remedied else str(time.time())
+    data = numbers(512).map(sleeping(0.001), "x").cache(version=version)
+    return load(data), sleep(0.002)
+
+
+def _good() -> flow.Dataset:
+    def is_good(x: Any) -> Any:
+        time.sleep(0.001 * len(x))
+        return np.ones(len(x), np.bool_)
+
+    return numbers(512).where(is_good)
+
+
+_KEPT = _good()
+
+
+@planted("starts", "pass", "before the job", 2.0, is_first=True)
+def mask_of_a_slow_function(remedied: bool) -> Made:
+    return load(_KEPT if remedied else _good()), sleep(0.002)
 
 
 # ---- Starts, copies, and training ---------------------------------------------------------------

@@ -12,6 +12,7 @@ from reports.recorded import STATS, TUNED, WAITING, recorded, work
 import pyflowdata as flow
 from pyflowdata.insight.counters import CopyCounts, ReaderFacts, SlowRange, StepTimes
 from pyflowdata.insight.measures import Measures
+from pyflowdata.insight.stats import FirstWork
 from pyflowdata.insight.verdict import judge
 
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
@@ -169,6 +170,32 @@ CASES = {
         replace(recorded(), readers=(ReaderFacts("Reader", "Reader_0", "", 12, 10**9, 10**6, 9.0,
                                                  True),)),
         "starts", "index", "building the index of Reader took 9 s, 69 % of the time before and in",
+    ),
+    "a cache that is filled": (
+        replace(recorded(**WAITING), first_work=(FirstWork("index", "Reader", 1.0),
+                                                 FirstWork("cache-fill", "cache() of x", 8.0))),
+        "starts", "cache-fill", "bound by the starts of epochs: training waited 40 % of the time "
+        "(in 75 % of 400 steps); filling cache() of x took 8 s of 9 s before the first batch, 69 % "
+        "of the time before and in the loop; keep it for the next run: cache(\"disk\")",
+    ),
+    "a pass for a mask": (
+        replace(recorded(), first_work=(FirstWork("pass", "where(is_good)", 6.0),)),
+        "starts", "pass", "a pass over all records for where(is_good) took 6 s, 60 % of the time "
+        "before and in the loop; make it once, before the job",
+    ),
+    "an index of a pass": (
+        replace(recorded(), first_work=(FirstWork("index", "Reader", 6.0),
+                                        FirstWork("pass", "where('x > 3')", 1.0))),
+        "starts", "index", "building the index of Reader took 6 s of 7 s before the first batch",
+    ),
+    "a cache, and more waiting than that": (
+        replace(recorded(work("Decode", 14.0, 13.5), **WAITING, processors=4, start_seconds=0.3),
+                first_work=(FirstWork("cache-fill", "cache() of x", 1.8),)),
+        "loader", "op", "Decode takes 100 %",
+    ),
+    "a mask in a long run": (
+        replace(recorded(), first_work=(FirstWork("pass", "where(is_good)", 1.6),)),
+        "training", "", "not loader-bound",
     ),
     "Python that waits": (
         recorded(work("Fetch", 15.5, 0.3, language="Python"),
@@ -446,6 +473,15 @@ def test_the_expected_gain_has_a_bound(name):
     assert (limit in ("loader", "hand-over", "starts") or verdict.cause == "padding") == (most > 1)
     text = str(flow.Report(counters))
     assert ("expected: at most x " in text) == (most > 1)
+
+
+def test_work_before_the_first_batch_is_named_in_the_first_epoch_alone():
+    counters, *_ = CASES["a cache that is filled"]
+    report = flow.Report(counters)
+    assert "\nfirst       Reader: 1 s, once for all epochs\n" in str(report)
+    assert report.verdict.evidence["most_gain"] == pytest.approx((9 + 4.01) / 4.01, rel=0.01)
+    later = replace(counters, stats={**counters.stats, "now_seconds": 200.0})
+    assert flow.Report(later).since(report).counters.first_work == ()
 
 
 def test_padding_bounds_what_buckets_give():
