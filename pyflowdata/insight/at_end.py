@@ -103,7 +103,7 @@ def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
             return  # such as a look at the first batch
         from .report import Report
 
-        report = Report(counters)
+        report = Report(counters, steps=counted.steps())
         if wanted == "1":
             if sys.stderr is None:
                 return

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seco
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
 from .tuning import read_tuning
+
+if TYPE_CHECKING:
+    from .ranks import Collectives, Steps
 
 
 # ---- What is known of the data ------------------------------------------------------------------
@@ -542,6 +545,7 @@ class CountedLoader:
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
         first_work: As in `Counters`.
+        collectives: When the program was in collectives; empty: it marks none.
         before: What read_fetched() gave when the loader opened, and as "workers"
             read_worker_seconds().
     """
@@ -554,6 +558,7 @@ class CountedLoader:
     waits: Sequence[Any] = ()
     before: Mapping[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
+    collectives: Sequence[Collectives] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
     _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
@@ -564,6 +569,14 @@ class CountedLoader:
         self._worked[:] = [self._worker_seconds()]
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
+
+    def steps(self) -> Steps | None:
+        """The latest steps, one by one, for the comparison of ranks; None: there is one rank."""
+        if self.readers[0].world_size == 1:
+            return None
+        from .ranks import Collectives, read_steps
+
+        return read_steps(self.handle, next(iter(self.collectives), Collectives()))
 
     def _worker_seconds(self) -> float:
         return read_worker_seconds() - self.before.get("workers", 0)

@@ -151,7 +151,7 @@ class Observation:
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
         self._before = {**read_fetched(), "workers": read_worker_seconds()}
         self._waits: list[Wait] = []  # [self._wait], for reports
-        self._collectives: Collectives | None = None
+        self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
         self._is_hidden = False
         self._at_end = report_at_end(loader, lambda: self._counted)
@@ -164,7 +164,7 @@ class Observation:
 
         return CountedLoader(
             self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
-            first_work=self._first_work,
+            first_work=self._first_work, collectives=self._collectives,
         )
 
     def report(
@@ -175,13 +175,8 @@ class Observation:
         and `try_remedies` if it tries them."""
         from ..insight.report import Report
 
-        steps = None
-        if self._readers[0].world_size > 1:
-            from ..insight.ranks import Collectives, read_steps
-
-            steps = read_steps(self._handle, self._collectives or Collectives())
         report = Report(
-            self._counted.count(looks=True), describe_data, steps=steps,
+            self._counted.count(looks=True), describe_data, steps=self._counted.steps(),
             try_remedies=try_remedies,
         )
         return report if since is None else report.since(since)
@@ -207,9 +202,9 @@ class Observation:
         """As `Loader.collective`."""
         from ..insight.ranks import Collectives
 
-        if self._collectives is None:
-            self._collectives = Collectives()
-        return self._collectives.one()
+        if not self._collectives:
+            self._collectives.append(Collectives())
+        return self._collectives[0].one()
 
     # ---- A trace ------------------------------------------------------------------------------
 

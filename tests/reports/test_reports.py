@@ -213,6 +213,7 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
     lines = done.stdout.split("\n")
     assert done.returncode == 0 and "rank" in lines[0]
     assert [line.split()[0] for line in lines[-3:-1]] == ["0", "1"]
+    assert "common steps: the first rank is ahead of the last one by" in done.stdout
     (tmp_path / "none").mkdir()
     monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
     with flow.DataLoader(data().batch(10).blobs) as loader:
