@@ -15,23 +15,21 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error
-from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
 from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
 from .tuning import read_tuning
-
-if TYPE_CHECKING:
-    from .ranks import Collectives, Steps
 
 
 # ---- What is known of the data ------------------------------------------------------------------
@@ -186,6 +184,7 @@ class ReaderFacts:
         records: -1: known only at the end of an epoch.
         index_seconds: That building or finding its indexes took, when the loader was opened.
         is_new_index: It was built then.
+        suffix: Of the file of its first record, as ".csv.gz"; "": not known.
     """
 
     op: str
@@ -196,6 +195,7 @@ class ReaderFacts:
     records: int
     index_seconds: float
     is_new_index: bool
+    suffix: str = ""
 
 
 @dataclass(frozen=True)
@@ -545,7 +545,7 @@ class CountedLoader:
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
         first_work: As in `Counters`.
-        collectives: When the program was in collectives; empty: it marks none.
+        collectives: The `Collectives` of the program; empty: it marks none.
         before: What read_fetched() gave when the loader opened, and as "workers"
             read_worker_seconds().
     """
@@ -558,9 +558,10 @@ class CountedLoader:
     waits: Sequence[Any] = ()
     before: Mapping[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
-    collectives: Sequence[Collectives] = ()
+    collectives: Sequence[Any] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
+    _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
     _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
 
     def name_records(self) -> None:
@@ -569,14 +570,33 @@ class CountedLoader:
         self._worked[:] = [self._worker_seconds()]
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
+            self._reader_facts()
 
-    def steps(self) -> Steps | None:
-        """The latest steps, one by one, for the comparison of ranks; None: there is one rank."""
-        if self.readers[0].world_size == 1:
-            return None
-        from .ranks import Collectives, read_steps
+    def _reader_facts(self) -> tuple[ReaderFacts, ...]:
+        return tuple(
+            ReaderFacts(
+                op=reader.op,
+                name=reader.name,
+                shuffle=reader.spec.get("shuffle", ""),
+                files=reader.files,
+                bytes=reader.bytes,
+                records=reader.records,
+                index_seconds=reader.index.seconds,
+                is_new_index=reader.index.is_new,
+                suffix=self._suffix(number),
+            )
+            for number, reader in enumerate(self.readers)
+        )
 
-        return read_steps(self.handle, next(iter(self.collectives), Collectives()))
+    def _suffix(self, reader: int) -> str:
+        """Of the first file; of a folder, that of the first record in it."""
+        if reader not in self._suffixes:
+            names = _Names(self.handle, self._names, nodes_of(self.blobs))
+            with contextlib.suppress(Error):
+                path = PurePath(file_path(self.handle, reader, 0) or "")
+                path = path if path.suffix else PurePath(names.of((reader, 0, 0)))
+                self._suffixes[reader] = "".join(path.suffixes[-2:]).lower()
+        return self._suffixes.get(reader, "")
 
     def _worker_seconds(self) -> float:
         return read_worker_seconds() - self.before.get("workers", 0)
@@ -603,7 +623,7 @@ class CountedLoader:
             world_size=self.readers[0].world_size,
             host=os.uname().nodename,
             pid=os.getpid(),
-            readers=tuple(_reader_facts(reader) for reader in self.readers),
+            readers=self._reader_facts(),
             stats={
                 **read_stats(self.handle),
                 "worker_cpu_seconds": [*self._worked, self._worker_seconds()][0],
@@ -626,19 +646,6 @@ class CountedLoader:
             first_work=self.first_work,
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
-
-
-def _reader_facts(reader: Any) -> ReaderFacts:
-    return ReaderFacts(
-        op=reader.op,
-        name=reader.name,
-        shuffle=reader.spec.get("shuffle", ""),
-        files=reader.files,
-        bytes=reader.bytes,
-        records=reader.records,
-        index_seconds=reader.index.seconds,
-        is_new_index=reader.index.is_new,
-    )
 
 
 # ---- Steps that the training loop times itself --------------------------------------------------

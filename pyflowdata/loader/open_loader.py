@@ -173,10 +173,11 @@ class Observation:
     ) -> Report:  # fmt: skip
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data,
         and `try_remedies` if it tries them."""
+        from ..insight.ranks import steps_of
         from ..insight.report import Report
 
         report = Report(
-            self._counted.count(looks=True), describe_data, steps=self._counted.steps(),
+            self._counted.count(looks=True), describe_data, steps=steps_of(self._counted),
             try_remedies=try_remedies,
         )
         return report if since is None else report.since(since)

@@ -6,15 +6,19 @@ function of `remedied`; it returns a loader and a training step.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import ctypes
+import functools
 import itertools
 import logging
 import random
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -387,6 +391,28 @@ def batches_that_are_held(remedied: bool) -> Made:
         burst(None)
 
     return load(data, num_threads=2, prefetch=16, memory_budget=50_000), step
+
+
+# ---- Formats ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _photos(form: str) -> Path:
+    """Images of a form, in a folder that goes with the process."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    rough = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
+    encoded = bytes(flow.ImageEncoder(flow.Resize(rough, size=(256, 256)), format=form))
+    (Path(folder.name) / "a").mkdir()
+    for number in range(64):
+        (Path(folder.name) / "a" / f"{number}.{form}").write_bytes(encoded)
+    return Path(folder.name)
+
+
+@planted("loader", "format", "JPEG", 1.5)
+def photos_as_png(remedied: bool) -> Made:
+    data = flow.open(_photos("jpeg" if remedied else "png")).batch(8)
+    return flow.DataLoader(flow.ImageDecoder(data["image"])), nothing
 
 
 # ---- What is done once --------------------------------------------------------------------------

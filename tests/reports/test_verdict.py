@@ -10,7 +10,7 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.insight.counters import CopyCounts, ReaderFacts, SlowRange, StepTimes
+from pyflowdata.insight.counters import Counters, CopyCounts, ReaderFacts, SlowRange, StepTimes
 from pyflowdata.insight.measures import Measures
 from pyflowdata.insight.stats import FirstWork
 from pyflowdata.insight.verdict import judge
@@ -32,6 +32,10 @@ def in_next(**parts: float) -> dict[str, float]:
     """400 steps of 10 ms, of which 4 ms are spent in next() on these parts."""
     times = {f"{name}_seconds": value for name, value in parts.items()}
     return {**times, "step_next_seconds": 1.6, "step_train_seconds": 2.4}
+
+
+def of_files(counters: Counters, suffix: str) -> Counters:
+    return replace(counters, readers=(replace(counters.readers[0], suffix=suffix),))
 
 
 # Name -> (counters, limit, cause, what the sentence must have).
@@ -74,6 +78,31 @@ CASES = {
         recorded(work("Decode", 14.0, 13.5, gives="images"), work("Cast", 2.8, 2.7),
                  **WAITING, processors=4),
         "loader", "op", "Decode takes 83 % of the loader's CPU, 4 of 4 threads busy",
+    ),
+    "PNG files": (
+        of_files(recorded(work("ImageDecoder", 14.0, 13.5, gives="images"), **WAITING,
+                          processors=4), ".png"),
+        "loader", "format", "ImageDecoder takes 100 % of the loader's CPU, 4 of 4 threads busy: it "
+        "decodes PNG; store photos as JPEG",
+    ),
+    "PNG files that hardly matter": (
+        of_files(recorded(work("ImageDecoder", 14.0, 13.5, gives="images"),
+                          **{**WAITING, "step_wait_seconds": 0.4, "step_train_seconds": 3.6},
+                          processors=4), ".png"),
+        "loader", "op", "slightly loader-bound",
+    ),
+    "JPEG files": (
+        of_files(recorded(work("ImageDecoder", 14.0, 13.5, gives="images"), **WAITING,
+                          processors=4), ".jpg"),
+        "loader", "op", "let a crop take its images directly",
+    ),
+    "numbers as text": (
+        of_files(recorded(work("Reader", 14.0, 13.5), **WAITING), ".part.csv"),
+        "loader", "format", "it splits lines and reads numbers as text; store columns as Arrow",
+    ),
+    "an op after numbers as text": (
+        of_files(recorded(work("Decode", 14.0, 13.5), **WAITING, processors=4), ".csv"),
+        "loader", "op", "Decode takes 100 %",
     ),
     "finding records": (
         recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4),
@@ -482,6 +511,13 @@ def test_work_before_the_first_batch_is_named_in_the_first_epoch_alone():
     assert report.verdict.evidence["most_gain"] == pytest.approx((9 + 4.01) / 4.01, rel=0.01)
     later = replace(counters, stats={**counters.stats, "now_seconds": 200.0})
     assert flow.Report(later).since(report).counters.first_work == ()
+
+
+def test_a_quicker_codec_is_advised_for_gzip_alone():
+    read = recorded(work("Reader", 3.8, 3.7, kind="read"), **{**IDLE, "idle_seconds": 11.0})
+    for suffix, is_told in ((".csv.gz", True), (".csv.zst", False), (".csv", False)):
+        remedies = judge(of_files(read, suffix)).remedies
+        assert any("zstd in place of gzip" in one for one in remedies) == is_told
 
 
 def test_padding_bounds_what_buckets_give():
