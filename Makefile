@@ -165,10 +165,15 @@ PYTEST = $(IN_VENV) -m pytest -q -rs
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
 # Tests of the tree and of types, which open no data: `make check` runs them, and `make test` all others.
-TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py stubs.py)
+TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py messages.py \
+              stubs.py)
 #: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
-test: all run-c-tests .venv/test
+test: all run-c-tests build/tests.txt
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
+
+# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files.
+build/tests.txt: .venv/test | all
+	@-$(PYTEST) --collect-only > $@ 2>&1
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -186,11 +191,11 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
-# Loaders with planted bottlenecks: the reports name them, and the remedies help.  The tests measure, so
-# run them on a machine that does nothing else.
-#: 2 test-reports  planted bottlenecks, which it measures: on an idle machine
+# Loaders with planted bottlenecks: the reports name them, and the remedies help.  And all else that is
+# compared with a clock.  So run them on a machine that does nothing else.
+#: 2 test-reports  planted bottlenecks, and times that are compared: on an idle machine
 test-reports: all .venv/test
-	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
+	$(PYTEST) -p no:xdist $(addprefix tests/reports/,planted_suite.py measured_suite.py) $(ARGS)
 
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
 # absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
@@ -228,8 +233,9 @@ test-pages: docs .venv/pages
 # random pipelines of views whose files change on the way, and remote files whose server fails; for a short one
 # make soak CYCLES=20 FAULTS=300 PIPELINES=100 MUTATIONS=1.  MUTATIONS=15 damages 3,000 files,
 # and JSON_LINES=100000 as many lines, which Python's json reads too.  The
-# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them.
-RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+' tests --include='test_*.py')
+# tests that take some of many random values (tests/support/oracle.py, fewer()) take all of them, and those
+# that flip bits flip more.
+RANDOM_VALUES = $(shell grep -rlE 'fewer.[0-9]+|"SOAK"|\.damage import' tests --include='test_*.py')
 #: 3 soak  kills and resumes, failing calls, random pipelines, damaged files, all random values
 soak: all .venv/test
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
@@ -297,7 +303,7 @@ types-of-pages: page-modules
 types-by-pyright: page-modules
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
-	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/project/test_messages.py tests/plugins/test_abi.py
+	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/plugins/test_abi.py
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.
@@ -331,7 +337,7 @@ abi: .venv/train
 # such objects to the library, and take twice as long.  The others read files and NumPy's arrays: their
 # memory it always watches.
 ASAN_OBJECT_TESTS := $(addprefix tests/,core/test_registry.py formats/objects python \
-                     loader/test_node_identity.py $(addprefix ops/test_,bfloat16.py record_encoder.py))
+                     $(addprefix ops/test_,bfloat16.py record_encoder.py))
 ASAN_FILE_TESTS := $(addprefix tests/,core datasets formats images loader ops) \
                    $(addprefix --ignore=,$(ASAN_OBJECT_TESTS))
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
@@ -359,11 +365,11 @@ ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasa
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
-run-asan: all run-c-tests .venv/test
+run-asan: $(LIBRARY) $(DECLARED) run-c-tests .venv/test
 	PYTHONMALLOC=malloc $(ASAN) $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
 	$(ASAN) $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
 run-tsan: LAUNCH = TSAN_OPTIONS=$(TSAN_FLAGS) $(FIXED_ADDRESSES)
-run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
+run-tsan: $(LIBRARY) $(DECLARED) $(TSAN_C_TESTS:%=%-run) .venv/test
 	PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so) $(PARALLEL) \
 	    -m 'not slow' $(TSAN_TESTS) $(ARGS)
 

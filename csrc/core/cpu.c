@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- What an x86-64 processor has ------------------------------------------------------------ */
@@ -404,6 +402,11 @@ int64_t pfd_unix_ns(void)
     return ns_of(CLOCK_REALTIME);
 }
 
+int64_t pfd_coarse_unix_ms(void)
+{
+    return ns_of(CLOCK_REALTIME_COARSE) / 1000000;
+}
+
 int64_t pfd_thread_cpu_ns(void)
 {
     return ns_of(CLOCK_THREAD_CPUTIME_ID);
@@ -412,6 +415,27 @@ int64_t pfd_thread_cpu_ns(void)
 int64_t pfd_process_cpu_ns(void)
 {
     return ns_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+struct timespec pfd_timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+void pfd_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+int32_t pfd_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
+{
+    const struct timespec until = pfd_timespec_of(until_ns);
+    return pthread_cond_timedwait(cond, lock, &until) != ETIMEDOUT;
 }
 
 int64_t pfd_throttled_ns(void)

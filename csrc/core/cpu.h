@@ -5,7 +5,9 @@
  */
 #ifndef PFD_CORE_CPU_H
 #define PFD_CORE_CPU_H
+#include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 /* ---- What an x86-64 processor has ------------------------------------------------------------ */
 
@@ -84,6 +86,7 @@ int32_t pfd_cpu_count(void);      /* >= 1: CPU affinity, cut by the cgroup's quo
 int64_t pfd_memory_limit(void);   /* bytes: physical memory, cut by the cgroup's limit */
 int64_t pfd_clock_ns(void);       /* monotonic */
 int64_t pfd_unix_ns(void);        /* since 1970, which may be set to another time */
+int64_t pfd_coarse_unix_ms(void); /* the same, some ms late, for a part of the cost */
 int64_t pfd_thread_cpu_ns(void);  /* that the calling thread has used */
 int64_t pfd_process_cpu_ns(void); /* that all threads of this process have used */
 /* Since the machine started, of all programs; 0: not told.  How long the processors of this
@@ -91,6 +94,13 @@ int64_t pfd_process_cpu_ns(void); /* that all threads of this process have used 
 int64_t pfd_machine_cpu_ns(void);
 int64_t pfd_cpu_pressure_ns(void);
 int64_t pfd_throttled_ns(void);   /* as pfd_cgroup_throttled_ns(); 0: there is no quota */
+
+struct timespec pfd_timespec_of(int64_t ns);
+
+/* A condition whose waits end by pfd_clock_ns().  The wait, with `lock` held, returns 0 after the
+ * time. */
+void pfd_cond_init(pthread_cond_t *cond);
+int32_t pfd_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
 
 /* Counts forks of this process: an object keeps the value from its creation. */
 int32_t pfd_fork_generation(void);

@@ -2,6 +2,7 @@
 #include "files/block_cache.h"
 
 #include "core/bytes.h"
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/hash.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* pfd_cached_block, as its processes share it. */
@@ -228,16 +228,9 @@ static int64_t bytes_of(const pfd_block_cache *self, int64_t block)
     return left < block_bytes ? left : block_bytes;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void note_time(cached_block *entry)
 {
-    int64_t now = now_ms();
+    int64_t now = pfd_coarse_unix_ms();
     if (atomic_load_explicit(&entry->used_ms, memory_order_relaxed) != now)
         atomic_store_explicit(&entry->used_ms, now, memory_order_relaxed);
 }

@@ -380,6 +380,19 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
     return PFD_IO;
 }
 
+int32_t pfd_path_is_missing(const char *path)
+{
+    return !pfd_path_is_remote(path) && access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+pfd_status pfd_fail_remote_folder(const char *attr, const pfd_file *file, const char *path,
+                                  pfd_error *err)
+{
+    return pfd_fail_attr(err, attr, file, PFD_UNSUPPORTED,
+                         ": this reader takes folders, which it reads on local disks only; copy "
+                         "'%.300s' first, or pack its files into tar or MDS files", path);
+}
+
 /* Patterns do not stand for seals, which lie beside the data, unless they say so. */
 static int32_t is_seal(const char *name)
 {

@@ -278,9 +278,7 @@ static pfd_status read_remote(const char *path, int64_t most, uint8_t **data, in
 {
     pfd_remote_facts facts;
     pfd_remote_file *file;
-    char *paths[] = {(char *)(uintptr_t)path}; /* never written */
-    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
-    PFD_TRY(pfd_remote_file_open(path, &facts, &file, err));
+    PFD_TRY(pfd_remote_file_open_one(path, &facts, &file, err));
     *file_size = facts.size;
     *size = facts.size < most ? facts.size : most;
     *data = malloc(*size ? (size_t)*size : 1);

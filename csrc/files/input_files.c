@@ -191,18 +191,14 @@ static pfd_status open_remote(pfd_input_files *self, int64_t i, const pfd_remote
     pfd_input_file *opened = &self->files[i];
     file_state *state = &self->states[i];
     if (self->access == PFD_FILE_ACCESS_FOLDER)
-        return pfd_fail_attr(err, "files", &opened->file, PFD_UNSUPPORTED,
-                             ": this reader takes folders, which it reads on local disks only; "
-                             "copy '%.300s' first, or pack its files into tar or MDS files",
-                             opened->file.path);
+        return pfd_fail_remote_folder("files", &opened->file, opened->file.path, err);
     PFD_TRY(pfd_remote_file_open(opened->file.path, facts, &opened->remote, err));
     if (i > 0 && opened[-1].remote) pfd_remote_file_follow(opened->remote, opened[-1].remote);
     opened->methods = &pfd_remote_bytes;
     opened->file.size = facts->size;
     opened->bytes_read = &self->bytes_read;
     opened->bounds = self->bounds;
-    state->modified.tv_sec = (time_t)(facts->modified_ns / 1000000000);
-    state->modified.tv_nsec = (long)(facts->modified_ns % 1000000000);
+    state->modified = pfd_timespec_of(facts->modified_ns);
     state->version = pfd_hash_bytes(0, facts->tag, (int64_t)strlen(facts->tag));
     state->first_byte = self->bytes;
     self->bytes += facts->size;

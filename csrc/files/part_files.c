@@ -315,10 +315,7 @@ static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 static pfd_status check_folder(const char *path, pfd_error *err)
 {
     struct stat st;
-    if (pfd_path_is_remote(path))
-        return pfd_fail_attr(err, "data_dir", NULL, PFD_UNSUPPORTED,
-                             ": this reader takes folders, which it reads on local disks only; "
-                             "copy '%.300s' first, or pack its files into tar or MDS files", path);
+    if (pfd_path_is_remote(path)) return pfd_fail_remote_folder("data_dir", NULL, path, err);
     if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) != 0) return fail_folder(path, errno, err);
     if (S_ISDIR(st.st_mode)) return PFD_OK;
     return pfd_fail_file(err, path, "this is a file; the reader takes folders");
@@ -357,7 +354,7 @@ static pfd_status find_numbered(const pfd_file_attrs *attrs, const path_stem *st
         char *path;
         if (asprintf(&path, "%s%0*d", stem->text, width, (int)i) < 0) path = NULL;
         PFD_TRY(pfd_path_list_take(list, path, err));
-        if (!pfd_path_is_remote(path) && access(path, F_OK) != 0 && errno == ENOENT)
+        if (pfd_path_is_missing(path))
             return fail_missing_part(attrs, stem, path, i, err);
     }
     return PFD_OK;

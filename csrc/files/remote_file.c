@@ -1,6 +1,7 @@
 /* Remote files: what Python knows of them, the queue of blocks, and those who wait for blocks. */
 #include "files/remote_file.h"
 
+#include "core/cpu.h"
 #include "core/error.h"
 #include "files/block_cache.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
@@ -49,6 +49,7 @@ typedef struct block_queue {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below, and `asked` and what
                                                             follows it in a file */
+static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER; /* before `lock`: no plan ends */
 static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
 static block_queue urgent, ahead;
 static int32_t is_stopped;
@@ -59,6 +60,11 @@ static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
 static pfd_block_plan *plans;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
@@ -145,18 +151,16 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 
 /* ---- What Python installs -------------------------------------------------------------------- */
 
-/* In a child, the threads that fetch are gone, and the queues hold files of the parent. */
+/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
 static void begin_child(void)
 {
-    pthread_condattr_t clock;
     urgent.size = ahead.size = in_flight = 0;
+    plans = NULL;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
-    (void)pthread_condattr_init(&clock);
-    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&came, &clock);
-    (void)pthread_cond_init(&arrived, &clock);
-    (void)pthread_condattr_destroy(&clock);
+    (void)pthread_mutex_init(&noting, NULL);
+    pfd_cond_init(&came);
+    pfd_cond_init(&arrived);
 }
 
 static void lock_before_fork(void)
@@ -198,9 +202,8 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t bytes, pfd_error *err
 static int64_t bytes_ahead(void) /* lock held */
 {
     const int64_t most = 128 * INT64_C(1048576);
-    int64_t bytes = budget / 4 / sharers, least = 2 * block_bytes;
-    bytes = bytes < most ? bytes : most;
-    return bytes > least ? bytes : least;
+    int64_t bytes = least(budget / 4 / sharers, most);
+    return bytes > 2 * block_bytes ? bytes : 2 * block_bytes;
 }
 
 void pfd_remote_set_sharers(int64_t processes)
@@ -315,6 +318,14 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     return status;
 }
 
+pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
+                                    pfd_remote_file **out, pfd_error *err)
+{
+    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
+    PFD_TRY(pfd_remote_look(paths, 1, facts, err));
+    return pfd_remote_file_open(url, facts, out, err);
+}
+
 void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous)
 {
     self->previous = previous;
@@ -350,18 +361,12 @@ enum { most_uses = 1 << 20 };
 struct pfd_block_plan {
     planned_use *uses;
     int64_t first, end, capacity; /* of uses */
+    int64_t dropped;              /* uses that were before those in memory */
     int64_t reach, in_reach;      /* the first use beyond reach; blocks from `first` to it */
     int64_t began, began_ms;      /* the batch that began first, and when */
     int64_t now;                  /* batch */
     pfd_block_plan *next;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 pfd_block_plan *pfd_block_plan_create(void)
 {
@@ -387,12 +392,14 @@ static void pass_use(pfd_block_plan *self)
 void pfd_block_plan_free(pfd_block_plan *self)
 {
     if (!self) return;
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
     while (self->first < self->reach) pass_use(self);
     pfd_block_plan **at = &plans;
-    while (*at != self) at = &(*at)->next;
-    *at = self->next;
+    while (*at && *at != self) at = &(*at)->next;
+    if (*at) *at = self->next;
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&noting);
     free(self->uses);
     free(self);
 }
@@ -404,9 +411,10 @@ int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch)
                       batch <= self->uses[self->end - 1].batch;
     if (!goes_on) {
         while (self->first < self->reach) pass_use(self);
+        self->dropped += self->end;
         self->first = self->reach = self->end = 0;
         self->began = batch;
-        self->began_ms = now_ms();
+        self->began_ms = pfd_coarse_unix_ms();
     }
     self->now = batch;
     while (self->first < self->end && self->uses[self->first].batch < batch) pass_use(self);
@@ -422,6 +430,7 @@ static int32_t grow_plan(pfd_block_plan *self)
         self->end -= self->first;
         memmove(self->uses, self->uses + self->first, (size_t)self->end * sizeof *self->uses);
         self->reach -= self->first;
+        self->dropped += self->first;
         self->first = 0;
         return 1;
     }
@@ -435,13 +444,22 @@ static int32_t grow_plan(pfd_block_plan *self)
     return 1;
 }
 
+void pfd_block_plan_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void pfd_block_plan_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch)
 {
-    int64_t block = offset / block_bytes, end = (offset + size - 1) / block_bytes + 1;
+    int64_t block = offset / block_bytes;
+    int64_t end = least((offset + size - 1) / block_bytes + 1, file->cache.num_blocks);
     int32_t added = 1;
-    pthread_mutex_lock(&lock);
-    if (end > file->cache.num_blocks) end = file->cache.num_blocks;
     for (; block < end && added; block++) {
         const planned_use use = {file, block, batch};
         const planned_use *last = self->end > self->first ? &self->uses[self->end - 1] : NULL;
@@ -449,7 +467,6 @@ int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t 
         added = grow_plan(self);
         if (added) self->uses[self->end++] = use;
     }
-    pthread_mutex_unlock(&lock);
     return added;
 }
 
@@ -466,26 +483,53 @@ int64_t pfd_block_plan_reach(pfd_block_plan *self)
     return batch;
 }
 
-/* From the last use to the first: the first one stays. */
-static void note_uses(const pfd_block_plan *plan, int64_t now)
+typedef struct next_use {
+    pfd_remote_file *file;
+    int64_t block, next_ms;
+} next_use;
+
+enum { uses_at_once = 512 };
+
+/* Copies the last uses of a plan that come before one; their number.  *before, which counts all
+ * uses that the plan has had, becomes the first of them. */
+static int64_t copy_uses(const pfd_block_plan *plan, int64_t now, int64_t *before, next_use *out)
 {
-    int64_t passed = plan->now - plan->began;
+    int64_t n = 0;
+    pthread_mutex_lock(&lock);
+    int64_t passed = plan->now - plan->began, at = *before - plan->dropped;
     int64_t per = passed > 0 ? (now - plan->began_ms) / passed : 1;
     if (per < 1) per = 1;
-    for (int64_t i = plan->end - 1; i >= plan->first; i--) {
-        const planned_use *use = &plan->uses[i];
-        pfd_block_cache_note_next(&use->file->cache, use->block, now,
-                                  now + (use->batch - plan->now) * per + 1,
-                                  sharers > 1 || plans->next);
+    if (at > plan->end) at = plan->end;
+    for (; at > plan->first && n < uses_at_once; n++) {
+        const planned_use *use = &plan->uses[--at];
+        out[n] = (next_use){use->file, use->block, now + (use->batch - plan->now) * per + 1};
     }
+    *before = at + plan->dropped;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+/* From the last use to the first: the first one stays. */
+static void note_uses(const pfd_block_plan *plan, int64_t now, int32_t is_shared)
+{
+    next_use uses[uses_at_once];
+    int64_t before = INT64_MAX, n;
+    while ((n = copy_uses(plan, now, &before, uses)) > 0)
+        for (int64_t i = 0; i < n; i++)
+            pfd_block_cache_note_next(&uses[i].file->cache, uses[i].block, now, uses[i].next_ms,
+                                      is_shared);
 }
 
 void pfd_remote_note_next_uses(void)
 {
-    int64_t now = now_ms();
+    int64_t now = pfd_coarse_unix_ms();
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
-    for (const pfd_block_plan *plan = plans; plan; plan = plan->next) note_uses(plan, now);
+    const pfd_block_plan *plan = plans;
+    int32_t is_shared = sharers > 1 || (plan && plan->next);
     pthread_mutex_unlock(&lock);
+    for (; plan; plan = plan->next) note_uses(plan, now, is_shared);
+    pthread_mutex_unlock(&noting);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -519,8 +563,7 @@ int64_t pfd_remote_blocks_asked(void)
 static void ask_for_heads(pfd_remote_file *self)
 {
     const pfd_remote_file *before = self->previous;
-    int64_t n = bytes_ahead() / block_bytes;
-    if (n > most_heads) n = most_heads;
+    int64_t n = least(bytes_ahead() / block_bytes, most_heads);
     if (self->is_planned || (before && before->last_missed < 0 && !before->is_followed)) return;
     for (pfd_remote_file *at = self->next; at && n > 0; at = at->next, n--) {
         if (at->cache.num_blocks == 0) continue;
@@ -533,24 +576,14 @@ static void ask_for_heads(pfd_remote_file *self)
  * missed one after another (lock held). */
 static void ask_for(pfd_remote_file *self, int64_t first, int64_t last)
 {
-    int64_t end = last + 1, most = bytes_ahead() / block_bytes;
+    int64_t end = last + 1;
     if (first == self->last_missed + 1 && !self->is_planned)
-        end += in_sequence < most ? in_sequence : most;
+        end += least(bytes_ahead() / block_bytes, in_sequence);
     self->last_missed = last;
-    if (end > self->cache.num_blocks) end = self->cache.num_blocks;
+    end = least(end, self->cache.num_blocks);
     for (int64_t b = first; b < end; b++)
         if (!pfd_block_cache_want(&self->cache, b)) ask(self, b, b <= last ? URGENT : AHEAD);
     if (first == 0) ask_for_heads(self);
-}
-
-/* Another process may put the block, of which nobody tells this one. */
-static void pause_for_blocks(void)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += 5000000;
-    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-    (void)pthread_cond_timedwait(&arrived, &lock, &until);
 }
 
 static int32_t is_cancelled(const pfd_bounds *bounds)
@@ -585,7 +618,8 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
         status = check_waiting(self, block, bounds, err);
         if (status == PFD_OK) {
             ask(self, block, URGENT);
-            pause_for_blocks();
+            /* Another process may put the block, of which nobody tells this one. */
+            (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
         }
     } while (status == PFD_OK);
     pthread_mutex_unlock(&lock);
@@ -596,7 +630,7 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
                                 const pfd_bounds *bounds, pfd_error *err)
 {
     while (size > 0) {
-        int64_t left = block_bytes - offset % block_bytes, some = size < left ? size : left;
+        int64_t some = least(size, block_bytes - offset % block_bytes);
         PFD_TRY(read_piece(self, offset, some, last_block(offset, size), out, bounds, err));
         offset += some;
         out += some;
@@ -609,10 +643,8 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
 {
     pfd_remote_facts facts;
     pfd_remote_file *file;
-    char *paths[] = {(char *)(uintptr_t)url}; /* never written */
-    PFD_TRY(pfd_remote_look(paths, 1, &facts, err));
-    PFD_TRY(pfd_remote_file_open(url, &facts, &file, err));
-    int64_t end = offset + size < facts.size ? offset + size : facts.size;
+    PFD_TRY(pfd_remote_file_open_one(url, &facts, &file, err));
+    int64_t end = offset + least(size, facts.size - offset);
     pfd_remote_file_will_need(file, offset, end - offset);
     pfd_status status = PFD_OK;
     for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes)
@@ -630,13 +662,6 @@ struct pfd_fetch {
     int64_t since, answer_ns;
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* How many blocks may be taken: a part of the budget is in flight at a time. */
 static int64_t room_in_flight(void)
 {
@@ -646,7 +671,7 @@ static int64_t room_in_flight(void)
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0, most = room_in_flight() < most_of_request ? room_in_flight() : most_of_request;
+    int64_t n = 0, most = least(room_in_flight(), most_of_request);
     for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
@@ -684,6 +709,7 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
         fail_blocks(file, first, taken, err);
         return status;
     }
+    if (*n == taken) return PFD_OK;
     pthread_mutex_lock(&lock);
     give_up(file, first + *n, taken - *n, IDLE); /* who waits asks again */
     pthread_mutex_unlock(&lock);
@@ -719,10 +745,10 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
             (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
             fail_blocks(wanted.file, wanted.block, n, &err);
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
-            int64_t at = wanted.block * block_bytes, left = wanted.file->cache.size - at;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, now_ns(), 0};
-            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, wanted.file->cache.size,
-                                       at, n * block_bytes < left ? n * block_bytes : left};
+            int64_t at = wanted.block * block_bytes, all = wanted.file->cache.size;
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0};
+            *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, all, at,
+                                       least(n * block_bytes, all - at)};
             return self;
         }
         free(self);
@@ -742,7 +768,7 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
 {
     pfd_status status = PFD_OK;
     for (int64_t i = 0; i < self->blocks && status == PFD_OK; i++) {
-        int64_t left = size - i * block_bytes, some = left < block_bytes ? left : block_bytes;
+        int64_t some = least(size - i * block_bytes, block_bytes);
         status = pfd_block_cache_put(&self->file->cache, self->fd, self->first + i,
                                      data + i * block_bytes, some, err);
     }
@@ -752,7 +778,7 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         pthread_mutex_lock(&lock);
         counts.requests++;
         counts.bytes += size;
-        counts.fetch_ns += now_ns() - self->since;
+        counts.fetch_ns += pfd_clock_ns() - self->since;
         counts.answer_ns += self->answer_ns;
         for (int64_t i = 0; i < self->blocks; i++) {
             uint8_t *had = &self->file->had[self->first + i];

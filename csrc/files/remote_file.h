@@ -40,6 +40,9 @@ int32_t pfd_remote_bring_index(const pfd_file *const *files, int64_t n, const ch
 
 pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
                                 pfd_remote_file **out, pfd_error *err);
+/* Looks at the address first, and tells what was seen. */
+pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
+                                    pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
 
 /* One file comes after another in the list of a reader: where both are scanned, the first block of
@@ -60,7 +63,10 @@ void pfd_block_plan_free(pfd_block_plan *self); /* accepts NULL */
  * the last one that began, or after all that were added. */
 int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch);
 
-/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full. */
+/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full.  Between
+ * these two, which take and give the lock of all remote files: once for the records of a range. */
+void pfd_block_plan_lock(void);
+void pfd_block_plan_unlock(void);
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch);
 

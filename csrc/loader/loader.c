@@ -138,11 +138,7 @@ static pfd_loader *create(void)
     l->fork_generation = pfd_fork_generation();
     pfd_counters_open(&l->counters);
     l->bounds.retries = &l->retries;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pfd_cond_init(&l->changed);
     pthread_mutex_init(&l->consumer, NULL);
     pthread_mutex_init(&l->asking, NULL);
     pthread_mutex_init(&l->lock, NULL);
@@ -152,10 +148,8 @@ static pfd_loader *create(void)
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
-    struct timespec now;
     PFD_TRY(set_options(l, options, err));
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    l->opened_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    l->opened_ns = pfd_unix_ns();
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, options->has_peers,
                           &l->bounds, err));
     if (l->chooses_prefetch) l->prefetch = pfd_plan_usual_prefetch(&l->plan, l->num_threads);
@@ -244,15 +238,18 @@ void pfd_batch_release(void *memory)
 
 /* ---- Batches --------------------------------------------------------------------------------- */
 
+/* The time of a deadline; the largest number for a timeout that is too large to add. */
+static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
+{
+    return timeout_ns < INT64_MAX - now_ns ? now_ns + timeout_ns : INT64_MAX;
+}
+
 static pfd_status lock_in_use(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     if (pthread_mutex_trylock(&l->consumer) != 0) {
-        struct timespec until; /* the other caller gives the lock back by its own deadline */
-        clock_gettime(CLOCK_REALTIME, &until);
-        int64_t left = deadline_ns - pfd_clock_ns() + until.tv_nsec;
-        if (left < 0) left = 0;
-        until.tv_sec += (time_t)(left / 1000000000);
-        until.tv_nsec = (long)(left % 1000000000);
+        int64_t left = deadline_ns - pfd_clock_ns();
+        struct timespec until = pfd_timespec_of(deadline_after(pfd_unix_ns(), left > 0 ? left : 0));
+        /* The other caller gives the lock back by its own deadline. */
         if (pthread_mutex_timedlock(&l->consumer, &until) != 0) return PFD_PENDING;
     }
     if (!pfd_loader_is_closing(l)) return PFD_OK;
@@ -273,12 +270,6 @@ static void unlock_consumer(pfd_loader *l)
 {
     pthread_mutex_unlock(&l->consumer);
     end_use(l);
-}
-
-/* The time of a deadline; the largest number for a timeout that is too large to add. */
-static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
-{
-    return timeout_ns < INT64_MAX - now_ns ? now_ns + timeout_ns : INT64_MAX;
 }
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)

@@ -145,8 +145,7 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     if (status == PFD_OK && named.is_replaced)
         status = pfd_check_each_path_once("files", list->paths, named.size, err);
     for (int64_t i = 0; i < named.size && status == PFD_OK; i++)
-        if (!pfd_path_is_remote(list->paths[i]) && access(list->paths[i], F_OK) != 0 &&
-            errno == ENOENT)
+        if (pfd_path_is_missing(list->paths[i]))
             status = pfd_fail_missing_path("files", list->paths[i], err);
     return status;
 }

@@ -30,8 +30,8 @@ from .base import (
     whole,
     wholes,
 )
-from .columns import row_lengths, with_known_order
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+from .row_lengths import row_lengths, with_known_order
 
 
 # ---- Methods that are not there -----------------------------------------------------------------
@@ -311,6 +311,7 @@ class Packing(DatasetBase):
                     f"documents.pack({length}, field={field!r})"
                 ),
             )
+        self._check_files()
         blobs = with_known_order({name: self.blob(name) for name in names})
         inputs = [blobs[name] for name in names]
         values = {
@@ -440,6 +441,7 @@ def _by_length(
 ) -> Batches:
     if not isinstance(field, str) or field not in data._fields:
         data.blob(field)
+    data._check_files()
     blobs = with_known_order(data._fields)
     table = _lengths_table(blobs[field], field, lengths)
     given = {**attrs, "last_batch": last, "lengths": table}

@@ -34,7 +34,6 @@ from ..errors import (
     UserFunctionError,
     shown,
 )
-from ..formats import array_blob, lengths_of
 from ..insight.progress import Bar
 from ..insight.stats import note_first_work
 from ..loader import DataLoader
@@ -46,7 +45,7 @@ from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
 from ..nodes.batch_forms import rows_of
 from ..nodes.file_states import FileState, state_of, state_of_files
-from ..nodes.node import in_order, nodes_of, reader_nodes, rebuilt
+from ..nodes.node import nodes_of, reader_nodes
 from ..nodes.python_ops import language_of
 from ..nodes.registry import HOST_OUTPUTS
 from ..nodes.tables import Table
@@ -340,12 +339,19 @@ class Computation:
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
     """The values of all records of a data set with these fields, from the cache or from a pass over
     them."""
+    return _values_and_count(wanted, fields, is_bitmap)[0]
+
+
+def _values_and_count(
+    wanted: Computation, fields: Mapping[str, Blob], is_bitmap: bool
+) -> tuple[Array, int]:
+    """The values, as of evaluate(), and the number of records."""
     try:
         opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
         if failure.reason != "no-records" or len(reader_nodes(list(fields.values()))) > 1:
             raise
-        return np.zeros(0, np.uint64 if is_bitmap else np.int64)
+        return np.zeros(0, np.uint64 if is_bitmap else np.int64), 0
     with opened as loader:
         reader = loader.readers[0]
         if reader.records < 0:
@@ -359,18 +365,21 @@ def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool
     def compute() -> Array:
         return _Pass(wanted, fields, reader, is_bitmap).values()
 
-    if cached is None:
-        return compute()
-    found = cached.load()
-    if found is not None:
-        return found
-    if not is_given and reader.bytes < _LEAST_BYTES:
-        since = time.monotonic()
-        values = compute()
-        return cached.store(values) if time.monotonic() - since >= _LEAST_SECONDS else values
-    with cached.lock():
-        found = cached.load()  # another process may have computed it meanwhile
-        return cached.store(compute()) if found is None else found
+    def values() -> Array:
+        if cached is None:
+            return compute()
+        found = cached.load()
+        if found is not None:
+            return found
+        if not is_given and reader.bytes < _LEAST_BYTES:
+            since = time.monotonic()
+            made = compute()
+            return cached.store(made) if time.monotonic() - since >= _LEAST_SECONDS else made
+        with cached.lock():
+            found = cached.load()  # another process may have computed it meanwhile
+            return cached.store(compute()) if found is None else found
+
+    return values(), reader.records
 
 
 def refuse_endless(records: int, what: str) -> None:
@@ -646,9 +655,11 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
     node_alone(blobs.values(), 1, **attrs)  # checks max_skipped
 
     def bitmap() -> Array:
-        words = evaluate(wanted, fields, is_bitmap=True)
-        if len(words):
-            _list_damaged(blobs, words)
+        words, records = _values_and_count(wanted, fields, is_bitmap=True)
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+        damaged = np.flatnonzero(bits[:records] == 0)
+        if damaged.size:
+            _list_damaged(blobs, damaged, records)
         return words
 
     graph = of_blobs(blobs)
@@ -658,16 +669,11 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
     )  # fmt: skip
 
 
-def _list_damaged(blobs: Mapping[str, Blob], words: Array) -> None:
-    """Warns once of the records that a bitmap leaves out, and of why."""
+def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> None:
+    """Warns once of the records that are left out, and of why."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
     node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
     with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
-        records = loader.readers[0].records
-        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
-        damaged = np.flatnonzero(bits[:records] == 0)
-        if not damaged.size:
-            return
         loader.read(damaged[:_MOST_LISTED].tolist())
         lines = [f"\n    {failure}" for failure in loader.skipped]
     more = damaged.size - len(lines)
@@ -759,21 +765,23 @@ def _of_text(data: DatasetBase, text: str) -> Computation:
     fields = data._fields
     if text.strip() in fields:
         blobs = {text.strip(): fields[text.strip()]}
-        (sample,) = map(_empty, blobs.values())
-        return Computation(blobs, _only, "field", shown(text), sample)
+        (sample,) = map(empty_of, blobs.values())
+        return Computation(blobs, only_column, "field", shown(text), sample)
     expression = Expression(text, list(fields), lambda name: reason_of(name, fields))
     blobs = {name: fields[name] for name in expression.names}
-    sample = expression.evaluate({name: _empty(blob) for name, blob in blobs.items()})
+    sample = expression.evaluate({name: empty_of(blob) for name, blob in blobs.items()})
     key = f"text {expression.text}"
     return Computation(blobs, expression.evaluate, key, shown(text), sample)
 
 
-def _only(batch: Columns) -> Any:
+def only_column(batch: Columns) -> Any:
+    """The values of a batch of one column."""
     (found,) = batch.values()
     return found
 
 
-def _empty(blob: Blob) -> Array | Ragged:
+def empty_of(blob: Blob) -> Array | Ragged:
+    """A column of a blob without rows."""
     return empty_column(blob.dtype, blob.shape[1:])
 
 
@@ -785,7 +793,7 @@ def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
     except InvalidArgumentError as failure:
         failure.message += "; it must be made of the fields of this data set"
         raise
-    return Computation({"value": blob}, _only, "blob", blob.name, _empty(blob))
+    return Computation({"value": blob}, only_column, "blob", blob.name, empty_of(blob))
 
 
 def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation:
@@ -863,7 +871,7 @@ def refuse_changing_order(
     Raises:
         InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
     """
-    node = _drawing_view(data._fields.values())
+    node = drawing_view(data._fields.values())
     if node is not None:
         raise InvalidArgumentError(
             f"{node.op.name} draws other records, or in another order, in each epoch, so that "
@@ -871,7 +879,7 @@ def refuse_changing_order(
         )
 
 
-def _drawing_view(blobs: Iterable[Blob]) -> Node | None:
+def drawing_view(blobs: Iterable[Blob]) -> Node | None:
     """A view by which the records are others, or in another order, in each epoch; None: there is
     none.  Packs are those of the first epoch of what is below them."""
     waiting, seen = [(blob.node, False) for blob in blobs], set()
@@ -882,120 +890,13 @@ def _drawing_view(blobs: Iterable[Blob]) -> Node | None:
         seen.add(one)
         if node.op.is_view and node.op.attr("seed") is not None:
             is_same = is_packed or node.values.get("reshuffle") is False
-            if not is_same or _has_no_seed(node):
+            if not is_same or has_no_seed(node):
                 return node
         is_packed = is_packed or node.op.name == "PackDataset"
         waiting += [(blob.node, is_packed) for blob in node.inputs]
     return None
 
 
-def _has_no_seed(node: Node) -> bool:
+def has_no_seed(node: Node) -> bool:
+    """Whether a view has the seed of the batches."""
     return int(str(node.values.get("seed", -1))) < 0
-
-
-# ---- Lengths of rows, in the order of views -----------------------------------------------------
-
-# A view that plans by lengths, such as packs, needs the length of each row of the first epoch.  The
-# lengths of the records of a source are a column, which is kept on disk.  Views that draw, such as
-# a mix, bring that column into the order of their rows: the same views over a data set of lengths.
-
-
-def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
-    """The same fields in an order that does not depend on the seed of the batches: views that would
-    have that seed have the seed 0."""
-
-    def seed_of(node: Node) -> dict[str, object]:
-        has_none = node.op.is_view and node.op.attr("seed") is not None and _has_no_seed(node)
-        return {"seed": 0} if has_none else {}
-
-    return dict(zip(blobs, rebuilt(blobs.values(), seed_of), strict=True))
-
-
-def row_lengths(blob: Blob, said: str = "") -> Table:
-    """The length of each row of a field in the first epoch, computed when a loader first needs it.
-
-    Args:
-        blob: A field of a data set, of `with_known_order()`.
-        said: As the attribute of the table.
-
-    Raises:
-        InvalidArgumentError: Its rows are made of parts of records that a view draws.
-    """
-    if _drawing_view([blob]) is not None:
-        lengths, key, name = _lengths_in_order(blob), None, f"lengths of {blob.name}"
-    else:
-        lengths, key = lengths_of(blob), "blob"
-        name = lengths.name
-    wanted = Computation({"value": lengths}, _only, key, name, _empty(lengths))
-    graph = of_blobs({"value": lengths_of(blob)})
-    return Table(
-        lambda: evaluate(wanted, wanted.blobs).astype(np.int64, copy=False),
-        said=said,
-        key=None if graph is None else ("lengths", graph),
-        state=lambda: state_of_files([blob]),
-    )
-
-
-def _lengths_in_order(blob: Blob) -> Blob:
-    """A field with the lengths of the rows of another one, in the same order.
-
-    Ops of a row are the same before and after a view: they are moved to the sources, down to which
-    the views are followed.
-    """
-    below: dict[Blob, list[Blob]] = {}
-    made: dict[Blob, Blob] = {}
-
-    def sources(one: Blob) -> list[Blob]:
-        below[one] = [] if _drawing_view([one]) is None else _below_view(one)
-        return below[one]
-
-    for one in in_order([blob], sources):
-        if below[one]:
-            made[one] = _same_view(_outputs_used(one)[0].node, [made[of] for of in below[one]])
-        else:
-            made[one] = array_blob(row_lengths(one), Table(np.empty(0, np.int64)), "int64", [])
-    return made[blob]
-
-
-def _below_view(blob: Blob) -> list[Blob]:
-    """The field in each of the sources of the view that it is of."""
-    used = _outputs_used(blob)
-    view = used[0].node
-    divided = view.values.get("divided") or []
-    assert isinstance(divided, list)
-    is_joined = view.op.name in ("PackDataset", "WindowDataset")
-    if is_joined or any(
-        one.node is not view or one.index in divided or one.index >= len(view.inputs)
-        for one in used
-    ):
-        raise InvalidArgumentError(
-            f"the lengths of {blob.name} are not known, as a row is made of parts, or of several "
-            "records, of what a view draws: pack or map before, or give lengths=array"
-        )
-    num_sources = int(str(view.values.get("num_sources", 1)))
-    width = len(view.inputs) // num_sources
-    outputs = [(view, one.index) for one in view.outputs]
-    placed = (
-        dict(zip(outputs, view.inputs[s * width :], strict=False)) for s in range(num_sources)
-    )
-    return [rebuilt([blob], others=others)[0] for others in placed]
-
-
-def _same_view(view: Node, lengths: list[Blob]) -> Blob:
-    """The same view of lengths."""
-    if view.op.name in ("ZipDataset", "EnumerateDataset"):  # the same rows, with other fields
-        return lengths[0]
-    values = {**view.values, "fields": ["length"]}
-    if "divided" in values:
-        values["divided"] = []
-    return Node(find_op(view.op.name), view.name, lengths, values).outputs[0]
-
-
-def _outputs_used(blob: Blob) -> list[Blob]:
-    """The outputs of views and readers that a field is computed of."""
-    ops = in_order([blob], lambda one: one.node.inputs if _is_op_of_row(one.node) else ())
-    return [one for one in ops if not _is_op_of_row(one.node)]
-
-
-def _is_op_of_row(node: Node) -> bool:
-    return not (node.op.is_view or node.op.is_reader)

@@ -171,7 +171,7 @@ for _op in registered_ops():
 # A call that does not fit a method is answered with its form.
 for _name, _method in inspect.getmembers(Dataset, inspect.isfunction):
     if not _name.startswith("_") and _name != "record" and not hasattr(_method, "__wrapped__"):
-        setattr(Dataset, _name, says_how(_form_of(_method))(_method))  # record() is called often
+        setattr(Dataset, _name, says_how(_form_of)(_method))  # record() is called often
 
 
 def _check_records(blobs: Mapping[str, Blob]) -> None:

@@ -114,7 +114,7 @@ class Vocabulary(Table):
         self.unknown = None if rest is None else _decoded(rest)
         self._numbers = numbers
         self._rest = -1 if rest is None else numbers[rest]
-        self.digest = hashlib.sha256(self._text().encode()).hexdigest()
+        self.digest = hashlib.sha256(json.dumps(self._content(), indent=0).encode()).hexdigest()
         words_said, key = f"{len(own):,} words", ("words", self.digest)
         super().__init__(self._laid_out(own), said=f"Lookup({words_said})", key=key)
         said = f"{words_said}, sha256 {self.digest[:12]}"
@@ -173,8 +173,8 @@ class Vocabulary(Table):
         most = None if max_size is None else max_size - is_added
         return cls(words[:most], unknown=unknown)
 
-    def _text(self) -> str:
-        return json.dumps({"kind": _KIND, "unknown": self.unknown, "words": self.words}, indent=0)
+    def _content(self) -> dict[str, Any]:
+        return {"kind": _KIND, "unknown": self.unknown, "words": self.words}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a JSON file with a checksum, which `load()` reads.
@@ -188,7 +188,7 @@ class Vocabulary(Table):
                 f"Vocabulary.save({shown(os.fspath(path))}): give a path that ends in .json; other "
                 "files have a word in each line for load()"
             )
-        own = {"sha256": self.digest, **json.loads(self._text())}
+        own = {"sha256": self.digest, **self._content()}
         Path(path).write_text(json.dumps(own, indent=0) + "\n", encoding="utf-8")
 
     @classmethod

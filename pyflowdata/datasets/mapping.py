@@ -24,8 +24,9 @@ from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
 from ..pyops.op import name_of
-from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function, refuse_str
+from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
+from ..pyops.str_comparisons import refuse_str
 from ..pyops.tensors import MASKED
 from ..ragged import Ragged
 from .base import explain_key, names_of, no_field_of, numbered

@@ -185,20 +185,22 @@ def _max_repeats(given: Repeats | None, names: Sequence[str], count: int) -> lis
     """The limit of each source, 0 where it has none; none at all without limits."""
     if given is None:
         return []
-    unlimited: list[str] = []
-    if isinstance(given, Mapping):
-        unlimited = [name for name in names if name not in given]
-        limits = _numbers("max_repeats", {**given, **dict.fromkeys(unlimited, 1)}, names, count)
-    else:
-        each = [given] * count if isinstance(given, numbers.Real) else given
-        limits = _numbers("max_repeats", each, names, count)
-    if min(limits) <= 0:
+    each: Any = given
+    has_limit = [True] * count
+    if isinstance(given, numbers.Real):
+        each = [given] * count
+    elif isinstance(given, Mapping):
+        has_limit = [name in given for name in names]
+        each = {**dict.fromkeys(names, 0), **given}
+    limits = _numbers("max_repeats", each, names, count)
+    wrong = [limit for limit, is_given in zip(limits, has_limit, strict=True)
+             if is_given and limit <= 0]  # fmt: skip
+    if wrong:
         raise InvalidArgumentError(
-            f"mix: max_repeats has {shown(min(limits))}; a source is drawn as a whole so often, "
+            f"mix: max_repeats has {shown(min(wrong))}; a source is drawn as a whole so often, "
             "which is above 0"
         )
-    return [0.0 if i < len(names) and names[i] in unlimited else limit
-            for i, limit in enumerate(limits)]  # fmt: skip
+    return limits
 
 
 def _mean_lengths(

@@ -18,7 +18,7 @@ from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
-from ..pyops.op import GIVEN_BY_HOST, name_of
+from ..pyops.op import GIVEN_BY_HOST, function_place, name_of
 from ..pyops.records import (
     NumParts,
     Parted,
@@ -27,7 +27,6 @@ from ..pyops.records import (
     all_parameters,
     fields_named_by,
     fields_read,
-    function_place,
     note_failure,
 )
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
@@ -42,10 +41,10 @@ from .columns import (
     files_state,
     naming,
     refuse_changing_order,
-    row_lengths,
 )
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
+from .row_lengths import row_lengths
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
@@ -180,6 +179,7 @@ class Regrouping(Maps):
         if None not in sizes:
             return self._flat(names, *fixed)
         refuse_changing_order(self)
+        self._check_files()
         said = ", ".join(map(repr, names))
         counts = row_lengths(self._fields[names[0]], f"explode({said})")
         attrs = {"counts": counts, "divided": _places(self._fields, names)}

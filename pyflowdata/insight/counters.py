@@ -506,7 +506,8 @@ def _waits_for_lock(frame: FrameType) -> bool:
 
     The line of the program says so; without its source a thread counts as one that does not wait.
     """
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+    number = frame.f_lineno or 0  # None: of a thread between two lines
+    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
     return _TAKES.search(line) is not None
 
 

@@ -146,8 +146,14 @@ def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
     return called
 
 
-def says_how(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Makes a function answer a call that does not fit its arguments with how it is called."""
+def says_how(
+    hint: str | Callable[[Callable[..., Any]], str],
+) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Makes a function answer a call that does not fit its arguments with how it is called.
+
+    Args:
+        hint: How it is called; or gives that of the function, when there is such a call.
+    """
 
     def changed(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
         @functools.wraps(function)
@@ -158,7 +164,8 @@ def says_how(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]
                 said = _misfit(function, args, given)
                 if not said:
                     raise
-                raise WrongUseError(f"{function.__name__}(): {said}: {hint}") from None
+                form = hint if isinstance(hint, str) else hint(function)
+                raise WrongUseError(f"{function.__name__}(): {said}: {form}") from None
 
         return called
 

@@ -102,8 +102,12 @@ def check_seen(blobs: Iterable[Blob]) -> None:
     Raises:
         FileError: It names the file.
     """
+    right = set[tuple[FileState, ...]]()  # the same states of several views are looked at once
     for node in nodes_of(blobs):
+        looks = [(table.state, table.state_now) for table in tables_of(node)]
         if node.seen:
-            refuse_changed(node.seen, state_of_files(node.inputs))
-        for table in tables_of(node):
-            refuse_changed(table.state, table.state_now())
+            looks.append((node.seen, functools.partial(state_of_files, node.inputs)))
+        for before, look in looks:
+            if before not in right:
+                refuse_changed(before, look())
+                right.add(before)

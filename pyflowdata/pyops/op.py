@@ -343,6 +343,16 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
+def function_place(function: Callable[..., Any]) -> str:
+    """file.py:12, where a function is defined; "": that is not known."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    near = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else ""
+    file = near if near and not near.startswith(os.pardir) else code.co_filename
+    return f"{file}:{code.co_firstlineno}"
+
+
 def op_name(function: Callable[..., Any]) -> str:
     """normalise_rows -> NormaliseRows."""
     parts = re.split(r"[\W_]+", name_of(function).strip("_"))

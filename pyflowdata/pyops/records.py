@@ -11,10 +11,8 @@ import contextlib
 import functools
 import inspect
 import operator
-import os
 import threading
 import types
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -26,10 +24,11 @@ from ..nodes.row_types import RowType
 from ..nodes import Blob
 from ..ragged import Ragged
 from ..words.plain_text import no_field
-from ..words.remedies import did_you_mean, similar
+from ..words.remedies import similar
 from .function_digest import source_of
-from .op import GIVEN_BY_HOST, name_of
+from .op import GIVEN_BY_HOST, function_place, name_of
 from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
+from .str_comparisons import refuse_str
 from .tensors import Call, Mismatch, are_numbers_of, checked, checked_rows, to_ragged
 
 Array = npt.NDArray[Any]
@@ -136,6 +135,10 @@ def uses_of(function: Callable[..., Any]) -> Uses | None:
     return Uses(tuple(walk.read), frozenset(walk.made) if walk.passes else None)
 
 
+def _is_text(blob: Blob) -> bool:
+    return is_bytes(RowType(blob.dtype, blob.shape[1:]))
+
+
 def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
     """The fields that a function of records must be given; at least one."""
     refuse_str(function, {name for name, blob in blobs.items() if _is_text(blob)})
@@ -235,144 +238,6 @@ _NOT_LOOKED_INTO = (
 )  # fmt: skip
 
 
-# ---- Texts that are compared with a str ---------------------------------------------------------
-
-# A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
-
-_KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
-
-
-def _is_text(blob: Blob) -> bool:
-    return is_bytes(RowType(blob.dtype, blob.shape[1:]))
-
-
-def refuse_str(
-    function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
-) -> None:
-    """Refuses a function in whose source a text of a record is compared with a str.
-
-    Args:
-        texts: The fields that are texts.
-        by_place: The fields that are its arguments; None: the first argument is the record.
-
-    Raises:
-        InvalidArgumentError: It names the comparison, and what to write.
-    """
-    if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
-        return
-    own = [one.arg for one in source.args.args]
-    named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
-    record = own[0] if by_place is None and own else ""
-    looked = _Comparisons(function, source, record, texts, named)
-    body = [source.body] if isinstance(source, ast.Lambda) else source.body
-    for part in body:
-        looked.visit(part)
-    if looked.found is not None:
-        text, field = looked.found
-        place = function_place(function)
-        raise InvalidArgumentError(
-            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} compares bytes with a "
-            f"str, which are never equal, as a text of a record is bytes: write b'...', or "
-            f"decode() it, or give an expression in text, as where('{field} == \"a\"')"
-        )
-
-
-class _Comparisons(ast.NodeVisitor):
-    """The walk of `refuse_str()`.
-
-    Attributes:
-        found: The first comparison, as source, and its field; None: there is none.
-    """
-
-    def __init__(
-        self, function: types.FunctionType, source: ast.AST, record: str, fields: set[str],
-        texts: Mapping[str, str],
-    ) -> None:  # fmt: skip
-        self._record, self._fields, self._texts = record, fields, dict(texts)
-        self._closure, self._globals = _closure_of(function), function.__globals__
-        self._bound = Counter(
-            one.arg if isinstance(one, ast.arg) else one.id
-            for one in ast.walk(source)
-            if isinstance(one, ast.arg)
-            or (isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))
-        )
-        self._locals: dict[str, Any] = {}
-        self.found: tuple[str, str] | None = None
-
-    def _field(self, node: ast.AST) -> str | None:
-        """The field whose text a node is; None: it is none."""
-        if isinstance(node, ast.Name):
-            return self._texts.get(node.id)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return self._field(node.func.value) if node.func.attr in _KEEPS_BYTES else None
-        if isinstance(node, ast.NamedExpr):
-            return self._field(node.value)
-        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
-            return None
-        is_field = isinstance(node.value, ast.Name) and node.value.id == self._record
-        key = node.slice.value
-        return key if is_field and isinstance(key, str) and key in self._fields else None
-
-    def _value(self, node: ast.AST) -> Any:
-        """A constant of the source, or the value of a variable around the function."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-            return [self._value(one) for one in node.elts]
-        if isinstance(node, ast.Dict):
-            return [None if one is None else self._value(one) for one in node.keys]
-        name = node.id if isinstance(node, ast.Name) else ""
-        if name in self._bound:
-            return self._locals.get(name)
-        return self._closure.get(name, self._globals.get(name))
-
-    def _are_str(self, node: ast.AST) -> bool:
-        values = self._value(node)
-        is_known = isinstance(values, (tuple, list, set, frozenset, dict))
-        return is_known and any(isinstance(one, str) for one in values)
-
-    def _note(self, node: ast.AST, field: str | None) -> None:
-        if field is not None and self.found is None:
-            self.found = ast.unparse(node), field
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        field, value = self._field(node.value), self._value(node.value)
-        for target in node.targets:
-            if isinstance(target, ast.Name) and self._bound[target.id] == 1:
-                self._locals[target.id] = value
-                if field is not None:
-                    self._texts[target.id] = field
-        self.generic_visit(node)
-
-    def visit_Compare(self, node: ast.Compare) -> None:
-        sides = [node.left, *node.comparators]
-        for left, how, right in zip(sides, node.ops, sides[1:], strict=False):
-            if isinstance(how, (ast.Eq, ast.NotEq)):
-                for one, other in ((left, right), (right, left)):
-                    if isinstance(self._value(other), str):
-                        self._note(node, self._field(one))
-            elif isinstance(how, (ast.In, ast.NotIn)) and self._are_str(right):
-                self._note(node, self._field(left))
-        self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args
-        if is_get and self._are_str(node.func.value):  # type: ignore[attr-defined]
-            self._note(node, self._field(node.args[0]))
-        self.generic_visit(node)
-
-
-def _closure_of(function: types.FunctionType) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    cells = function.__closure__ or ()
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # it is assigned later
-            continue
-    return found
-
-
 # ---- Records of columns -------------------------------------------------------------------------
 
 
@@ -441,16 +306,6 @@ def _frozen(column: Array | Ragged) -> Array | Ragged:
 # ---- The function -------------------------------------------------------------------------------
 
 
-def function_place(function: Callable[..., Any]) -> str:
-    """file.py:12, where a function is defined; "": that is not known."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return ""
-    near = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else ""
-    file = near if near and not near.startswith(os.pardir) else code.co_filename
-    return f"{file}:{code.co_firstlineno}"
-
-
 def note_failure(
     failure: BaseException, fields: Iterable[str], row: int | None = None, count: int = 1
 ) -> None:
@@ -463,19 +318,11 @@ def note_failure(
     """
     hint, key = "", failure.args[0] if failure.args else None
     if type(failure) is KeyError and isinstance(key, str) and key not in fields:
-        hint = f"; the record has the fields {_listed(fields)}{did_you_mean(key, fields)}"
+        hint = f"; {no_field(key, fields)}"
     if row is not None:
         BaseException.__setattr__(failure, "pyflowdata_row", row)
         hint += f"; its call has {count} records from this one on" if count > 1 else ""
     BaseException.__setattr__(failure, "pyflowdata_hint", hint)
-
-
-def _listed(fields: Iterable[str]) -> str:
-    names = list(fields)
-    return ", ".join(names[:_MOST_LISTED]) + ("..." if names[_MOST_LISTED:] else "")
-
-
-_MOST_LISTED = 12  # names of fields in a message
 
 
 class RecordFunction(RowFunction):

@@ -83,7 +83,7 @@ static int64_t run_for(pfd_autotune *t, const model *of, int32_t periods)
         pfd_tune_period period = run(of, t);
         int32_t threads = t->num_threads, prefetch = t->prefetch;
         int32_t changed = pfd_autotune_step(t, &period);
-        CHECK(changed || (threads == t->num_threads && prefetch == t->prefetch));
+        CHECK(changed == (threads != t->num_threads || prefetch != t->prefetch));
         CHECK(t->num_threads >= 1 && t->num_threads <= t->bounds.most_threads);
         CHECK(t->prefetch >= 1 && t->prefetch <= t->bounds.most_prefetch);
         CHECK(t->bounds.tunes_threads || t->num_threads == t->bounds.usual_threads);

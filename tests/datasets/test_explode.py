@@ -285,7 +285,7 @@ def test_wrong_use_says_what_to_write():
         (lambda r: {"k": 1}, "must return a list of dicts"),
         (lambda r: None, r"is a return missing\?"),
         (lambda r: [1], "gave the part 1; each part is a dict"),
-        (lambda r: [{"k": r["tag"]}], "KeyError: 'tag'; .* n, text, .*; did you mean 'tags'"),
+        (lambda r: [{"k": r["tag"]}], "KeyError: 'tag'; .*'tags'. There are n, text, tags"),
     ):
         with pytest.raises(UserFunctionError, match=text) as caught:
             data.explode(function)

@@ -428,6 +428,7 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
         (dict(sources=named, max_repeats=0), "max_repeats has 0.0"),
+        (dict(sources=named, max_repeats={"books": 0}), "max_repeats has 0.0"),
         (dict(sources=named, max_repeats={"book": 1}), "there is no source 'book'"),
         (dict(sources=named, max_repeats=[1]), "max_repeats has 1 numbers for 2 sources"),
         (dict(sources=named, length=0), "length = 0; it must be 1 or more"),

@@ -49,7 +49,7 @@ def test_sources_with_blocks(tmp_path, monkeypatch):
         is_source = at_top and schema in kinds["parquet"]
         return self.source(schema) if is_source else make(self, schema, depth, at_top=at_top)
 
-    for number in range(max(90, fewer(150))):
+    for number in range(max(54, fewer(150))):
         is_view = number % 4 == 0
         names = ("arrow", "parquet") if is_view else ("parquet",)
         monkeypatch.setattr(pipelines, "FORMATS", {name: kinds[name] for name in names})

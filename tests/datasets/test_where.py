@@ -20,6 +20,7 @@ from pyflowdata.datasets import columns
 from pyflowdata.datasets.columns import column
 from pyflowdata.datasets.fingerprints import of_function
 from pyflowdata.errors import InvalidArgumentError, UserFunctionError
+from pyflowdata.nodes import file_states
 
 N = 3000
 VALUES = np.random.default_rng(0).integers(-20, 20, (N, 2))
@@ -327,7 +328,8 @@ def replace_file(path, values):
 def test_what_was_computed_from_a_file_is_not_applied_to_another_one(path):
     data = opened(path)
     view = data.where("pair[0] > 3")
-    assert len(view) and len(data)
+    ragged = data.map(lambda first: np.arange(2), "first", outputs={"ids": "int64[?]"})
+    assert len(view) and len(data) and len(ragged)
     batches = [view.batch(8), data.batch(8)]
     replace_file(path, VALUES[::-1])
     for blobs in batches:
@@ -340,6 +342,9 @@ def test_what_was_computed_from_a_file_is_not_applied_to_another_one(path):
         lambda: data.group_by("first"),
         lambda: data[0] if len(data) else None,
         lambda: view.sort("first"),
+        lambda: ragged.explode("ids"),
+        lambda: ragged.pack(4, field="ids"),
+        lambda: ragged.batch_by_length(2, field="ids"),
     ]
     for call in calls:
         with pytest.raises(flow.FileError, match="changed while this data set was open"):
@@ -393,6 +398,27 @@ def test_other_files_of_a_folder_are_noticed(tmp_path):
     files(2)
     with pytest.raises(flow.FileError, match="part-2"):
         len(data)
+
+
+def test_files_of_several_views_are_looked_at_once_when_a_loader_opens(tmp_path, monkeypatch):
+    for number in range(3):
+        write(tmp_path / f"part-{number}", np.arange(8).reshape(4, 2))
+    rows = flow.RawReader(files=str(tmp_path / "part-*"), shape=(2,), dtype="int64")
+    data = flow.Dataset({"pair": rows})
+    assert len(data) == 12
+    batches = data.batch(2).blobs
+    blobs = data.where("pair[0] > 1").sort("pair[1]").where("pair[0] < 6").batch(2).blobs
+    with flow.DataLoader(blobs) as loader:
+        assert len(list(loader)) == 3
+    looked, state_of = [], file_states.state_of
+    monkeypatch.setattr(
+        file_states, "state_of", lambda path: looked.append(path) or state_of(path)
+    )
+    file_states.check_seen(blobs.values())
+    assert sorted(looked) == [str(tmp_path / f"part-{number}") for number in range(3)]
+    write(tmp_path / "part-3", np.zeros((1, 2), np.int64))
+    with pytest.raises(flow.FileError, match="part-3.*changed while this data set"):
+        flow.DataLoader(batches)
 
 
 def test_other_images_of_a_folder_are_noticed(tmp_path):
@@ -749,6 +775,14 @@ def test_a_damaged_record_is_left_out_of_a_count_and_of_what_is_loaded(tmp_path,
         with pytest.raises(flow.CorruptDataError, match=r"csv:7.*; data\.skip_damaged\(\) before"):
             _all_of(COUNTED[way](damaged))
     assert _all_of(COUNTED[way](damaged.skip_damaged())) == _all_of(COUNTED[way](whole))
+
+
+def test_skip_damaged_opens_no_loader_to_list_what_is_not_there(path, monkeypatch):
+    """One counts the records, and one reads them."""
+    opens, made = [], columns.DataLoader
+    monkeypatch.setattr(columns, "DataLoader", lambda *a, **b: opens.append(a) or made(*a, **b))
+    assert len(opened(path).project("pair").skip_damaged()) == len(VALUES)
+    assert len(opens) == 2
 
 
 def test_skip_damaged_lists_records_once_and_has_a_limit(tmp_path):

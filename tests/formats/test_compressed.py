@@ -24,7 +24,7 @@ from pyflowdata.cli import main
 pytestmark = pytest.mark.usefixtures("test_ops")
 
 FRAMES = b"FRAMES\r\n"
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "120" if "SOAK" in os.environ else "60"))
 
 
 def zstd(data: bytes) -> bytes:

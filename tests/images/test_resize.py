@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.decoder_rows import blob_of, load, same
 from support.image_rows import PILLOW, image_blob, pillow, random_images, rows_are_first
+from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
@@ -20,7 +21,7 @@ OUT_SIZES = [(1, 1), (1, 5), (2, 2), (3, 1), (7, 9), (8, 8), (16, 30), (33, 17),
 @pytest.mark.parametrize("interpolation", PILLOW)
 def test_equals_pillow(interpolation):
     for channels in (None, 2, 3, 4):
-        rows = random_images(SIZES, channels, seed=channels or 1)
+        rows = random_images(SIZES[::3] if SANITIZED else SIZES, channels, seed=channels or 1)
         for out_size in OUT_SIZES if channels == 3 else OUT_SIZES[::3]:
             out = flow.Resize(image_blob(rows), size=out_size, interpolation=interpolation)
             assert out.shape == (len(rows), *out_size, *rows[0].shape[2:])

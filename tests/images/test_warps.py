@@ -10,12 +10,14 @@ from PIL import Image
 from support.decoder_rows import blob_of, load, same
 from support.draws import Draws
 from support.image_rows import by_channel, image_blob, random_images
+from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
 SIZES = [(1, 1), (1, 9), (8, 1), (2, 2), (3, 5), (9, 6), (7, 11), (16, 16), (40, 23), (31, 64)]
 PILLOW = {"nearest": Image.Resampling.NEAREST, "bilinear": Image.Resampling.BILINEAR}
 FILL = [10, 200, 30, 40]
+ANGLES = (0, 90, 180, -90, 13.7, -101.3, 271.9, 400.1)
 
 
 def filled(image, change):
@@ -40,7 +42,7 @@ def close(found, expected, interpolation):
 def test_rotate(interpolation, expand):
     for channels in (None, 1, 3, 4):
         rows = random_images(SIZES, channels)
-        for angle in (0, 90, 180, -90, 13.7, -101.3, 271.9, 400.1):
+        for angle in (0, 90, 13.7, 271.9) if SANITIZED else ANGLES:
             out = flow.Rotate(image_blob(rows), degrees=angle, expand=expand,
                               interpolation=interpolation, fill=FILL[: channels or 1])  # fmt: skip
             for row, found in zip(rows, load(out), strict=True):

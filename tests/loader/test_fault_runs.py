@@ -55,6 +55,7 @@ def test_a_part_of_a_set_never_goes_missing(tmp_path):
     assert len(lines) == 15 and all(line.endswith("set()") for line in lines), done
 
 
+@pytest.mark.slow
 def test_each_failure_is_an_error_of_its_class_or_nothing_at_all():
     done = fault_runs.start(runs=fewer(300), seed=1)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -155,21 +155,32 @@ def test_a_report_has_the_steps_of_the_sink(folder):
 
 
 def test_a_sink_that_is_slower_than_a_loop_says_so_once(monkeypatch, recwarn):
-    """Not where steps are long, nor where they wait for the loader."""
+    """For given times, in seconds: not where steps are long, nor where they wait for the loader."""
     monkeypatch.setattr(calling_line, "_given", set())
+    monkeypatch.setattr(sinks, "_ENOUGH_STEPS", 10)
+    batches = flow.from_arrays({"x": np.arange(64)}).batch(4)["x"]
+    now = 0.0
 
-    @flow.register_decoder(outputs={"out": "int64"}, per="batch", replace=True)
-    def slow(x):
-        time.sleep(0.0005)
-        return x
+    def clock():
+        nonlocal now
+        if threading.current_thread() is threading.main_thread():
+            now += turn
+        return now
 
-    blob = flow.from_arrays({"x": np.arange(4096)}).batch(4)["x"]
-    short, long = (lambda batch: None), (lambda batch: time.sleep(0.00015))
-    for step, blob_of, is_told in (
-        (long, blob, False), (short, slow(blob), False), (short, blob, True), (short, blob, False),
+    def step(batch):
+        nonlocal now
+        now += length - turn  # which the next look at the clock adds
+
+    monkeypatch.setattr(sinks, "_clock", clock)
+    short, long = 1e-6, 200e-6
+    for turn, length, waited, is_told in (
+        (20e-6, long, 0, False), (20e-6, short, 16 * 15e-6, False), (20e-6, short, 0, True),
+        (20e-6, short, 0, False),
     ):  # fmt: skip
         recwarn.clear()
-        with flow.DataLoader(blob_of, num_threads=1) as loader, flow.sink(loader, step) as run:
+        with flow.DataLoader(batches, num_threads=1) as loader, flow.sink(loader, step) as run:
+            counted = {**loader.stats(), "help_seconds": 0.0, "wait_seconds": waited}
+            monkeypatch.setattr(loader, "stats", lambda counted=counted: counted)
             run()
             line = sys._getframe().f_lineno - 1
             run()

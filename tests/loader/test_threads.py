@@ -5,6 +5,7 @@ anything but what it says of a loader that another thread closes or moves.
 """
 
 import re
+import sys
 import threading
 import time
 
@@ -130,6 +131,15 @@ OTHERS = {"next", "files", "first_records", "file_of_record"}  # iterators, and 
 CALLS = sorted(FACE - set(ELSEWHERE) | OTHERS)
 
 
+@pytest.fixture
+def often():
+    """Threads take turns often: a call beside a short one does not wait for the end of its turn."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0002)
+    yield
+    sys.setswitchinterval(before)
+
+
 class Beside(threading.Thread):
     """Makes a call again and again; what it raised is in `failure`."""
 
@@ -169,6 +179,7 @@ def test_the_c_test_has_all_calls_about_a_loader():
     assert sorted([*tested, "open", "close", "release"]) == sorted(declared)
 
 
+@pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_beside_every_other(table, tmp_path, name):
     with open_loader(table, **OPTIONS) as loader:
@@ -180,6 +191,7 @@ def test_a_call_beside_every_other(table, tmp_path, name):
         beside.end(other)
 
 
+@pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_beside_close(table, tmp_path, name):
     for rounds in range(3):

@@ -441,7 +441,8 @@ def test_the_error_of_a_worker_can_be_pickled():
 def test_a_record_of_which_a_process_dies_is_a_damaged_one(on_error):
     data = flow.from_arrays({"x": np.arange(24)})
     data = data.map(process_functions.deadly, "x", outputs={"x": "int64"}, processes=2)
-    with flow.DataLoader(data.batch(8, on_error=on_error)) as loader:
+    # Made ahead are the batches of one epoch: in each more, two processes would die.
+    with flow.DataLoader(data.batch(8, on_error=on_error), prefetch=3) as loader:
         if on_error == "raise":
             with pytest.raises(flow.CorruptDataError, match=r"record 5.*killed by SIGSEGV"):
                 next(iter(loader))
@@ -455,7 +456,7 @@ def test_a_record_of_which_a_process_dies_is_a_damaged_one(on_error):
 
 
 @pytest.mark.parametrize("name, waits", [("sleeps", True), ("computes", False)])
-def test_remedies_depend_on_what_processes_do(name, waits):
+def test_processes_that_wait_are_told_from_those_that_compute(name, waits):
     function = getattr(process_functions, name)
     data = flow.from_arrays({"x": np.zeros((400, 4))}).map(function, "x", processes=2).batch(4)
     with flow.DataLoader(data, num_threads=2, prefetch=2) as loader:
@@ -467,13 +468,11 @@ def test_remedies_depend_on_what_processes_do(name, waits):
         report = loader.report(since=before)
     (work,) = (one for one in report.counters.work if one.processes)
     assert (work.row_wait_seconds > 0.5 * work.row_seconds) == waits
-    if report.cause == "processes":  # other programs may have the processors
-        assert report.remedies[0].startswith("processes=0: a call that waits") == waits, str(report)
 
 
 def test_a_killed_process_is_no_damage():
     data = flow.from_arrays({"x": np.arange(8)})
     data = data.map(process_functions.killed, "x", outputs={"x": "int64"}, processes=1)
-    with flow.DataLoader(data.batch(8, on_error="skip")) as loader:
+    with flow.DataLoader(data.batch(8, on_error="skip"), prefetch=1) as loader:
         with pytest.raises(flow.UserFunctionError, match="killed by SIGKILL"):
             next(iter(loader))

@@ -22,6 +22,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata import io
 from pyflowdata.insight.verdict import judge
+from pyflowdata.native import lib, text
 from pyflowdata.remote import cache as blocks
 from pyflowdata.remote import client, configure
 
@@ -260,6 +261,41 @@ def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
     assert 12 * MB < most <= 24 * MB
     # A cache that drops what was used least recently would fetch 128 MB, and more.
     assert fetched < 122 * MB
+
+
+def next_uses(cache):
+    (path,) = cache.glob("*" + text(lib.pfd_cache_suffix()))
+    return blocks.read_blocks(str(path))[0]["next_ms"]
+
+
+def test_the_blocks_of_an_epoch_are_planned_in_pieces(cache):
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        data = raw(f"{server.url}/a.bin").batch(16)
+        with flow.DataLoader(data, num_threads=1, prefetch=1) as loader:
+            batches = iter(loader)
+            next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert 1 <= np.count_nonzero(next_uses(cache)) <= 4
+            for _ in range(300):
+                next(batches)
+            lib.pfd_remote_note_next_uses()
+            assert np.count_nonzero(next_uses(cache)) == 8
+
+
+def test_a_forked_child_does_not_note_what_its_parent_will_read(cache):
+    with serving({"a.bin": numbers(8 * MB).tobytes()}) as server:
+        with flow.DataLoader(raw(f"{server.url}/a.bin").batch(4096)) as loader:
+            batches = iter(loader)
+            next(batches)
+            before = next_uses(cache)
+            child = os.fork()
+            if not child:
+                lib.pfd_remote_note_next_uses()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            np.testing.assert_array_equal(next_uses(cache), before)
+            lib.pfd_remote_note_next_uses()
+            assert (next_uses(cache) > before).any()
 
 
 def test_a_forked_child_has_locks_of_its_own(cache):

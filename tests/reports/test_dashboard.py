@@ -121,19 +121,6 @@ def check_against(metrics, stats):
     assert rows["ArrayReader"] > 0  # of measured ranges
 
 
-def test_it_counts_once_a_second_and_costs_next_to_nothing(loader):
-    with loader.dashboard() as live:
-        course, times = live._course, []
-        for _ in range(20):
-            before = time.thread_time()
-            course.count()
-            times.append(time.thread_time() - before)
-        assert sorted(times)[10] < 0.01  # of a second
-        counted = len(course.seconds)
-        time.sleep(2.3)
-        assert 1 <= len(course.seconds) - counted <= 3
-
-
 def test_only_programs_of_this_machine(loader):
     with loader.dashboard() as live:
         port = urlsplit(live.url).port
@@ -265,14 +252,17 @@ def test_tensorboard(loader):
         def add_scalar(self, tag, value, step):
             written.append((tag, value, step))
 
+    times = [time.monotonic()]
     curves = LoaderCurves(Writer(), loader)
-    begin = time.monotonic()
+    times.append(time.monotonic())
     list(loader)
     time.sleep(0.05)
+    times.append(time.monotonic())
     curves.write(120)
-    elapsed = time.monotonic() - begin
+    times.append(time.monotonic())
     first = {tag: value for tag, value, step in written if step == 120}
-    assert first["pyflowdata/records_per_second"] == pytest.approx(1200 / elapsed, rel=0.3)
+    most, least = 1200 / (times[2] - times[1]), 1200 / (times[3] - times[0])
+    assert least <= first["pyflowdata/records_per_second"] <= most
     assert first["pyflowdata/num_threads"] == 2
     assert first["pyflowdata/memory_bytes"] == loader.stats()["slot_bytes"]
     loop = sum(value for tag, value in first.items() if tag.startswith("pyflowdata/loop/"))

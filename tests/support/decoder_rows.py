@@ -63,7 +63,13 @@ def bytes_of(rows: Sequence[bytes], **reader: Any) -> flow.Blob:
 
 
 def load(*blobs: flow.Blob, **options: Any) -> Any:
-    """All rows of an epoch: an array or a list of arrays for each blob."""
+    """All rows of an epoch: an array or a list of arrays for each blob.
+
+    Where a test does not ask for threads, one batch is made ahead: more would be those of epochs
+    that follow, which nobody takes.
+    """
+    if "num_threads" not in options:
+        options.setdefault("prefetch", 1)
     with flow.DataLoader(list(blobs), **options) as loader:
         batches = list(loader)
         skipped = loader.skipped

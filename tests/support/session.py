@@ -89,6 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=gone)
         left = set(gone)
         items[:] = [one for one in items if one not in left]
+    # At the end no process waits for another, which has a long test.
+    items.sort(key=lambda one: one.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
 /* ImageFolderReader: image files in a folder for each class. */
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/multi_thread_loop.h"
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- The list of files below the folders, as an index ---------------------------------------- */
@@ -618,9 +618,7 @@ static pfd_status list_all(lister *self, int32_t num_threads, pfd_index_image **
     for (int64_t i = 0; i < self->num_classes; i++) self->by_name[i] = i;
     qsort_r(self->by_name, (size_t)self->num_classes, sizeof *self->by_name, by_class_name,
             (void *)(uintptr_t)self->wanted->classes);
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    int64_t scanned_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t scanned_ns = pfd_unix_ns();
     PFD_TRY(pfd_parallel_for(num_threads, tasks, 1, list_some, self, err));
     if (!self->wanted->allow_empty) PFD_TRY(check_found_classes(self, err));
     return file_list_build(self->drafts, tasks, self->wanted->num_roots, scanned_ns, out, err);

@@ -493,14 +493,17 @@ static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
                            "shuffle_lanes");
 }
 
-/* Makes the chain over reader->chain, which is the source. */
 enum { most_batches_ahead = 256 };
+enum { most_planned = 64 }; /* batches that one range plans: its own rows wait for it */
 
 struct pfd_blocks_ahead {
     _Atomic int32_t is_busy; /* a thread has the fields below */
     int64_t now, next;       /* batches: at work; to be asked for next */
     int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
-    int64_t planned, until; /* batches that are in the plan, and that shall be */
+    int64_t begun;          /* the last batch that the plan began at */
+    int64_t planned, wanted; /* batches that are in the plan, and that shall be */
+    int64_t until;           /* as far as the current range plans */
+    int64_t resume;          /* the batch at which a full plan is tried again */
     pfd_block_plan *plan;
 };
 
@@ -524,6 +527,7 @@ static pfd_status prepare_blocks_ahead(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
+/* Makes the chain over reader->chain, which is the source. */
 static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
 {
     if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
@@ -1015,11 +1019,11 @@ static void read_ahead_of_windows(pfd_data_reader *reader, int64_t epoch, int64_
 static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
 {
     int64_t asked = pfd_remote_blocks_asked();
-    int64_t most = pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES;
+    int64_t before = ahead->before[(ahead->now + 1) % most_batches_ahead];
     int32_t is_due = ahead->next < ahead->now + most_batches_ahead &&
                      (ahead->next <= ahead->now + 1 ||
                       (ahead->next < pfd_block_plan_reach(ahead->plan) &&
-                       asked - ahead->before[(ahead->now + 1) % most_batches_ahead] < most));
+                       asked - before < pfd_remote_bytes_ahead() / PFD_CACHE_BLOCK_BYTES));
     if (!is_due) {
         atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
         return 0;
@@ -1051,10 +1055,16 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
 {
     struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
     if (!ahead || atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire)) return 0;
-    if (now == ahead->now && !pfd_block_plan_begin(ahead->plan, now)) ahead->planned = now;
-    ahead->until = ahead->planned;
-    if (now == ahead->now && ahead->planned - now < num_batches + num_batches / 16)
-        ahead->until = now + num_batches + num_batches / 8 + 2;
+    if (now == ahead->now) {
+        int32_t goes_on = now >= ahead->begun && now < ahead->planned; /* maybe without uses */
+        if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
+            ahead->planned = ahead->wanted = ahead->resume = now;
+        ahead->begun = now;
+        if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16)
+            ahead->wanted = now + num_batches + num_batches / 8 + 2;
+    }
+    ahead->until = ahead->planned + most_planned;
+    if (ahead->until > ahead->wanted) ahead->until = ahead->wanted;
     return pfd_data_reader_planned(reader, 1, batch);
 }
 
@@ -1065,7 +1075,10 @@ int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64
         *batch = ahead->planned++;
         return 1;
     }
-    if (!has_room) ahead->planned--;
+    if (!has_room) {
+        ahead->wanted = --ahead->planned;
+        ahead->resume = ahead->now + most_planned;
+    }
     atomic_store_explicit(&ahead->is_busy, 0, memory_order_release);
     return 0;
 }
@@ -1083,10 +1096,12 @@ int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *pl
     int32_t added = 1;
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    pfd_block_plan_lock();
     for (int64_t i = 0; i < n && added; i++)
         if (places[i].file >= 0 && places[i].file < num_files)
             added = pfd_file_plan(files[places[i].file], places[i].offset, record_bytes(reader),
                                   reader->blocks_ahead->plan, batch);
+    pfd_block_plan_unlock();
     return added;
 }
 

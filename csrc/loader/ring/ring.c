@@ -9,14 +9,12 @@
 #include "loader/ring/slots.h"
 #include "loader/rows/ragged_rows.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
 
@@ -494,14 +492,12 @@ static void start_more(pfd_loader *l)
 /* Waits for a change until the deadline, with `lock` held.  Returns 0 after the deadline. */
 static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
-                             .tv_nsec = (long)(deadline_ns % 1000000000)};
     int64_t since = pfd_clock_ns();
-    int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
+    int32_t is_in_time = pfd_cond_wait_until(&l->changed, &l->lock, deadline_ns);
     int64_t now = pfd_clock_ns();
     pfd_steps_spend(&l->counters.steps, PFD_TIME_WAIT, now - since);
     if (l->traces.on) pfd_trace_wait(l->traces.on, since, now);
-    return failure != ETIMEDOUT;
+    return is_in_time;
 }
 
 /* Works on a piece of the earliest batch that has one left. `lock` is held except during the

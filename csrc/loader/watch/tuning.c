@@ -144,23 +144,21 @@ static pfd_decision *last_decision(pfd_autotune *t)
     return &t->decisions[(t->num_decisions - 1) % PFD_KEPT_DECISIONS];
 }
 
-/* Returns 1: something is to be applied. */
-static int32_t set(pfd_autotune *t, int32_t num_threads, int32_t factor)
+static void set(pfd_autotune *t, int32_t num_threads, int32_t factor)
 {
     const pfd_tune_bounds *bounds = &t->bounds;
     t->num_threads = num_threads;
     t->factor = factor;
     t->settling = 1;
     t->window = (pfd_tune_mean){0};
-    if (bounds->prefetch) return 1;
+    if (bounds->prefetch) return;
     int32_t most = num_threads > bounds->usual_threads ? num_threads : bounds->usual_threads;
     int64_t prefetch = (int64_t)factor * bounds->usual_prefetch(bounds->plan, most);
     t->prefetch =
         prefetch < bounds->most_prefetch ? (int32_t)prefetch : bounds->most_prefetch;
-    return 1;
 }
 
-static int32_t change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
+static void change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
                       const pfd_tune_period *period)
 {
     pfd_decision made = {.struct_size = sizeof made,
@@ -171,14 +169,14 @@ static int32_t change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_
                          .batches_per_s_before = t->now.batches_per_s,
                          .wait_before = 1 - t->now.use};
     t->before = t->now;
-    (void)set(t, num_threads, factor);
+    set(t, num_threads, factor);
     made.to_threads = t->num_threads;
     made.to_prefetch = t->prefetch;
     t->num_decisions++;
     *last_decision(t) = made;
-    return 1;
 }
 
+/* Returns 1: a trial has begun. */
 static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
                    const pfd_tune_period *period)
 {
@@ -194,7 +192,8 @@ static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t f
         .last = t->now,
     };
     t->state = PFD_TUNING_TRYING;
-    return change(t, kind, num_threads, factor, period);
+    change(t, kind, num_threads, factor, period);
+    return 1;
 }
 
 static void note_result(pfd_autotune *t, int32_t outcome)
@@ -209,7 +208,7 @@ static void note_result(pfd_autotune *t, int32_t outcome)
     t->calm = 0;
 }
 
-static int32_t keep(pfd_autotune *t)
+static void keep(pfd_autotune *t)
 {
     static const int32_t opposites[PFD_TUNE_KINDS] = {
         [PFD_TUNE_MORE_THREADS] = PFD_TUNE_FEWER_THREADS,
@@ -236,7 +235,7 @@ static int32_t keep(pfd_autotune *t)
     note_result(t, PFD_TUNE_KEPT);
     t->now = t->trial.tried;
     t->now.n = t->now.rate_squares = t->now.use_squares = 0; /* counts as no sample */
-    return set(t, trial->threads, trial->factor);
+    set(t, trial->threads, trial->factor);
 }
 
 static void wait_longer(pfd_tune_way *way)
@@ -246,7 +245,7 @@ static void wait_longer(pfd_tune_way *way)
     way->stride = way->stride > 1 ? way->stride / 2 : 1;
 }
 
-static int32_t take_back(pfd_autotune *t)
+static void take_back(pfd_autotune *t)
 {
     const pfd_tune_trial *trial = &t->trial;
     pfd_tune_way *way = &t->ways[trial->kind];
@@ -256,7 +255,7 @@ static int32_t take_back(pfd_autotune *t)
                        trial->from_threads < t->bounds.usual_threads;
     if (is_proof && way->left > PROOF_PAUSE) way->left = PROOF_PAUSE;
     note_result(t, PFD_TUNE_TAKEN_BACK);
-    return trial->is_on ? set(t, trial->from_threads, trial->from_factor) : 0;
+    if (trial->is_on) set(t, trial->from_threads, trial->from_factor);
 }
 
 /* ---- Judging a trial ------------------------------------------------------------------------- */
@@ -320,13 +319,13 @@ static int32_t judge_gain(const pfd_autotune *t)
 }
 
 /* Fewer threads are kept if the program still does not wait. */
-static int32_t judge_idle_threads(pfd_autotune *t)
+static void judge_idle_threads(pfd_autotune *t)
 {
     double wait = 1 - t->window.use;
     t->trial.tried = t->window;
-    if (t->window.n < LEAST_SAMPLES) return 0;
-    if (wait >= some_wait || t->window.n >= MOST_SAMPLES) return take_back(t);
-    return t->window.n >= CALM && wait < calm_wait ? keep(t) : 0;
+    if (t->window.n < LEAST_SAMPLES) return;
+    if (wait >= some_wait || t->window.n >= MOST_SAMPLES) take_back(t);
+    else if (t->window.n >= CALM && wait < calm_wait) keep(t);
 }
 
 /* 1, -1: much more or less is done than before, so the load is another one; 0: about as much. */
@@ -338,32 +337,47 @@ static int32_t is_other(const pfd_tune_mean *before, double rate, double use)
 
 /* The numbers tried have had a window: they are left for the next one in any case, for good if it
  * was so bad that no other one can mend that. */
-static int32_t leave(pfd_autotune *t)
+static void leave(pfd_autotune *t)
 {
     pfd_tune_trial *trial = &t->trial, so_far;
     trial->tried = t->window;
     so_far = *trial;
     add_gains(trial, &trial->last);
-    if (judge_gain(t) == WORSE) return take_back(t);
+    if (judge_gain(t) == WORSE) {
+        take_back(t);
+        return;
+    }
     *trial = so_far;
     trial->is_on = 0;
-    return set(t, trial->from_threads, trial->from_factor);
+    set(t, trial->from_threads, trial->from_factor);
 }
 
-/* A trial goes to and fro between the numbers tried and those before. */
-static int32_t judge(pfd_autotune *t)
+/* The numbers before have had a window again. */
+static void compare(pfd_autotune *t)
 {
     pfd_tune_trial *trial = &t->trial;
-    if (trial->kind == PFD_TUNE_IDLE_THREADS) return judge_idle_threads(t);
-    int32_t is_bad = trial->is_on && t->window.rate < 0.8 * trial->last.rate;
-    if (t->window.n < trial->periods_per_window && !is_bad) return 0;
-    if (trial->is_on) return leave(t);
     if (!is_other(&trial->last, t->window.rate, t->window.use)) add_gains(trial, &t->window);
     trial->last = t->window;
     int32_t found = judge_gain(t);
-    if (found != OPEN) return found == BETTER ? keep(t) : take_back(t);
-    trial->is_on = 1;
-    return set(t, trial->threads, trial->factor);
+    if (found == BETTER) {
+        keep(t);
+    } else if (found == WORSE) {
+        take_back(t);
+    } else {
+        trial->is_on = 1;
+        set(t, trial->threads, trial->factor);
+    }
+}
+
+/* A trial goes to and fro between the numbers tried and those before. */
+static void judge(pfd_autotune *t)
+{
+    const pfd_tune_trial *trial = &t->trial;
+    int32_t is_bad = trial->is_on && t->window.rate < 0.8 * trial->last.rate;
+    if (trial->kind == PFD_TUNE_IDLE_THREADS) judge_idle_threads(t);
+    else if (t->window.n < trial->periods_per_window && !is_bad) return;
+    else if (trial->is_on) leave(t);
+    else compare(t);
 }
 
 /* ---- What to try next ------------------------------------------------------------------------ */
@@ -407,7 +421,7 @@ static int32_t is_resting(const pfd_autotune *t, int32_t kind)
 
 /* The program does not wait: threads beyond the usual number go one quarter at a time, as long as
  * those that stay have twice the time that they need. */
-static int32_t choose_when_calm(pfd_autotune *t, const pfd_tune_period *period)
+static void choose_when_calm(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->state = PFD_TUNING_CALM;
     double needed = ceil(2 * (1 - t->now.idle) * t->num_threads);
@@ -416,21 +430,20 @@ static int32_t choose_when_calm(pfd_autotune *t, const pfd_tune_period *period)
     if (least < needed) least = (int32_t)needed;
     if (fewer < least) fewer = least;
     int32_t is_time = t->calm >= CALM && t->now.n >= CALM && !is_resting(t, PFD_TUNE_IDLE_THREADS);
-    if (!is_time || fewer >= t->num_threads || !t->bounds.tunes_threads) return 0;
-    return try(t, PFD_TUNE_IDLE_THREADS, fewer, t->factor, period);
+    if (is_time && fewer < t->num_threads && t->bounds.tunes_threads)
+        (void)try(t, PFD_TUNE_IDLE_THREADS, fewer, t->factor, period);
 }
 
-static int32_t use_again(pfd_autotune *t, const pfd_tune_period *period)
+static void use_again(pfd_autotune *t, const pfd_tune_period *period)
 {
     int32_t former = t->former_threads;
     t->former_threads = 0;
     wait_longer(&t->ways[PFD_TUNE_IDLE_THREADS]);
     t->state = PFD_TUNING_MEASURING;
-    (void)change(t, PFD_TUNE_AGAIN, former, t->factor, period);
+    change(t, PFD_TUNE_AGAIN, former, t->factor, period);
     last_decision(t)->outcome = PFD_TUNE_KEPT;
     t->now = (pfd_tune_mean){0};
     t->is_fresh = 1;
-    return 1;
 }
 
 static int32_t choose_prefetch(pfd_autotune *t, const pfd_tune_period *period)
@@ -493,21 +506,25 @@ static int32_t is_known(const pfd_tune_mean *mean)
     return mean->n >= MOST_SAMPLES / 2 || variance <= 0.01 * mean->rate * mean->rate;
 }
 
-static int32_t choose(pfd_autotune *t, const pfd_tune_period *period)
+static void choose_when_waiting(pfd_autotune *t, const pfd_tune_period *period)
+{
+    int32_t prefetch_first = t->idle >= much_idle;
+    if (prefetch_first && choose_prefetch(t, period)) return;
+    int32_t state = t->state;
+    if (t->idle < mostly_idle && choose_threads(t, period)) return;
+    if (prefetch_first) t->state = state;
+    else if (t->idle >= some_idle && choose_prefetch(t, period)) return;
+    if (t->factor > 1 && !is_resting(t, PFD_TUNE_LESS_PREFETCH))
+        (void)try(t, PFD_TUNE_LESS_PREFETCH, t->num_threads, t->factor / 2, period);
+}
+
+static void choose(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->calm = t->wait < calm_wait ? t->calm + 1 : 0;
-    if (!is_known(&t->now) || t->strange) return 0;
-    if (t->wait < some_wait) return choose_when_calm(t, period);
-    if (t->former_threads > t->num_threads) return use_again(t, period);
-    if (t->lost > 0) return 0;
-    int32_t prefetch_first = t->idle >= much_idle;
-    if (prefetch_first && choose_prefetch(t, period)) return 1;
-    int32_t state = t->state;
-    if (t->idle < mostly_idle && choose_threads(t, period)) return 1;
-    if (prefetch_first) t->state = state;
-    else if (t->idle >= some_idle && choose_prefetch(t, period)) return 1;
-    if (t->factor == 1 || is_resting(t, PFD_TUNE_LESS_PREFETCH)) return 0;
-    return try(t, PFD_TUNE_LESS_PREFETCH, t->num_threads, t->factor / 2, period);
+    if (!is_known(&t->now) || t->strange) return;
+    if (t->wait < some_wait) choose_when_calm(t, period);
+    else if (t->former_threads > t->num_threads) use_again(t, period);
+    else if (t->lost <= 0) choose_when_waiting(t, period);
 }
 
 /* What trials have lost, in periods of work.  No trial begins before that is earned. */
@@ -519,12 +536,12 @@ static void note_loss(pfd_autotune *t, const pfd_tune_period *period)
     t->lost += at_least(1 - period->ranges_per_s / at_least(t->trial.last.rate, 1e-9), least_loss);
 }
 
-int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
+static void step(pfd_autotune *t, const pfd_tune_period *period)
 {
     note_loss(t, period);
     if (t->settling > 0) {
         t->settling--;
-        return 0;
+        return;
     }
     for (int32_t i = 0; i < PFD_TUNE_KINDS; i++) t->ways[i].left -= t->ways[i].left > 0;
     int32_t is_trial = t->trial.kind >= 0;
@@ -533,9 +550,19 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
         note_recent(t, period);
         add(&t->now, period);
     }
-    if (!is_trial) return choose(t, period);
-    add(&t->window, period);
-    return judge(t);
+    if (is_trial) {
+        add(&t->window, period);
+        judge(t);
+    } else {
+        choose(t, period);
+    }
+}
+
+int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
+{
+    int32_t num_threads = t->num_threads, prefetch = t->prefetch;
+    step(t, period);
+    return t->num_threads != num_threads || t->prefetch != prefetch;
 }
 
 /* ---- The periods ----------------------------------------------------------------------------- */

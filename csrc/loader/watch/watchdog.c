@@ -202,11 +202,8 @@ static int64_t pause_ns(void)
 
 static void sleep_for(int64_t ns)
 {
-    int64_t until_ns = pfd_clock_ns() + ns;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-                             .tv_nsec = (long)(until_ns % 1000000000)};
     if (ns)
-        (void)pthread_cond_timedwait(&watchdog.changed, &watchdog.lock, &until);
+        (void)pfd_cond_wait_until(&watchdog.changed, &watchdog.lock, pfd_clock_ns() + ns);
     else
         (void)pthread_cond_wait(&watchdog.changed, &watchdog.lock);
 }
@@ -291,11 +288,7 @@ static pfd_status begin(pfd_error *err)
         atomic_store(&stack_signal, find_signal());
     }
     has_begun = 1;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&watchdog.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pfd_cond_init(&watchdog.changed);
     watchdog.is_running = start_thread(run);
     if (watchdog.is_running) return PFD_OK;
     return pfd_fail(err, PFD_OUT_OF_MEMORY, "the system starts no thread to watch a loader");

@@ -277,6 +277,18 @@ void pfd_work_keep_largest(pfd_work *work, int32_t reader, const pfd_record *rec
     pthread_mutex_unlock(&work->kept);
 }
 
+/* Puts a range into a list, the slowest first; its place, or -1: all in a full list are slower. */
+static int32_t insert_slow(pfd_slow_range *slowest, int32_t *size, const pfd_slow_range *range)
+{
+    int32_t place = *size;
+    if (place < PFD_MOST_SLOWEST) ++*size;
+    else if (slowest[--place].ns >= range->ns) return -1;
+    for (; place > 0 && slowest[place - 1].ns < range->ns; place--)
+        slowest[place] = slowest[place - 1];
+    slowest[place] = *range;
+    return place;
+}
+
 /* The item of a slow range: that which took the longest in it, or did when one was measured. */
 void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_record *record,
                         int64_t bytes)
@@ -284,29 +296,17 @@ void pfd_work_keep_slow(pfd_work *work, uint64_t ticks, int64_t rows, const pfd_
     pfd_measuring *stage = work->measuring;
     int32_t reader = (int32_t)pfd_work_get(&work->now.reader);
     int64_t ns = ns_of_ticks(ticks);
+    pfd_slow_range range = range_of(reader, record, rows, bytes, ns);
     pthread_mutex_lock(&work->kept);
-    int32_t place = stage->num_slowest;
-    if (place < PFD_MOST_SLOWEST) stage->num_slowest++;
-    else place--;
-    for (; place > 0 && stage->slowest[place - 1].ns < ns; place--) {
-        stage->slowest[place] = stage->slowest[place - 1];
-        stage->items[place] = stage->items[place - 1];
+    int32_t place = insert_slow(stage->slowest, &stage->num_slowest, &range);
+    if (place >= 0) {
+        for (int32_t i = stage->num_slowest - 1; i > place; i--)
+            stage->items[i] = stage->items[i - 1];
+        stage->items[place] = stage->longest_item;
     }
-    stage->slowest[place] = range_of(reader, record, rows, bytes, ns);
-    stage->items[place] = stage->longest_item;
     pthread_mutex_unlock(&work->kept);
     double last = (double)stage->slowest[PFD_MOST_SLOWEST - 1].ns;
     stage->slow_ticks = (uint64_t)((double)ticks * last / (double)(ns + 1));
-}
-
-static void add_slow(pfd_work_stats *out, const pfd_slow_range *range)
-{
-    int32_t place = out->num_slowest;
-    if (place < PFD_MOST_SLOWEST) out->num_slowest++;
-    else if (out->slowest[--place].ns >= range->ns) return;
-    for (; place > 0 && out->slowest[place - 1].ns < range->ns; place--)
-        out->slowest[place] = out->slowest[place - 1];
-    out->slowest[place] = *range;
 }
 
 void pfd_work_add_slow(pfd_work *work, int32_t num_stages, int32_t item, pfd_work_stats *out)
@@ -314,7 +314,8 @@ void pfd_work_add_slow(pfd_work *work, int32_t num_stages, int32_t item, pfd_wor
     pthread_mutex_lock(&work->kept);
     for (int32_t s = 0; s < num_stages; s++)
         for (int32_t i = 0; i < work->stages[s].num_slowest; i++)
-            if (work->stages[s].items[i] == item) add_slow(out, &work->stages[s].slowest[i]);
+            if (work->stages[s].items[i] == item)
+                (void)insert_slow(out->slowest, &out->num_slowest, &work->stages[s].slowest[i]);
     int32_t is_of_reader = out->kind == PFD_WORK_RECORDS && work->largest.reader == out->reader;
     if (is_of_reader && work->largest.bytes > out->largest.bytes) out->largest = work->largest;
     pthread_mutex_unlock(&work->kept);

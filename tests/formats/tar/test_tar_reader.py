@@ -19,7 +19,7 @@ import pyflowdata as flow
 
 FIXTURES = ROOT / "tests/fixtures/webdataset"
 READ = json.loads((FIXTURES / "read.json").read_text())
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "120" if "SOAK" in os.environ else "60"))
 BLOCK = 512
 
 Sample = tuple[bytes, ...]

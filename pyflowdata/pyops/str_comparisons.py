@@ -1,0 +1,166 @@
+"""Texts that are compared with a str.
+
+A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import InvalidArgumentError
+from .function_digest import source_of
+from .op import function_place, name_of
+
+_KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
+
+
+def refuse_str(
+    function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
+) -> None:
+    """Refuses a function in whose source a text of a record is compared with a str.
+
+    Args:
+        texts: The fields that are texts.
+        by_place: The fields that are its arguments; None: the first argument is the record.
+
+    Raises:
+        InvalidArgumentError: It names the comparison, and what to write.
+    """
+    if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
+        return
+    own = [one.arg for one in source.args.args]
+    named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
+    record = own[0] if by_place is None and own else ""
+    looked = _Comparisons(function, source, record, texts, named)
+    body = [source.body] if isinstance(source, ast.Lambda) else source.body
+    for part in body:
+        looked.visit(part)
+    if looked.found is not None:
+        text, field = looked.found
+        place = function_place(function)
+        raise InvalidArgumentError(
+            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} compares bytes with a "
+            f"str, which are never equal, as a text of a record is bytes: write b'...', or "
+            f"decode() it, or give an expression in text, as where('{field} == \"a\"')"
+        )
+
+
+class _Comparisons(ast.NodeVisitor):
+    """The walk of `refuse_str()`.
+
+    Attributes:
+        found: The first comparison, as source, and its field; None: there is none.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, source: ast.AST, record: str, fields: set[str],
+        texts: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        self._closure, self._globals = _closure_of(function), function.__globals__
+        self._bound = Counter(
+            one.arg if isinstance(one, ast.arg) else one.id
+            for one in ast.walk(source)
+            if isinstance(one, ast.arg)
+            or (isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))
+        )
+        # What the function binds again, or stores into the record, may be a str.
+        self._texts = {name: field for name, field in texts.items() if self._bound[name] == 1}
+        stored = _keys_stored(source, record)
+        is_as_given = self._bound[record] == 1 and stored is not None
+        self._record = record if is_as_given else ""
+        self._fields = fields - (stored or set())
+        self._locals: dict[str, Any] = {}
+        self.found: tuple[str, str] | None = None
+
+    def _field(self, node: ast.AST) -> str | None:
+        """The field whose text a node is; None: it is none."""
+        if isinstance(node, ast.Name):
+            return self._texts.get(node.id)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return self._field(node.func.value) if node.func.attr in _KEEPS_BYTES else None
+        if isinstance(node, ast.NamedExpr):
+            return self._field(node.value)
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+            return None
+        is_field = isinstance(node.value, ast.Name) and node.value.id == self._record
+        key = node.slice.value
+        return key if is_field and isinstance(key, str) and key in self._fields else None
+
+    def _value(self, node: ast.AST) -> Any:
+        """A constant of the source, or the value of a variable around the function."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            return [self._value(one) for one in node.elts]
+        if isinstance(node, ast.Dict):
+            return [None if one is None else self._value(one) for one in node.keys]
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name in self._bound:
+            return self._locals.get(name)
+        return self._closure.get(name, self._globals.get(name))
+
+    def _are_str(self, node: ast.AST) -> bool:
+        values = self._value(node)
+        is_known = isinstance(values, (tuple, list, set, frozenset, dict))
+        return is_known and len(values) > 0 and all(isinstance(one, str) for one in values)
+
+    def _note(self, node: ast.AST, field: str | None) -> None:
+        if field is not None and self.found is None:
+            self.found = ast.unparse(node), field
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        field, value = self._field(node.value), self._value(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Name) and self._bound[target.id] == 1:
+                self._locals[target.id] = value
+                if field is not None:
+                    self._texts[target.id] = field
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for left, how, right in zip(sides, node.ops, sides[1:], strict=False):
+            if isinstance(how, (ast.Eq, ast.NotEq)):
+                for one, other in ((left, right), (right, left)):
+                    if isinstance(self._value(other), str):
+                        self._note(node, self._field(one))
+            elif isinstance(how, (ast.In, ast.NotIn)) and self._are_str(right):
+                self._note(node, self._field(left))
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args
+        if is_get and self._are_str(node.func.value):  # type: ignore[attr-defined]
+            self._note(node, self._field(node.args[0]))
+        self.generic_visit(node)
+
+
+def _keys_stored(source: ast.AST, record: str) -> set[str] | None:
+    """The keys that a function stores into a record; None: its source does not show them."""
+    keys: set[str] = set()
+    for node in ast.walk(source):
+        value = getattr(node, "value", None)
+        if not isinstance(value, ast.Name) or value.id != record:
+            continue
+        if isinstance(node, ast.Attribute) and node.attr == "update":
+            return None
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            if not isinstance(node.slice, ast.Constant):
+                return None
+            keys.add(str(node.slice.value))
+    return keys
+
+
+def _closure_of(function: types.FunctionType) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    cells = function.__closure__ or ()
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # it is assigned later
+            continue
+    return found
