@@ -122,8 +122,8 @@ static void test_processors_are_the_limit(void)
     }
 }
 
-/* Other programs have the processors: threads stand in line longer than they are blocked, and more of
- * them are not tried, whether there are fewer of them than processors or not. */
+/* Other programs have the processors: threads stand in line longer than they are blocked, and more
+ * of them are not tried, whether there are fewer of them than processors or not. */
 static void test_other_programs_have_the_processors(void)
 {
     pfd_tune_bounds bounds = four_processors;
