@@ -249,8 +249,9 @@ def _passing(one: FirstWork) -> Finding:
         "pass",
         f"a pass over all records for {one.said}",
         (
-            "make it once, before the job: masks of files, by expressions as where(\"x > 3\") or by "
-            "functions, are kept beside the index, where all runs find them (PYFLOWDATA_INDEX_DIR)",
+            "make it once, before the job: masks of files, by expressions as where(\"x > 3\") or "
+            "by functions, are kept beside the index, where all runs find them "
+            "(PYFLOWDATA_INDEX_DIR)",
             "write the records that are left to files of their own (pyflowdata convert)",
         ),
     )

@@ -125,9 +125,9 @@ class Measures:
         worker_rate: Processors that its worker processes kept busy.
         wanted_processors: Processors that this process used or stood in line for, on average.
         wall_seconds, cpu_seconds: Seconds of all work, in all threads.
-        own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of the program's
-            thread while it waits is measured by the clock, and taken to have the CPU share of other
-            work.
+        own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of
+            the program's thread while it waits is measured by the clock, and taken to have the CPU
+            share of other work.
         have_others: Whether other programs use processors that this one could use.
         is_crowded: Whether other programs have the processors that this one stands in line for.
         program_cpu_seconds: What this process and its workers computed.

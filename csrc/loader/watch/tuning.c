@@ -469,9 +469,9 @@ static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *peri
 }
 
 /* Threads at a lock take turns: together they compute for about as long as one thread could. If
- * they do, fewer of them are tried first.  More threads help if a processor would be there for them:
- * on a machine whose processors others use, those that there are wait longer in line for one than
- * for anything else. */
+ * they do, fewer of them are tried first.  More threads help if a processor would be there for
+ * them: on a machine whose processors others use, those that there are wait longer in line for one
+ * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
     static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;

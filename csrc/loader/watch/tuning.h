@@ -124,7 +124,8 @@ pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_
 /* The loader has moved to another place of the order: the current period does not count. */
 void pfd_tuning_restart(pfd_tuning *tuning);
 
-/* How long threads computed, and waited for a processor.  Call it without `lock`: it opens files. */
+/* How long threads computed, and waited for a processor.  Call it without `lock`: it opens
+ * files. */
 pfd_thread_usage pfd_tuning_usage(const pfd_threads *threads, int32_t num_threads);
 
 void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
