@@ -137,6 +137,13 @@ void pfd_scratch_rows_last(pfd_scratch *scratch)
     if (scratch->call) scratch->call->rows_last = 1;
 }
 
+void pfd_scratch_note_padding(pfd_scratch *scratch, int64_t elements, int64_t padded)
+{
+    if (!scratch->call) return;
+    scratch->call->elements += elements;
+    scratch->call->padded += padded;
+}
+
 int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address)
 {
     uintptr_t at = (uintptr_t)address;

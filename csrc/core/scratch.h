@@ -36,6 +36,8 @@ typedef struct pfd_call_memory {
     pfd_scratch *lasting; /* takes what the call lends, and is reset later; NULL: the call's scratch
                              takes it */
     int32_t rows_last;    /* the kernel stated that its rows last */
+    int64_t elements;     /* of rows that the kernel padded, ... */
+    int64_t padded;       /* ... and those of them that are padding */
 } pfd_call_memory;
 
 /* Begins a call, whose memory is borrowed until it ends; NULL ends it. */
@@ -46,6 +48,8 @@ int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), vo
 /* A kernel states of all ragged rows of its call: each one is in the scratch itself, in memory that
  * the call lent, or in memory that lives as long as the loader.  Does nothing outside a call. */
 void pfd_scratch_rows_last(pfd_scratch *scratch);
+/* A kernel that pads has made rows of so many elements, of which so many are padding. */
+void pfd_scratch_note_padding(pfd_scratch *scratch, int64_t elements, int64_t padded);
 /* Whether an address is in the scratch's own memory. */
 int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);
 

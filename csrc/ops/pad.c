@@ -1,6 +1,7 @@
 /* Pad: makes rows of any size rows of one shape. */
 #include "core/op_parts.h"
 #include "core/rows.h"
+#include "core/scratch.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -57,6 +58,13 @@ static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_r
     return PFD_OK;
 }
 
+static int64_t kept_elements(const int64_t *row, const int64_t *most, int32_t ndim)
+{
+    int64_t n = 1;
+    for (int32_t d = 0; d < ndim; d++) n *= row[d] < most[d] ? row[d] : most[d];
+    return n;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pad_attrs *attrs = args->attrs;
@@ -65,12 +73,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     int64_t *lengths = (void *)args->outputs[2]->data;
     _Alignas(8) uint8_t element[8];
     (void)pfd_convert(PFD_FLOAT64, &attrs->value, in->type.dtype, element, 1, PFD_OVERFLOW_WRAP);
+    int64_t elements = args->num_rows * (out->row_bytes / bytes), padded = elements;
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_row row;
         pfd_row_at(in, i, &row);
         PFD_TRY(check_row(args, i, &row, err));
         pfd_pad_array(row.data, row.shape, out->data + i * out->row_bytes, out->type.shape,
                       in->type.ndim, element, bytes);
+        padded -= kept_elements(row.shape, out->type.shape, in->type.ndim);
         if (attrs->with_mask)
             pfd_pad_mask(row.shape, mask->data + i * mask->row_bytes, mask->type.shape,
                          mask->type.ndim);
@@ -79,6 +89,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             *lengths++ = row.shape[d] < most ? row.shape[d] : most;
         }
     }
+    pfd_scratch_note_padding(args->scratch, elements, padded);
     return PFD_OK;
 }
 

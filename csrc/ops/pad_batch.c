@@ -1,6 +1,7 @@
 /* PadBatch: pads the rows of a batch to its largest row. */
 #include "core/op_parts.h"
 #include "core/rows.h"
+#include "core/scratch.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -74,6 +75,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
                                 args->num_rows);
     _Alignas(8) uint8_t element[8];
     (void)pfd_convert(PFD_FLOAT64, &attrs->value, in->type.dtype, element, 1, PFD_OVERFLOW_WRAP);
+    int64_t elements = args->num_rows * (row_bytes / bytes), padded = elements;
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_row row;
         pfd_row_at(in, i, &row);
@@ -81,10 +83,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             return args->host->fail(err, PFD_CANCELLED, "the loader is closing");
         pfd_pad_array(row.data, row.shape, out + i * row_bytes, shape, in->type.ndim, element,
                       bytes);
+        padded -= row.num_elements;
         if (attrs->with_mask)
             pfd_pad_mask(row.shape, masks + i * mask_bytes, shape, mask->type.ndim);
     }
     write_lengths(args);
+    pfd_scratch_note_padding(args->scratch, elements, padded);
     return PFD_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/radix_sort.h"
 #include "core/rows.h"
+#include "core/scratch.h"
 #include "parse/row_type.h"
 #include "views/view_base.h"
 
@@ -669,6 +670,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         packed pack = {.row = parts->row, .parts = parts, .num_parts = end - first,
                      .used = last->at + last->length, .length = attrs->length};
         PFD_TRY(write_row(args, &pack, first, err));
+        pfd_scratch_note_padding(args->scratch, pack.length, pack.length - pack.used);
     }
     return PFD_OK;
 }

@@ -135,7 +135,8 @@ class _Cache(Prepared):
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
             said = f"cache() of {', '.join(self.fields)}"
-            for batch in pass_over(loader, said, batches_once(loader, _AT_ONCE)):
+            batches = batches_once(loader, _AT_ONCE)
+            for batch in pass_over(loader, said, batches, kind="cache-fill"):
                 self._check(batch, writer.records, probe)
                 writer.write(batch.values, batch.row_splits)
                 if 0 < writer.records == len(batch):

@@ -35,6 +35,7 @@ from ..errors import (
     shown,
 )
 from ..insight.progress import Bar
+from ..insight.stats import note_first_work
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
@@ -405,6 +406,7 @@ def pass_over(
     said: str,
     batches: Iterable[Any] | None = None,
     remedy: str = remedies.SKIP_DAMAGED,
+    kind: str = "pass",
 ) -> Iterator[Any]:
     """The batches of an epoch of a loader, which has a bar meanwhile.
 
@@ -413,6 +415,7 @@ def pass_over(
         said: What is computed from the batches, for the bar and the message.
         batches: The batches of the loader, where they are read in another way.
         remedy: The end of the message about a damaged record.
+        kind: As in `FirstWork`, for the report of the loader that needs the pass.
 
     Raises:
         InvalidArgumentError: The epoch has no end.
@@ -420,11 +423,13 @@ def pass_over(
     """
     records, done = loader.readers[0].records, 0
     refuse_endless(records, said)
+    begin = time.monotonic()
     with Bar(said, records) as progress, naming(remedy):
         for batch in loader if batches is None else batches:
             yield batch
             done += rows_of(batch)
             progress.update(done)
+    note_first_work(kind, said, time.monotonic() - begin)
 
 
 def batches_once(loader: DataLoader[Any], at_once: int) -> Iterator[Any]:

@@ -101,9 +101,10 @@ def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
         counters = counted.count()
         if counters.stats["steps"] == 0:
             return  # such as a look at the first batch
+        from .ranks import steps_of
         from .report import Report
 
-        report = Report(counters)
+        report = Report(counters, steps=steps_of(counted))
         if wanted == "1":
             if sys.stderr is None:
                 return

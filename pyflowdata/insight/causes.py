@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
 from ..words.plain_text import counted, number, percent, seconds, size
 from .counters import CopyCounts, Work
 from .measures import BLOCKED, MANY, Measures, ratio
+from .stats import FirstWork
 
 
 # ---- Findings, and the limits that the rules share ----------------------------------------------
@@ -148,6 +150,44 @@ def long_steps(m: Measures) -> Finding | None:
     )
 
 
+# Of the elements of padded rows: less gains little, as a batch has some padding anyway.
+_PADDED = 0.3
+
+
+def padding(m: Measures) -> Finding | None:
+    """Much of what the training loop computes on is padding."""
+    found = _most_padded(m)
+    if found is None:
+        return None
+    one, share = found
+    return Finding(
+        "padding",
+        f"but {percent(share)} of the elements that {one.title} makes are padding, and training "
+        "computes on them, too",
+        _less_padding(one),
+        {"padding_share": share},
+        part=share,
+    )
+
+
+def _most_padded(m: Measures) -> tuple[Work, float] | None:
+    """The op that makes the most padding, and its share of the op's elements."""
+    one = max(m.counters.work, key=lambda each: each.padded, default=None)
+    if one is None or not m.steps or (share := ratio(one.padded, one.elements)) < _PADDED:
+        return None
+    return one, share
+
+
+def _less_padding(one: Work) -> tuple[str, ...]:
+    if one.op == "PackDataset":
+        return ("let pack() fill rows from more records: rule=\"best_fit\" and a larger window",)
+    alike = "batches of similar lengths: batch_by_length(field=...) (docs/how-to/packs.md)"
+    rows = "or have rows of several records: pack(), where training can tell them apart"
+    if one.is_whole:
+        return (f"make {alike}", rows)
+    return (f"pad to the longest row of each batch by PadBatch, and make {alike}", rows)
+
+
 def starting(m: Measures) -> Finding:
     """The first batches of epochs are the limit."""
     stats = m.counters.stats
@@ -173,23 +213,65 @@ def starting(m: Measures) -> Finding:
 
 
 def opening(m: Measures) -> Finding | None:
-    """Indexes were built before the first batch."""
-    new = [reader for reader in m.counters.readers if reader.is_new_index]
-    took = sum(reader.index_seconds for reader in new)
+    """What is done once for all epochs, before the first batch: indexes, passes, caches."""
+    indexes = [FirstWork("index", one.op, one.index_seconds) for one in m.counters.readers
+               if one.is_new_index]  # fmt: skip
+    done = [*indexes, *m.counters.first_work]
+    took = sum(one.seconds for one in done)
     share = ratio(took, took + m.loop_seconds)
     if took < FELT or share < _LONG_OPENING:
         return None
+    one = max(done, key=lambda each: each.seconds)
+    found = _OPENED[one.kind](one)
+    others = f" of {seconds(took)} before the first batch" if len(done) > 1 else ""
+    return replace(
+        found,
+        said=f"{found.said} took {seconds(one.seconds)}{others}, {percent(share)} of the time "
+        "before and in the loop",
+        evidence={"first_work_seconds": took},
+        part=share,
+    )
+
+
+def _indexing(one: FirstWork) -> Finding:
     return Finding(
         "index",
-        f"building the index of {new[0].op} took {seconds(took)}, {percent(share)} of the time "
-        "before and in the loop",
+        f"building the index of {one.said}",
         (
             "build it once, before the job (pyflowdata index), where all runs find it "
             "(PYFLOWDATA_INDEX_DIR)",
         ),
-        {"index_seconds": took},
-        part=share,
     )
+
+
+def _passing(one: FirstWork) -> Finding:
+    return Finding(
+        "pass",
+        f"a pass over all records for {one.said}",
+        (
+            "make it once, before the job: masks of files, by expressions as where(\"x > 3\") or "
+            "by functions, are kept beside the index, where all runs find them "
+            "(PYFLOWDATA_INDEX_DIR)",
+            "write the records that are left to files of their own (pyflowdata convert)",
+        ),
+    )
+
+
+def _filling(one: FirstWork) -> Finding:
+    return Finding(
+        "cache-fill",
+        f"filling {one.said}",
+        (
+            "keep it for the next run: cache(\"disk\"), or a folder that stays "
+            "(docs/how-to/cache.md); later epochs read it",
+            "repeat(n) more epochs over it, or cache fewer bytes: after a crop or resize, as uint8",
+        ),
+    )
+
+
+_OPENED: dict[str, Callable[[FirstWork], Finding]] = {
+    "index": _indexing, "pass": _passing, "cache-fill": _filling,
+}  # fmt: skip
 
 
 # ---- Causes in next() besides waiting for the batch ---------------------------------------------
@@ -474,10 +556,18 @@ def _reading(m: Measures) -> Finding | None:
         (
             "have the files read with random access, by all threads: formats with an index, not "
             "compressed as a whole (pyflowdata convert)",
+            *_quicker_codec(m, one),
             f"give each rank files of its own, or keep the records with {_CACHE}",
         ),
         evidence,
     )
+
+
+def _quicker_codec(m: Measures, one: Work) -> tuple[str, ...]:
+    """Where the thread decompresses."""
+    if not m.counters.readers[one.reader].suffix.endswith(".gz"):
+        return ()
+    return ("compress with zstd in place of gzip, or not at all: it takes the thread less",)
 
 
 # Of the bytes that were fetched: so many had been there before, and were dropped.
@@ -830,7 +920,7 @@ def _in_line(m: Measures) -> str:
 
 
 def _allowed(m: Measures) -> str:
-    return f"{m.processors} allowed, {number(round(m.process_rate, 1))} used"
+    return f"{m.processors} allowed, {number(round(m.process_rate + m.worker_rate, 1))} used"
 
 
 def _without_processor(m: Measures, one: Work | None) -> Finding:
@@ -850,6 +940,63 @@ def _without_processor(m: Measures, one: Work | None) -> Finding:
 
 
 # ---- Work ---------------------------------------------------------------------------------------
+
+
+def _padding(m: Measures) -> Finding | None:
+    """Padding rows is most of the work."""
+    found = _most_padded(m)
+    if found is None or m.share(found[0]) < MOST:
+        return None
+    one, share = found
+    return Finding(
+        "padding",
+        f"{_of_cpu(m, one)}, and {percent(share)} of the elements that it makes are padding",
+        _less_padding(one),
+        {"padding_share": share, "share": m.share(one)},
+        part=share * m.share(one),
+    )
+
+
+# What another format gives at least, before it is advised.
+_MATTERS = 1.2
+# The end of a file's name: what its decoder does, and what takes less.
+_TEXT_NUMBERS = (
+    "splits lines and reads numbers as text",
+    "store columns as Arrow or Parquet, whose numbers are not text (pyflowdata convert)",
+)
+_DEAR: dict[str, tuple[str, str]] = {
+    ".png": (
+        "decodes PNG",
+        "store photos as JPEG, which decodes in a fifth of the time, where its loss is allowed "
+        "(pyflowdata convert)",
+    ),
+    ".csv": _TEXT_NUMBERS,
+    ".tsv": _TEXT_NUMBERS,
+}
+
+
+def _dear(m: Measures, one: Work) -> tuple[str, str] | None:
+    """What work does that another format would save, and the remedy."""
+    if not (one.gives == "images" or _is_reader(m, one)):
+        return None
+    return _DEAR.get(PurePath(f"x{m.counters.readers[one.reader].suffix}").suffix)
+
+
+def _format(m: Measures) -> Finding | None:
+    """Most of the work is decoding a format, and another one takes less."""
+    one = m.top() if m.wall_seconds else None
+    if one is None or (dear := _dear(m, one)) is None:
+        return None
+    share = m.share(one)
+    if share < MOST or 1 - share * m.next_share > 1 / _MATTERS:
+        return None
+    return Finding(
+        "format",
+        f"{_of_cpu(m, one)}, {_busy(m)}: it {dear[0]}",
+        (*_lighter(m, one), *_more_threads(m)),
+        {"share": share},
+        part=min(share, 1.0),
+    )
 
 
 def _threads(m: Measures) -> Finding | None:
@@ -876,6 +1023,8 @@ def _work(m: Measures) -> Finding | None:
 
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
+    if (dear := _dear(m, one)) is not None:
+        return (dear[1], _KEEP)
     if one.kind == "op" and one.language == "Python" and _lets_go(m, one):
         return (_VECTORISE, _KEEP, _COMPILE) if one.is_by_row else (_KEEP, _COMPILE)
     if one.kind == "op" and one.language == "Python":
@@ -927,6 +1076,8 @@ LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _blocked,
     _quota,
     _processors,
+    _padding,
+    _format,
     _threads,
     _work,
 )

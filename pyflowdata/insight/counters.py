@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
@@ -22,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error
-from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
 from ..native.calling_line import other_threads
 from ..native.calls import inside
 from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, read_fetched, read_stats
+from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
 from .tuning import read_tuning
 
 
@@ -125,6 +126,7 @@ class Work:
             processes; 0: rows differ.
         is_by_row: It is Python that is called for each row.
         processes: How many processes run it.
+        elements, padded: Elements of the rows that it padded, and those of them that are padding.
         slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
         largest: The largest record of its reader since the open, of "records"; None: not known.
     """
@@ -150,6 +152,8 @@ class Work:
     row_seconds: float = 0.0
     row_wait_seconds: float = 0.0
     row_bytes: int = 0
+    elements: int = 0
+    padded: int = 0
     slowest: tuple[SlowRange, ...] = ()
     largest: SlowRange | None = None
 
@@ -180,6 +184,7 @@ class ReaderFacts:
         records: -1: known only at the end of an epoch.
         index_seconds: That building or finding its indexes took, when the loader was opened.
         is_new_index: It was built then.
+        suffix: Of the file of its first record, as ".csv.gz"; "": not known.
     """
 
     op: str
@@ -190,6 +195,7 @@ class ReaderFacts:
     records: int
     index_seconds: float
     is_new_index: bool
+    suffix: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,7 +266,10 @@ class Counters:
             and when a report is made.
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
-        stats: The keys of `DataLoader.stats()`.
+        stats: The keys of `DataLoader.stats()`; and worker_cpu_seconds, what the worker processes
+            of this program computed since the loader opened.
+        first_work: What was done once while the loader was opened, besides the indexes of its own
+            readers.
         fetched: What this process fetched of remote files since the loader opened.
     """
 
@@ -288,6 +297,7 @@ class Counters:
     version: str = ""
     taken: float = field(default=0.0, compare=False)
     fetched: dict[str, float] = field(default_factory=dict)
+    first_work: tuple[FirstWork, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -316,6 +326,7 @@ class Counters:
             lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
+            first_work=(),
             fetched={
                 name: value - earlier.fetched.get(name, 0) for name, value in self.fetched.items()
             },
@@ -324,7 +335,7 @@ class Counters:
 
 _COUNTED = (
     "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
-    "lock_seconds",
+    "lock_seconds", "elements", "padded",
 )  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
@@ -439,6 +450,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         row_seconds=row_seconds,
         row_wait_seconds=row_wait_seconds,
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
+        elements=one.elements,
+        padded=one.padded,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
     )
@@ -532,7 +545,10 @@ class CountedLoader:
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
             first epoch.
-        before: What read_fetched() gave when the loader opened.
+        first_work: As in `Counters`.
+        collectives: The `Collectives` of the program; empty: it marks none.
+        before: What read_fetched() gave when the loader opened, and as "workers"
+            read_worker_seconds().
     """
 
     handle: CData
@@ -542,13 +558,49 @@ class CountedLoader:
     ahead: CopyCounts = field(default_factory=CopyCounts)
     waits: Sequence[Any] = ()
     before: Mapping[str, float] = field(default_factory=dict)
+    first_work: tuple[FirstWork, ...] = ()
+    collectives: Sequence[Any] = ()
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
+    _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
+    _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
 
     def name_records(self) -> None:
-        """Before the loader is closed: reports after that name the same records."""
+        """Before the loader is closed: reports after that name the same records, and workers that
+        go on count no more."""
+        self._worked[:] = [self._worker_seconds()]
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
+            self._reader_facts()
+
+    def _reader_facts(self) -> tuple[ReaderFacts, ...]:
+        return tuple(
+            ReaderFacts(
+                op=reader.op,
+                name=reader.name,
+                shuffle=reader.spec.get("shuffle", ""),
+                files=reader.files,
+                bytes=reader.bytes,
+                records=reader.records,
+                index_seconds=reader.index.seconds,
+                is_new_index=reader.index.is_new,
+                suffix=self._suffix(number),
+            )
+            for number, reader in enumerate(self.readers)
+        )
+
+    def _suffix(self, reader: int) -> str:
+        """Of the first file; of a folder, that of the first record in it."""
+        if reader not in self._suffixes:
+            names = _Names(self.handle, self._names, nodes_of(self.blobs))
+            with contextlib.suppress(Error):
+                path = PurePath(file_path(self.handle, reader, 0) or "")
+                path = path if path.suffix else PurePath(names.of((reader, 0, 0)))
+                self._suffixes[reader] = "".join(path.suffixes[-2:]).lower()
+        return self._suffixes.get(reader, "")
+
+    def _worker_seconds(self) -> float:
+        return read_worker_seconds() - self.before.get("workers", 0)
 
     def count(self, *, looks: bool = False) -> Counters:
         """The counters of this moment; after close(), those of its end.
@@ -572,8 +624,11 @@ class CountedLoader:
             world_size=self.readers[0].world_size,
             host=os.uname().nodename,
             pid=os.getpid(),
-            readers=tuple(_reader_facts(reader) for reader in self.readers),
-            stats=read_stats(self.handle),
+            readers=self._reader_facts(),
+            stats={
+                **read_stats(self.handle),
+                "worker_cpu_seconds": [*self._worked, self._worker_seconds()][0],
+            },
             work=read_work(self.handle, nodes_of(self.blobs), self._names),
             history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,
@@ -589,21 +644,9 @@ class CountedLoader:
             fetched={
                 name: value - self.before.get(name, 0) for name, value in read_fetched().items()
             },
+            first_work=self.first_work,
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
-
-
-def _reader_facts(reader: Any) -> ReaderFacts:
-    return ReaderFacts(
-        op=reader.op,
-        name=reader.name,
-        shuffle=reader.spec.get("shuffle", ""),
-        files=reader.files,
-        bytes=reader.bytes,
-        records=reader.records,
-        index_seconds=reader.index.seconds,
-        is_new_index=reader.index.is_new,
-    )
 
 
 # ---- Steps that the training loop times itself --------------------------------------------------

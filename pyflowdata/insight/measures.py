@@ -122,13 +122,15 @@ class Measures:
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.
         process_rate: Processors that this process kept busy in the time of the loop, on average.
+        worker_rate: Processors that its worker processes kept busy.
         wanted_processors: Processors that this process used or stood in line for, on average.
         wall_seconds, cpu_seconds: Seconds of all work, in all threads.
-        own_cpu_share: The loader's share of the CPU time of the process.  Work of the program's
-            thread while it waits is measured by the clock, and taken to have the CPU share of other
-            work.
+        own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of
+            the program's thread while it waits is measured by the clock, and taken to have the CPU
+            share of other work.
         have_others: Whether other programs use processors that this one could use.
         is_crowded: Whether other programs have the processors that this one stands in line for.
+        program_cpu_seconds: What this process and its workers computed.
         unknown_cpu_seconds: What the loader's threads computed by the kernel's count, and no work
             in the table accounts for.
         no_memory_share: The share of the loop's time in which memory_budget let no batch start.
@@ -191,12 +193,16 @@ class Measures:
         self.process_rate = min(ratio(stats["process_cpu_seconds"], loop), processors)
         self.wanted_processors = self.process_rate + ratio(in_line, loop)
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
-        self.own_cpu_share = min(ratio(computed + helped, stats["process_cpu_seconds"]), 1.0)
+        workers = stats.get("worker_cpu_seconds", 0.0)
+        self.worker_rate = min(ratio(workers, self.elapsed), processors)
+        self.program_cpu_seconds = stats["process_cpu_seconds"] + workers
+        own = computed + helped + workers
+        self.own_cpu_share = min(ratio(own, self.program_cpu_seconds), 1.0)
         unknown = computed + helped - self.cpu_seconds
         self.unknown_cpu_seconds = unknown if unknown > _ERROR * self.cpu_seconds else 0.0
-        others = max(machine - stats["process_cpu_seconds"], 0.0)
+        others = max(machine - self.program_cpu_seconds, 0.0)
         self.others_rate = min(ratio(others, self.elapsed), processors)
-        have_others = self.process_rate <= processors * (1 - BLOCKED)
+        have_others = self.process_rate + self.worker_rate <= processors * (1 - BLOCKED)
         if machine > 0:
             pressure = ratio(stats.get("pressure_seconds", 0.0), self.elapsed)
             have_others = self.others_rate >= BLOCKED and (pressure == 0 or pressure >= BLOCKED)
@@ -261,7 +267,7 @@ class Measures:
         now = ratio(self.step_seconds, self.steps)
         stats = self.counters.stats
         work = ratio(self.busy_seconds + stats["help_seconds"], stats["batches_made"])
-        computed = ratio(stats["process_cpu_seconds"], stats["batches_made"])
+        computed = ratio(self.program_cpu_seconds, stats["batches_made"])
         least = max(
             self.train_seconds,
             (work + self.train_seconds) / (threads + 1),

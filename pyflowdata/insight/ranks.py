@@ -25,7 +25,7 @@ import numpy.typing as npt
 from ..native import CData, check, lib, new_error, new_struct
 from ..words.html_text import Html, element, page as html_page
 from ..words.plain_text import counted, joined, number, percent, seconds
-from .counters import Counters
+from .counters import CountedLoader, Counters
 from .drawing import STYLE, Axis, Panel, strips, ticks, timeline, whole_ticks
 from .measures import Measures, ratio
 from .report_page import figure, section, table, verdict_box
@@ -118,6 +118,13 @@ def read_steps(handle: CData, collectives: Collectives) -> Steps:
     waits = np.where(is_start, np.nan, delivered - asked)[:-1]
     trains, in_them = (np.where(no_step, np.nan, one) for one in (trains, in_them))
     return Steps(first, *(tuple(map(float, np.round(one, 7))) for one in (waits, trains, in_them)))
+
+
+def steps_of(counted: CountedLoader) -> Steps | None:
+    """The latest steps of a loader, for the comparison of ranks; None: there is one rank."""
+    if counted.readers[0].world_size == 1:
+        return None
+    return read_steps(counted.handle, next(iter(counted.collectives), Collectives()))
 
 
 # ---- Over the ranks -----------------------------------------------------------------------------

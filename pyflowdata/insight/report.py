@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
+from .stats import FirstWork
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, table_rows
 
@@ -384,6 +385,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
         "automatic": tuple(found.get("automatic", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": tuple(map(_work, found["work"])),
+        "first_work": _each(FirstWork, found.get("first_work", ())),
         "hand_over": _copies(found["hand_over"]),
         "ahead": _copies(found.get("ahead")),
         "history": History(**{

@@ -5,6 +5,11 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 
 from __future__ import annotations
 
+import resource
+import sys
+import threading
+from dataclasses import dataclass
+
 from ..native import CData, check, ffi, lib, new_error, new_struct
 
 
@@ -33,6 +38,55 @@ def read_fetched() -> dict[str, float]:
         "requests": counts.requests, "bytes": counts.bytes, "again_bytes": counts.again_bytes,
         "seconds": counts.fetch_ns / 1e9, "answer_seconds": counts.answer_ns / 1e9,
     }  # fmt: skip
+
+
+def read_worker_seconds() -> float:
+    """What the worker processes of this program have computed, and all its processes that have
+    ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    pool = sys.modules.get("pyflowdata.workers.pool")  # else no worker has been started
+    return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
+
+
+# ---- Work before the first batch ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FirstWork:
+    """Work that is done once for all epochs, while a loader is opened.
+
+    Attributes:
+        kind: "index", building one; "pass", over all records, as for where(); "cache-fill".
+        said: What was made, as "where('x > 3')".
+        seconds: How long it took.
+    """
+
+    kind: str
+    said: str
+    seconds: float
+
+
+class _Done(threading.local):
+    def __init__(self) -> None:
+        self.work: list[FirstWork] = []
+
+
+_done = _Done()
+
+
+def note_first_work(kind: str, said: str, seconds: float) -> None:
+    """This thread has done such work: what opens a loader in this thread has caused it."""
+    _done.work.append(FirstWork(kind, said, seconds))
+
+
+def count_first_work() -> int:
+    """A moment, for first_work_since()."""
+    return len(_done.work)
+
+
+def first_work_since(count: int) -> tuple[FirstWork, ...]:
+    """What this thread has noted since a moment."""
+    return tuple(_done.work[count:])
 
 
 def empty_stats() -> dict[str, float]:

@@ -79,6 +79,7 @@ class Tuning:
     wait_share: float  # the share of recent time in which the program waited for batches
     idle_share: float  # the share of the threads' recent time without work
     blocked_share: float  # the share in which work waited for something else than a processor
+    in_line_share: float  # the share in which it waited for a processor
     decisions: tuple[Decision, ...]  # the last 64, in order
 
     def __str__(self) -> str:
@@ -89,9 +90,11 @@ class Tuning:
                 ("prefetch", self.prefetch, self.most_prefetch),
             )
         )
+        in_line = f", in line for a processor {percent(self.in_line_share)}"
         shares = (
             f"the program waited {percent(self.wait_share)} of the time; threads were idle "
             f"{percent(self.idle_share)} of it, and blocked {percent(self.blocked_share)}"
+            f"{in_line if self.in_line_share >= 0.05 else ''}"
         )
         lines = [f"{threads}, {prefetch}: {self.state}", f"recently: {shares}"]
         return "\n".join([*lines, *map(str, self.decisions)])
@@ -117,6 +120,7 @@ def read_tuning(handle: CData) -> Tuning | None:
         wait_share=info.wait,
         idle_share=info.idle,
         blocked_share=info.blocked,
+        in_line_share=info.in_line,
         decisions=_read_decisions(handle),
     )
 

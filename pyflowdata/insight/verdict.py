@@ -24,11 +24,12 @@ from .causes import (
     in_next,
     long_steps,
     opening,
+    padding,
     starting,
 )
 from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
-from .stats import SAID_OF_NEXT
+from .stats import SAID_OF_NEXT, FirstWork
 
 
 # ---- The verdict on one loader ------------------------------------------------------------------
@@ -101,14 +102,15 @@ _UNBOUND = 100.0  # where training takes next to no time
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
     """How many times as many steps there would be at most, if the cause took no time."""
-    if finding is None or limit not in ("loader", "hand-over", "starts"):
+    if finding is None or (limit == "training" and finding.cause != "padding"):
         return 1.0
     lost = {
+        "training": 1.0,
         "loader": measures.next_share,
         "hand-over": max(measures.copy_share, measures.ahead_share),
         "starts": measures.start_share,
     }[limit]
-    if finding.cause == "index":
+    if "first_work_seconds" in finding.evidence:
         lost = 1.0
     return 1.0 / max(1.0 - min(lost, 1.0) * min(finding.part, 1.0), 1.0 / _MOST_GAIN)
 
@@ -116,6 +118,8 @@ def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float
 def _find(measures: Measures) -> tuple[str, Finding | None]:
     if _is_unknown(measures):
         return "unknown", None
+    if (built := _opened_long(measures)) is not None:
+        return "starts", built
     if _is_held_up_by_copies(measures):
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if _is_held_up_by_next(measures):
@@ -134,9 +138,14 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "loader", None
     if has_long_starts:
         return "starts", starting(measures)
-    if (built := opening(measures)) is not None:
-        return "starts", built
-    return "training", holding_the_lock(measures) or long_steps(measures)
+    return "training", holding_the_lock(measures) or long_steps(measures) or padding(measures)
+
+
+def _opened_long(measures: Measures) -> Finding | None:
+    """What was done once took longer than all that steps and first batches have lost."""
+    lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
+    found = opening(measures)
+    return found if found is not None and found.evidence["first_work_seconds"] > lost else None
 
 
 def _has_long_starts(measures: Measures) -> bool:
@@ -260,6 +269,11 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
     found += [("slowest" if line == 0 else "", said) for line, said in enumerate(_slowest(m))]
     found += [("largest" if line == 0 else "", said) for line, said in enumerate(_largest(m))]
+    found += [
+        ("padding", f"{percent(ratio(one.padded, one.elements))} of the "
+                    f"{number(float(f'{one.elements:.3g}'))} elements that {one.title} made")
+        for one in counters.work if one.elements
+    ]  # fmt: skip
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     if stats.get("retries"):  # earlier versions have not counted them
@@ -273,12 +287,20 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     if counters.ahead is not None:
         found.append(("copied ahead", f"{_copies(counters.ahead)}, in a separate thread"))
     found += [
+        ("first" if line == 0 else "", f"{one.said}: {seconds(one.seconds)}, once for all epochs")
+        for line, one in enumerate(_first_work(counters))
+    ]
+    found += [
         ("index", f"{reader.name}: {'built' if reader.is_new_index else 'found'} in "
                   f"{seconds(reader.index_seconds)}")
         for reader in counters.readers
         if reader.index_seconds >= 0.01
     ]  # fmt: skip
     return found
+
+
+def _first_work(counters: Counters) -> list[FirstWork]:
+    return [one for one in counters.first_work if one.seconds >= TOO_SHORT]
 
 
 def _steps(m: Measures) -> str:
@@ -330,6 +352,8 @@ def _threads(m: Measures) -> str:
 def _processors(m: Measures) -> str:
     throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
     used = number(round(m.process_rate, 1))
+    if m.worker_rate >= 0.05:
+        used += f", its workers {number(round(m.worker_rate, 1))}"
     busy = ""
     if m.is_crowded:
         share = percent(m.runnable_share)

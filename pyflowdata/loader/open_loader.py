@@ -26,7 +26,13 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import read_fetched
+from ..insight.stats import (
+    count_first_work,
+    first_work_since,
+    note_first_work,
+    read_fetched,
+    read_worker_seconds,
+)
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -140,11 +146,12 @@ class Observation:
 
     def __init__(self, loader: OpenLoader) -> None:
         self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
+        self._first_work = loader.first_work
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
-        self._fetched = read_fetched()
+        self._before = {**read_fetched(), "workers": read_worker_seconds()}
         self._waits: list[Wait] = []  # [self._wait], for reports
-        self._collectives: Collectives | None = None
+        self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
         self._is_hidden = False
         self._at_end = report_at_end(loader, lambda: self._counted)
@@ -156,7 +163,8 @@ class Observation:
         from ..insight.counters import CountedLoader
 
         return CountedLoader(
-            self._handle, self._blobs, self._readers, waits=self._waits, before=self._fetched
+            self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
+            first_work=self._first_work, collectives=self._collectives,
         )
 
     def report(
@@ -165,15 +173,11 @@ class Observation:
     ) -> Report:  # fmt: skip
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data,
         and `try_remedies` if it tries them."""
+        from ..insight.ranks import steps_of
         from ..insight.report import Report
 
-        steps = None
-        if self._readers[0].world_size > 1:
-            from ..insight.ranks import Collectives, read_steps
-
-            steps = read_steps(self._handle, self._collectives or Collectives())
         report = Report(
-            self._counted.count(looks=True), describe_data, steps=steps,
+            self._counted.count(looks=True), describe_data, steps=steps_of(self._counted),
             try_remedies=try_remedies,
         )
         return report if since is None else report.since(since)
@@ -199,9 +203,9 @@ class Observation:
         """As `Loader.collective`."""
         from ..insight.ranks import Collectives
 
-        if self._collectives is None:
-            self._collectives = Collectives()
-        return self._collectives.one()
+        if not self._collectives:
+            self._collectives.append(Collectives())
+        return self._collectives[0].one()
 
     # ---- A trace ------------------------------------------------------------------------------
 
@@ -351,12 +355,17 @@ class OpenLoader:
             "num_threads": num_threads, "prefetch": prefetch, "memory_budget": memory_budget,
             "zip": zip, "share": share,
         }  # fmt: skip
+        begin = count_first_work()
         self.handle, self._in_use = open_handle(
             blobs, num_threads, prefetch, memory_budget, zip, self.share
         )
         open_loaders.add(self)
         self.info = read_info(self.handle)
         self.readers = read_readers(self.handle, self.info.num_readers)
+        self.first_work = first_work_since(begin)
+        for reader in self.readers:
+            if reader.index.is_new:  # another loader may be opened because it needs this one
+                note_first_work("index", reader.op, reader.index.seconds)
         is_endless = all(reader.records >= ENDLESS for reader in self.readers)
         self.cursor = Cursor(-1 if is_endless else self.info.num_batches, self.share)
         self.rank = rank_of(blobs)

@@ -99,6 +99,16 @@ def _forget_all() -> None:
 os.register_at_fork(after_in_child=_forget_all)
 
 
+# ---- What workers compute ------------------------------------------------------------------------
+
+_running: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def cpu_seconds() -> float:
+    """What the running workers have computed, in ticks of the system's clock."""
+    return sum(one.cpu_seconds for one in list(_running))
+
+
 # ---- One worker ---------------------------------------------------------------------------------
 
 
@@ -175,6 +185,7 @@ class Worker:
         self._poll = select.poll()
         self._poll.register(mine.fileno(), select.POLLIN)
         self.memory, self._connection, self._process = memory, mine, process
+        _running.add(self)
 
     def _new_process(self, connection: int, memory: int) -> subprocess.Popen[bytes]:
         program = _PROGRAM.format(
@@ -189,6 +200,20 @@ class Worker:
             pass_fds=(connection, memory),
             start_new_session=self._has_session,
         )
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the process has computed, with its children that have ended; 0: it has not started,
+        or has been waited for."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return 0.0
+        try:
+            with open(f"/proc/{process.pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return 0.0
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # proc(5): utime to cstime
 
     @property
     def is_running(self) -> bool:

@@ -18,6 +18,7 @@ typedef struct model {
     double most;    /* threads after which more do not help; 0: none */
     double penalty; /* share that each thread after those costs */
     double blocked; /* share of the work that neither computes nor could */
+    double in_line; /* share of it that waits for a processor */
     double bursts;  /* the program waits so much of the time with a prefetch of 1 ... */
     double enough;  /* ... and not at all with this one; threads are half idle */
     double noise;   /* of one period, up and down */
@@ -54,6 +55,7 @@ static pfd_tune_period run(const model *of, const pfd_autotune *t)
         period.ranges_per_s = 10 * period.batches_per_s;
     }
     period.blocked = of->blocked * (1 - period.idle);
+    period.in_line = of->in_line * (1 - period.idle);
     return period;
 }
 
@@ -118,6 +120,30 @@ static void test_processors_are_the_limit(void)
         CHECK(run_for(&t, &of, 1000) == 0);
         CHECK(t.num_threads == 4 && t.prefetch == 10 && t.state == PFD_TUNING_COMPUTING);
     }
+}
+
+/* Other programs have the processors: threads stand in line longer than they are blocked, and more
+ * of them are not tried, whether there are fewer of them than processors or not. */
+static void test_other_programs_have_the_processors(void)
+{
+    pfd_tune_bounds bounds = four_processors;
+    for (int32_t i = 0; i < NOISES; i++)
+        for (bounds.usual_threads = 2; bounds.usual_threads <= 4; bounds.usual_threads++) {
+            model of = {.demand = 1e4, .alone = 100, .most = bounds.usual_threads, .blocked = 0.2,
+                        .in_line = 0.4, .noise = noises[i]};
+            pfd_autotune t;
+            pfd_autotune_open(&t, &bounds);
+            (void)run_for(&t, &of, 1000);
+            for (int64_t k = 0; k < t.num_decisions && k < PFD_KEPT_DECISIONS; k++)
+                CHECK(t.decisions[k].kind != PFD_TUNE_MORE_THREADS);
+            CHECK(t.num_threads <= bounds.usual_threads);
+            CHECK(found(&t, &of) >= 0.99 * 100 * bounds.usual_threads);
+            of.blocked = 0.7; /* they leave, and the storage serves more at once */
+            of.in_line = 0.1;
+            of.most = 12;
+            (void)run_for(&t, &of, 120);
+            CHECK(t.num_threads > bounds.usual_threads || t.trial.kind >= 0);
+        }
 }
 
 /* Work that waits for something else than a processor: the number of threads that it can use. */
@@ -478,6 +504,7 @@ int main(void)
 {
     test_regret();
     test_processors_are_the_limit();
+    test_other_programs_have_the_processors();
     test_latency();
     test_lock();
     test_training_is_the_limit();

@@ -6,15 +6,19 @@ function of `remedied`; it returns a loader and a training step.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import ctypes
+import functools
 import itertools
 import logging
 import random
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +37,7 @@ class Planted:
         remedy: Words of a remedy of the report, which is the one that is tried.
         factor: How many times as many records a second it gives, at least.
         steps: How many steps are measured.
+        is_first: From the opening of the loader on, which the remedied one has behind it.
     """
 
     make: Callable[[bool], Made]
@@ -41,14 +46,17 @@ class Planted:
     remedy: str
     factor: float
     steps: int = 40
+    is_first: bool = False
 
 
 PLANTED: dict[str, Planted] = {}
 
 
-def planted(limit: str, cause: str, remedy: str, factor: float, steps: int = 40) -> Any:
+def planted(
+    limit: str, cause: str, remedy: str, factor: float, steps: int = 40, *, is_first: bool = False
+) -> Any:
     def add(make: Callable[[bool], Made]) -> Callable[[bool], Made]:
-        PLANTED[make.__name__] = Planted(make, limit, cause, remedy, factor, steps)
+        PLANTED[make.__name__] = Planted(make, limit, cause, remedy, factor, steps, is_first)
         return make
 
     return add
@@ -218,6 +226,20 @@ def sleeping_generator_beside_a_fast_op(remedied: bool) -> Made:
     return load(data, prefetch=4), sleep(0.001)
 
 
+def computes(x: Any) -> Any:
+    """A millisecond of a process."""
+    end = time.process_time() + 0.001
+    while time.process_time() < end:
+        pass
+    return x
+
+
+@planted("loader", "processes", "cache()", 2.0)
+def processes_that_compute(remedied: bool) -> Made:
+    data = numbers(256).map(computes, "x", outputs={"x": "float32[4]"}, processes=2)
+    return load(data.cache(version="1") if remedied else data, prefetch=4), nothing
+
+
 # ---- Locks --------------------------------------------------------------------------------------
 
 
@@ -322,6 +344,23 @@ def many_columns(remedied: bool) -> Made:
     return load(data, 16), nothing
 
 
+def _padded(data: flow.Dataset, size: int, by_length: bool) -> Made:
+    """A training step that computes on each element."""
+    batches = data.batch_by_length(size, field="tokens") if by_length else data.batch(size)
+
+    def step(batch: Any) -> None:
+        time.sleep(np.asarray(batch).size * 1e-6)
+
+    return flow.DataLoader(flow.PadBatch(batches["tokens"]), prefetch=4), step
+
+
+@planted("training", "padding", "batch_by_length", 1.5)
+def padding_of_rows_of_all_lengths(remedied: bool) -> Made:
+    lengths = random.Random(1).choices((20, 20, 20, 20, 20, 20, 20, 600), k=2048)
+    rows = [np.ones(length, np.int64) for length in lengths]
+    return _padded(flow.from_arrays({"tokens": rows}).shuffle(seed=1), 16, remedied)
+
+
 # ---- Memory for batches -------------------------------------------------------------------------
 
 ROW = 4 * 64
@@ -352,6 +391,54 @@ def batches_that_are_held(remedied: bool) -> Made:
         burst(None)
 
     return load(data, num_threads=2, prefetch=16, memory_budget=50_000), step
+
+
+# ---- Formats ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _photos(form: str) -> Path:
+    """Images of a form, in a folder that goes with the process."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    rough = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
+    encoded = bytes(flow.ImageEncoder(flow.Resize(rough, size=(256, 256)), format=form))
+    (Path(folder.name) / "a").mkdir()
+    for number in range(64):
+        (Path(folder.name) / "a" / f"{number}.{form}").write_bytes(encoded)
+    return Path(folder.name)
+
+
+@planted("loader", "format", "JPEG", 1.5)
+def photos_as_png(remedied: bool) -> Made:
+    data = flow.open(_photos("jpeg" if remedied else "png")).batch(8)
+    return flow.DataLoader(flow.ImageDecoder(data["image"])), nothing
+
+
+# ---- What is done once --------------------------------------------------------------------------
+
+
+@planted("starts", "cache-fill", "for the next run", 2.0, is_first=True)
+def cache_that_is_filled(remedied: bool) -> Made:
+    version = "kept" if remedied else str(time.time())
+    data = numbers(512).map(sleeping(0.001), "x").cache(version=version)
+    return load(data), sleep(0.002)
+
+
+def _good() -> flow.Dataset:
+    def is_good(x: Any) -> Any:
+        time.sleep(0.001 * len(x))
+        return np.ones(len(x), np.bool_)
+
+    return numbers(512).where(is_good)
+
+
+_KEPT = _good()
+
+
+@planted("starts", "pass", "before the job", 2.0, is_first=True)
+def mask_of_a_slow_function(remedied: bool) -> Made:
+    return load(_KEPT if remedied else _good()), sleep(0.002)
 
 
 # ---- Starts, copies, and training ---------------------------------------------------------------

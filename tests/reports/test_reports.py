@@ -213,6 +213,7 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
     lines = done.stdout.split("\n")
     assert done.returncode == 0 and "rank" in lines[0]
     assert [line.split()[0] for line in lines[-3:-1]] == ["0", "1"]
+    assert "common steps: the first rank is ahead of the last one by" in done.stdout
     (tmp_path / "none").mkdir()
     monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
     with flow.DataLoader(data().batch(10).blobs) as loader:
@@ -387,10 +388,14 @@ def test_threads_are_looked_at_for_reports_and_where_one_is_in_python(monkeypatc
         assert asked == [1]
 
 
-def test_bytes_that_processes_copy_are_counted(tmp_path):
-    """The bytes of a row are those of its inputs and outputs."""
+def test_what_processes_copy_and_compute_is_counted(tmp_path):
+    """The bytes of a row are those of its inputs and outputs; what processes compute is that of
+    this program, also after the end."""
     (tmp_path / "large_rows.py").write_text(
-        "import numpy as np\ndef large(x):\n    return np.zeros(750_000, np.float32)\n"
+        "import time, numpy as np\ndef large(x):\n"
+        "    end = time.process_time() + 0.004\n"
+        "    while time.process_time() < end: pass\n"
+        "    return np.zeros(750_000, np.float32)\n"
     )
     sys.path.insert(0, str(tmp_path))
     try:
@@ -398,12 +403,42 @@ def test_bytes_that_processes_copy_are_counted(tmp_path):
 
         copied = data().map(large, "x", outputs={"x": "float32[750000]"}, processes=2)
         with flow.DataLoader(copied.batch(2), prefetch=2) as loader:
-            take(loader, 4)
-            report = loader.report()
+            take(loader, 8)
+            before = loader.report()
+            take(loader, 40)
+            report = loader.report(since=before)
+            whole = loader.report()
+        after = loader.report()
     finally:
         sys.path.remove(str(tmp_path))
     work = next(one for one in report.counters.work if one.language == "processes")
     assert work.row_bytes == 3_000_000 + 16 and work.row_seconds > 0
+    rows, first, last = 2 * 36, whole.counters.stats, after.counters.stats
+    assert report.counters.stats["worker_cpu_seconds"] >= 0.9 * 0.004 * rows
+    assert first["worker_cpu_seconds"] > report.counters.stats["worker_cpu_seconds"]
+    assert last["worker_cpu_seconds"] - first["worker_cpu_seconds"] < 0.5
+    assert "its workers" in str(report)
+
+
+def test_padding_is_counted():
+    """Each batch has rows of 1, 2, 3 and 4 elements; each pack one record of 5."""
+    rows = [np.ones(1 + i % 4, np.int32) for i in range(64)]
+    x = flow.from_arrays({"x": rows}).batch(4)["x"]
+    fives = flow.from_arrays({"x": [np.ones(5, np.int32)] * 64})
+    pack = fives.pack(8, field="x").batch(4)["x"]
+    for blob, op, padded in (
+        (flow.PadBatch(x), "PadBatch", 6 / 16),
+        (flow.PadBatch(x, multiple_of=8), "PadBatch", 22 / 32),
+        (flow.Pad(x, shape=[5]), "Pad", 10 / 20),
+        (flow.Pad(x, shape=[3], on_longer="truncate"), "Pad", 3 / 12),
+        (pack, "PackDataset", 3 / 8),
+    ):
+        with flow.DataLoader(blob) as loader:
+            take(loader, 8)
+            report = loader.report()
+        found = next(one for one in report.counters.work if one.op == op)
+        assert found.elements > 0 and found.padded == padded * found.elements, op
+        assert re.search(rf"(?m)^padding +\S+ % of the .* elements that {op} made$", str(report))
 
 
 def test_trials_move_all_python_ops_at_once():

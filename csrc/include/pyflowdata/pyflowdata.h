@@ -474,6 +474,7 @@ typedef struct pfd_work_stats {
     pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
                                                  slowest first */
     pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
+    int64_t elements, padded; /* elements of the rows that an op padded, and of them the padding */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
@@ -606,6 +607,7 @@ typedef struct pfd_tuning_info {
     int32_t most_threads, most_prefetch;
     int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
     double wait, idle, blocked; /* recent shares, as pfd_decision and of the threads' time */
+    double in_line;             /* the share of it in which work waited for a processor */
 } pfd_tuning_info;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,

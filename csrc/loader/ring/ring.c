@@ -922,12 +922,12 @@ void pfd_ring_adjust(pfd_loader *l, int32_t num_threads, int32_t prefetch)
     int32_t wanted = num_threads;
     if (num_threads != l->num_threads)
         num_threads = pfd_thread_pool_set_threads(l->threads.pool, open_workers(l, num_threads));
-    int64_t used_ns = pfd_tuning_used_ns(&l->threads, num_threads);
+    pfd_thread_usage usage = pfd_tuning_usage(&l->threads, num_threads);
     pthread_mutex_lock(&l->lock);
     if (num_threads < wanted) pfd_autotune_limit(&l->tuning->tuner, num_threads);
     l->num_threads = num_threads;
     l->prefetch = prefetch;
-    pfd_tuning_begin(l->tuning, &l->counters, &l->threads, used_ns);
+    pfd_tuning_begin(l->tuning, &l->counters, &l->threads, &usage);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -935,10 +935,10 @@ void pfd_ring_adjust(pfd_loader *l, int32_t num_threads, int32_t prefetch)
 static void tune(pfd_loader *l)
 {
     const pfd_autotune *tuner = &l->tuning->tuner;
-    int64_t used_ns = pfd_tuning_used_ns(&l->threads, l->num_threads);
+    pfd_thread_usage usage = pfd_tuning_usage(&l->threads, l->num_threads);
     pthread_mutex_lock(&l->lock);
     int32_t changed =
-        pfd_tuning_end(l->tuning, &l->counters, &l->threads, l->num_threads, used_ns);
+        pfd_tuning_end(l->tuning, &l->counters, &l->threads, l->num_threads, &usage);
     pthread_mutex_unlock(&l->lock);
     if (changed) pfd_ring_adjust(l, tuner->num_threads, tuner->prefetch);
 }

@@ -387,6 +387,8 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     pfd_status status = pfd_kernel_call_run(&call, err);
     worker->rows_last[item] = (uint8_t)call.memory.rows_last;
     pfd_work_done(&worker->work, item, rows.n);
+    if (call.memory.elements)
+        pfd_work_pads(&worker->work, item, call.memory.elements, call.memory.padded);
     if (status == PFD_OK) return PFD_OK;
     const char *name = pfd_kernel_call_failed_op(&call);
     if (rows.branch) return failed_in_branch(at, op, &rows, name, status, err);

@@ -31,6 +31,7 @@ static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
 static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
+static const double some_in_line = 0.3;  /* waking up takes less of it */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
@@ -410,6 +411,7 @@ static void note_recent(pfd_autotune *t, const pfd_tune_period *period)
     t->wait += weight * (period->wait - t->wait);
     t->idle += weight * (period->idle - t->idle);
     t->blocked += weight * (period->blocked - t->blocked);
+    t->in_line += weight * (period->in_line - t->in_line);
 }
 
 static int32_t is_resting(const pfd_autotune *t, int32_t kind)
@@ -467,7 +469,9 @@ static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *peri
 }
 
 /* Threads at a lock take turns: together they compute for about as long as one thread could. If
- * they do, fewer of them are tried first. */
+ * they do, fewer of them are tried first.  More threads help if a processor would be there for
+ * them: on a machine whose processors others use, those that there are wait longer in line for one
+ * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
     static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;
@@ -475,7 +479,8 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
     double computing = (1 - t->idle - t->blocked) * t->num_threads;
     int32_t take_turns = is_blocked && computing >= one_turn;
-    int32_t may_more = t->num_threads < bounds->num_processors || is_blocked;
+    int32_t is_crowded = t->in_line >= some_in_line * (1 - t->idle) && t->in_line > t->blocked;
+    int32_t may_more = !is_crowded && (t->num_threads < bounds->num_processors || is_blocked);
     int32_t may_fewer = bounds->tunes_threads &&
                         (take_turns || t->num_threads > bounds->usual_threads);
     t->state = PFD_TUNING_COMPUTING;
@@ -590,17 +595,17 @@ static int32_t num_sampled(int32_t num_threads)
     return num_threads < MOST_SAMPLED ? num_threads : MOST_SAMPLED;
 }
 
-int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads)
+pfd_thread_usage pfd_tuning_usage(const pfd_threads *threads, int32_t num_threads)
 {
     pfd_thread_usage usage = {0};
     for (int32_t i = 0; i < num_sampled(num_threads); i++)
         pfd_thread_usage_add_times(pfd_thread_pool_system_id(threads->pool, i), &usage);
-    return usage.cpu_ns + usage.runnable_ns;
+    return usage;
 }
 
 /* The first batches of epochs are made ahead as any other, where there was no seek. */
 static pfd_tuning_counts count(const pfd_counters *counters, const pfd_threads *threads,
-                               int64_t used_ns)
+                               const pfd_thread_usage *usage)
 {
     const pfd_steps *steps = &counters->steps;
     pfd_pool_counts pool = pfd_thread_pool_counts(threads->pool);
@@ -614,7 +619,7 @@ static pfd_tuning_counts count(const pfd_counters *counters, const pfd_threads *
                                .train_ns = steps->times[PFD_TIME_OUTSIDE],
                                .batches_made = counters->stats.batches_made,
                                .no_memory_ns = counters->stats.no_memory_ns,
-                               .used_ns = used_ns};
+                               .usage = *usage};
 }
 
 static void begin_period(pfd_tuning *tuning, pfd_counters *counters, const pfd_tuning_counts *now)
@@ -627,9 +632,9 @@ static void begin_period(pfd_tuning *tuning, pfd_counters *counters, const pfd_t
 }
 
 void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
-                      int64_t used_ns)
+                      const pfd_thread_usage *usage)
 {
-    pfd_tuning_counts now = count(counters, threads, used_ns);
+    pfd_tuning_counts now = count(counters, threads, usage);
     begin_period(tuning, counters, &now);
 }
 
@@ -655,8 +660,11 @@ static int32_t end_period(const pfd_tuning_counts *begin, const pfd_tuning_count
         .idle = share(now->idle_ns - begin->idle_ns, now->thread_ns - begin->thread_ns),
         .is_full = counters->was_full,
         .has_memory = !counters->no_memory_since_ns && now->no_memory_ns == begin->no_memory_ns};
-    double used = share(now->used_ns - begin->used_ns, num_sampled(num_threads) * ns);
-    out->blocked = out->idle + used < 1 ? 1 - out->idle - used : 0;
+    int64_t thread_ns = num_sampled(num_threads) * ns;
+    double computed = share(now->usage.cpu_ns - begin->usage.cpu_ns, thread_ns);
+    double left = 1 - out->idle - computed;
+    out->in_line = share(now->usage.runnable_ns - begin->usage.runnable_ns, thread_ns);
+    out->blocked = left > out->in_line ? left - out->in_line : 0;
     return 1;
 }
 
@@ -667,9 +675,9 @@ static int32_t was_paused(const pfd_tuning *tuning, const pfd_steps *steps, int6
 }
 
 int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
-                       int32_t num_threads, int64_t used_ns)
+                       int32_t num_threads, const pfd_thread_usage *usage)
 {
-    pfd_tuning_counts now = count(counters, threads, used_ns);
+    pfd_tuning_counts now = count(counters, threads, usage);
     if (tuning->is_measuring && !was_paused(tuning, &counters->steps, now.now_ns)) {
         pfd_tune_period period;
         if (!end_period(&tuning->begin, &now, counters, num_threads, &period)) return 0;
@@ -693,7 +701,8 @@ pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning)
                              .num_decisions = tuner->num_decisions,
                              .wait = tuner->wait,
                              .idle = tuner->idle,
-                             .blocked = tuner->blocked};
+                             .blocked = tuner->blocked,
+                             .in_line = tuner->in_line};
 }
 
 pfd_status pfd_tuning_get_decision(const pfd_tuning *tuning, int64_t i, pfd_decision *out)

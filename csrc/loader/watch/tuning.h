@@ -32,6 +32,7 @@ typedef struct pfd_tune_period {
     double wait;          /* share of the time in which the program waited for batches */
     double idle;          /* share of the threads' time without work */
     double blocked;       /* share of it in which work neither computed nor could have */
+    double in_line;       /* share of it in which work waited for a processor */
     int32_t is_full;      /* so many batches were in flight as `prefetch` allows */
     int32_t has_memory;   /* for another batch */
 } pfd_tune_period;
@@ -83,7 +84,7 @@ typedef struct pfd_autotune {
     int32_t former_threads;        /* before some were given back; 0: none were */
     int32_t strange, since_change, change_pause; /* periods; see note_change() */
     int32_t is_fresh;                            /* no recent share is known */
-    double wait, idle, blocked;                  /* recent shares */
+    double wait, idle, blocked, in_line;         /* recent shares */
     double lost;                                 /* periods of work, by trials, less those earned */
     pfd_tune_trial trial;
     pfd_tune_mean window;      /* of the trial */
@@ -106,7 +107,8 @@ void pfd_autotune_limit(pfd_autotune *tuner, int32_t num_threads);
 /* What is counted of a loader up to a moment; a period lies between two of them. */
 typedef struct pfd_tuning_counts {
     int64_t now_ns, num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
-    int64_t no_memory_ns, used_ns;
+    int64_t no_memory_ns;
+    pfd_thread_usage usage; /* of the threads that the kernel is asked about */
 } pfd_tuning_counts;
 
 /* Makes no thread of its own: a period ends with the delivery of a batch. */
@@ -122,12 +124,12 @@ pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_
 /* The loader has moved to another place of the order: the current period does not count. */
 void pfd_tuning_restart(pfd_tuning *tuning);
 
-/* Time that threads computed, or waited for a processor.  Call it without `lock`: it opens files.
- */
-int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads);
+/* How long threads computed, and waited for a processor.  Call it without `lock`: it opens
+ * files. */
+pfd_thread_usage pfd_tuning_usage(const pfd_threads *threads, int32_t num_threads);
 
 void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
-                      int64_t used_ns);
+                      const pfd_thread_usage *usage);
 
 /* Whether a period may be over with the batch that was just delivered.  If so, call end(), which
  * returns 1 if other numbers are to be applied; then call begin(). */
@@ -136,7 +138,7 @@ static inline int32_t pfd_tuning_is_due(const pfd_tuning *tuning, const pfd_coun
     return tuning && counters->steps.delivered_ns >= tuning->due_ns;
 }
 int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
-                       int32_t num_threads, int64_t used_ns);
+                       int32_t num_threads, const pfd_thread_usage *usage);
 
 /* For reports: what is tuned, and the i-th of the last decisions; PFD_END: there is none. */
 pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning);

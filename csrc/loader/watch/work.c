@@ -339,6 +339,12 @@ void pfd_lock_taken(void)
     lock_wait.count = NULL;
 }
 
+void pfd_work_pads(pfd_work *work, int32_t item, int64_t elements, int64_t padded)
+{
+    add(&work->counts[item].elements, elements);
+    add(&work->counts[item].padded, padded);
+}
+
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
 {
     const pfd_work_count *count = &work->counts[item];
@@ -348,4 +354,6 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
     out->wall_ns += pfd_work_get(&count->wall_ns);
     out->cpu_ns += pfd_work_get(&count->cpu_ns);
     out->lock_ns += pfd_work_get(&count->lock_ns);
+    out->elements += pfd_work_get(&count->elements);
+    out->padded += pfd_work_get(&count->padded);
 }

@@ -53,7 +53,7 @@ void pfd_traced_leave(pfd_traced *traced);
 
 /* As in pfd_work_stats. */
 typedef struct pfd_work_count {
-    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns, lock_ns;
+    _Atomic int64_t rows, ranges, measured_ranges, wall_ns, cpu_ns, lock_ns, elements, padded;
 } pfd_work_count;
 
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
@@ -129,6 +129,9 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
 /* The thread is about to take the interpreter's lock for an item: the wait for it is counted until
  * it calls pfd_lock_taken(), of every call. */
 void pfd_work_wants_lock(pfd_work *work, int32_t item);
+
+/* An item has made rows of so many elements, of which so many are padding. */
+void pfd_work_pads(pfd_work *work, int32_t item, int64_t elements, int64_t padded);
 
 /* Adds the slow ranges of an item, and the largest record of its reader; any thread. */
 void pfd_work_add_slow(pfd_work *work, int32_t num_stages, int32_t item, pfd_work_stats *out);
