@@ -15,6 +15,7 @@ from ..nodes import Blob, Node, find_op
 from ..nodes.file_states import FileState, refuse_changed, state_of_files
 from ..nodes.node import Records, nodes_of
 from ..nodes.tables import Table
+from ..remote import one_opening
 from ..words.plain_text import no_field
 
 
@@ -152,7 +153,8 @@ class DatasetBase(Records):
             FileError: It names the file.
         """
         if seen := self._seen():
-            refuse_changed(seen, state_of_files(self._fields.values()))
+            with one_opening(is_last=True):
+                refuse_changed(seen, state_of_files(self._fields.values()))
 
     # ---- Fields -------------------------------------------------------------------------------
 

@@ -364,7 +364,6 @@ _LOOKERS = 32
 _PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
-_opening = threading.local()  # `goes_on`
 
 
 def _renew_lock() -> None:
@@ -383,21 +382,9 @@ def _note(url: str, facts: Facts) -> Facts:
 
 
 def forget_facts() -> None:
-    """An opening begins, which asks for the versions of objects again; or one has ended."""
-    if not getattr(_opening, "goes_on", False):
-        with _lock:
-            _seen.clear()
-
-
-@contextlib.contextmanager
-def one_opening() -> Iterator[None]:
-    """Keeps facts while this thread opens loaders that look for the fields of files."""
-    former = getattr(_opening, "goes_on", False)
-    _opening.goes_on = True
-    try:
-        yield
-    finally:
-        _opening.goes_on = former
+    """All facts are asked for again."""
+    with _lock:
+        _seen.clear()
 
 
 def _known(url: str) -> Facts | None:

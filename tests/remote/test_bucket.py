@@ -4,6 +4,7 @@ import gzip
 import shutil
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -326,3 +327,46 @@ def test_a_signed_address_is_refused_without_its_signature():
         with pytest.raises(flow.UnsupportedError, match="signed") as refused:
             opening(url)
         assert "secret" not in str(refused.value)
+
+
+def test_what_was_computed_of_an_object_is_not_applied_to_another_version(bucket):
+    def put(values):
+        rows = [values[: 1 + value % 3] for value in values]
+        with io.TFRecordWriter("s3://b/v/a.tfrecord", overwrite=True) as out:
+            for value, row in zip(values, rows, strict=True):
+                out.write({"x": value, "y": value % 2, "tokens": row})
+
+    def views():
+        data = flow.open("s3://b/v/a.tfrecord")
+        return data, [
+            data.where("x >= 190"), data.sort("x"), data.explode("tokens"),
+            data.drop("tokens").group_by("y"), data.pack(50, field="tokens"),
+        ]  # fmt: skip
+
+    def read(view):
+        with flow.DataLoader(view.batch(4)) as loader:
+            return [
+                [np.array(getattr(one, "values", one)).tolist() for one in batch]
+                for batch in loader
+            ]
+
+    values = np.arange(200)
+    put(values)
+    _, used = views()
+    before = list(map(read, used))
+    data, (view, *_) = views()
+    assert (len(data), len(view)) == (200, 10)
+    batches = [view.batch(8), data.batch(8)]
+    put(values[::-1] + 1)
+    after = list(map(read, used))
+    assert after == list(map(read, views()[1]))
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    for call in (
+        *(partial(flow.DataLoader, one.blobs) for one in batches), lambda: len(data),
+        lambda: data.where("x > 3"), lambda: data.column("x"), lambda: data.sort("x"),
+    ):  # fmt: skip
+        with pytest.raises(flow.FileError, match="changed while this data set was open") as said:
+            call()
+        assert "s3://b/v/a.tfrecord" in str(said.value)
+    bucket.kinds.clear()
+    assert read(used[0]) == after[0] and bucket.kinds == {"HEAD": 1}

@@ -299,10 +299,10 @@ def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
 
 
 def test_an_opening_within_another_leaves_it_its_facts(cache):
-    with serving({"a.bin": b"1"}) as server, client.one_opening():
+    with serving({"a.bin": b"1"}) as server, flow.remote.one_opening():
         for _ in range(2):
             assert client.is_object(f"{server.url}/a.bin")
-            with client.one_opening():
+            with flow.remote.one_opening():
                 pass
             flow.remote.forget_facts()
         assert server.looks == 1
