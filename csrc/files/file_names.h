@@ -38,6 +38,10 @@ typedef struct pfd_folder_names {
  * Returns 0 or an errno. */
 int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *suffixes,
                           pfd_folder_names *out);
+
+/* The same of a folder in a store, by its address: its time of change is 0. */
+pfd_status pfd_folder_objects_read(const char *url, const pfd_list_string *suffixes,
+                                   pfd_folder_names *out, pfd_error *err);
 void pfd_folder_names_free(pfd_folder_names *names);
 
 /* Adds a name to examples, of which there are a few, each with another suffix: of names with the

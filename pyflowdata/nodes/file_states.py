@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import FileError
@@ -51,6 +51,9 @@ def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
             found += state_of_files(made.fields.values())
             continue
         paths, seen = files_of(node), set[str]()
+        if node.op.reads_folders:
+            found += (state for path in paths for state in _states_in_store(path))
+            paths = [path for path in paths if not _is_remote(path)]
         objects = _states_of_objects(paths)
         waiting = paths[::-1]
         while waiting:
@@ -64,9 +67,24 @@ def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
     return tuple(found)
 
 
+def _is_remote(path: str) -> bool:
+    return bool(lib.pfd_path_is_remote(encode(path, "path")))
+
+
+def _states_in_store(folder: str) -> Iterator[FileState]:
+    """The states of a folder of a store, and of those inside; none of another folder."""
+    waiting = [folder] if _is_remote(folder) else []
+    while waiting:
+        from ..remote.client import folder_facts  # not needed by programs that read local files
+
+        facts, inside = folder_facts(path := waiting.pop())
+        yield FileState(path, facts.size, is_folder=True, tag=facts.tag)
+        waiting += inside[::-1]
+
+
 def _states_of_objects(paths: Iterable[str]) -> dict[str, FileState]:
     """The states of those that are addresses, which are asked for together."""
-    urls = [path for path in paths if lib.pfd_path_is_remote(encode(path, "path"))]
+    urls = list(filter(_is_remote, paths))
     if not urls:
         return {}
     from ..remote.client import look_at  # not needed by programs that read local files
