@@ -586,9 +586,9 @@ const pfd_op pfd_op_manifest_reader = {
     .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
            "A manifest has a JSON object a line, with source (the path of an image), usage and "
            "annotation (a list of objects with a name, the label). Paths are relative to the "
-           "manifest's folder, or addresses. All lines are checked when the reader opens; an image is opened, "
-           "read and closed when its record is needed, and one that is missing, empty or cannot be "
-           "read is a damaged record, as is a line without label.",
+           "manifest's folder, or addresses. All lines are checked when the reader opens; an "
+           "image is opened, read and closed when its record is needed, and one that is missing,"
+           " empty or cannot be read is a damaged record, as is a line without label.",
     PFD_OP_ATTRS(manifest_attrs, attr_table),
     .propose = propose,
 };
