@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -233,6 +234,41 @@ def test_processes_fetch_each_block_once_and_outlive_one_that_is_killed(cache):
         hangs.set()
         fetched = sum(end - begin for _, begin, end in server.ranges.elements())
         assert fetched == size
+
+
+def test_eight_processes_that_read_at_random_fetch_each_block_once():
+    sizes = [5 * MB, 3 * MB + 4096, MB]
+    with serving({f"{i}.bin": numbers(size).tobytes() for i, size in enumerate(sizes)}) as server:
+        server.latency = 0.02
+        urls = [f"{server.url}/{i}.bin" for i in range(len(sizes))]
+        expected = np.sort(np.concatenate(list(map(numbers, sizes))))
+
+        def read_as_process(seed):
+            with contextlib.suppress(BaseException):
+                with flow.DataLoader(raw(urls).shuffle(seed=seed).batch(4096)) as loader:
+                    os.read(begin, 1)  # until all are open
+                    found = np.concatenate([np.array(batch) for batch, in loader]).ravel()
+                os._exit(0 if np.array_equal(np.sort(found), expected) else 3)
+            os._exit(4)
+
+        begin, go = os.pipe()
+        children = []
+        for seed in range(8):
+            children.append(os.fork())
+            if children[-1] == 0:
+                os.close(go)
+                signal.alarm(20)
+                read_as_process(seed)
+        os.close(begin)
+        os.close(go)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+        blocks_sent = Counter(
+            (path, block) for (path, first, end), times in server.ranges.items()
+            for block in range(first // MB, -(-end // MB)) for _ in range(times)
+        )
+    assert blocks_sent == {
+        (f"{i}.bin", block): 1 for i, size in enumerate(sizes) for block in range(-(-size // MB))
+    }
 
 
 def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
