@@ -188,7 +188,7 @@ static pfd_status read_object(const sample_reading *self, sample_object *object,
     PFD_TRY(pfd_remote_file_read(object->file, 0, size, data, pfd_scratch_bounds(args->scratch),
                                  err));
     count_bytes(self->file, size);
-    return PFD_OK;
+    return compare_sample(self, out, err);
 }
 
 /* Where the folder ends that a list is in. */

@@ -262,6 +262,7 @@ class Counters:
         taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
         fetched: What this process fetched of remote files since the loader opened.
+        missing_bytes: Of the loader's remote files, not in the cache.
     """
 
     blobs: tuple[str, ...]
@@ -288,6 +289,7 @@ class Counters:
     version: str = ""
     taken: float = field(default=0.0, compare=False)
     fetched: dict[str, float] = field(default_factory=dict)
+    missing_bytes: int = 0
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -588,6 +590,7 @@ class CountedLoader:
             fetched={
                 name: value - self.before.get(name, 0) for name, value in read_fetched().items()
             },
+            missing_bytes=lib.pfd_loader_missing_bytes(self.handle),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

@@ -105,11 +105,17 @@ _PART = 8 << 20  # bytes of a part of an upload
 _MOST_PARTS = 9000  # S3 takes 10,000
 
 
+_has_asked = False  # of obstore, which has threads then
+_is_lost = False  # those threads: they are the parent's
+
+
 class _Obstore:
     """The objects of a bucket or a server."""
 
     def __init__(self, base: str, options: Mapping[str, Any]) -> None:
+        global _has_asked
         self._obstore = importlib.import_module("obstore")
+        _has_asked = True
         self._base = base
         given = dict(options)
         client = dict(given.pop("client_options", {}))
@@ -145,7 +151,7 @@ class _Obstore:
             raise _Changed
         return got.bytes()
 
-    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         prefix = self._key(folder)
         if is_deep:
             pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
@@ -291,7 +297,14 @@ def _refuse_query(url: str) -> None:
 def _store_of(url: str) -> _Store:
     parts = urlsplit(url)
     _refuse_query(url)
-    return _store(f"{parts.scheme}://{parts.netloc}/")
+    store = _store(f"{parts.scheme}://{parts.netloc}/")
+    if _is_lost and isinstance(store, _Obstore):
+        raise UnsupportedError(
+            "this process was forked after its parent had read from a store, and the client of "
+            'stores does not work in such a child; start processes with "spawn" or "forkserver", '
+            "or read from stores in the children alone", file=url,
+        )
+    return store
 
 
 # ---- Failures, and further tries ----------------------------------------------------------------
@@ -375,13 +388,13 @@ _seen: dict[str, tuple[float, Facts]] = {}
 _lists: dict[str, tuple[float, list[str]]] = {}  # of folders
 
 
-def _renew_lock() -> None:
-    """In a forked child: a thread of the parent may have held it."""
-    global _lock
-    _lock = threading.Lock()
+def _begin_child() -> None:
+    """In a forked child: a thread of the parent may have held the lock."""
+    global _lock, _is_lost
+    _lock, _is_lost = threading.Lock(), _has_asked
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_begin_child)
 
 
 def _note(url: str, facts: Facts) -> Facts:

@@ -321,9 +321,16 @@ def test_a_few_bytes_of_a_large_object_take_a_small_request(bucket):
     assert sum(end - begin for _, begin, end in bucket.ranges.elements()) == 1000
 
 
-def test_a_signed_address_is_refused_without_its_signature():
+def test_a_signed_address_is_refused_without_its_signature(tmp_path):
     url = "https://127.0.0.1/a.tfrecord?X-Amz-Signature=secret"
-    for opening in (flow.open, lambda one: flow.DataLoader(
+
+    def read_manifest(source):
+        (tmp_path / "a.manifest").write_text(
+            json.dumps({"source": source, "usage": "train", "annotation": [{"name": "a"}]}) + "\n"
+        )
+        rows(flow.open(str(tmp_path / "a.manifest")))
+
+    for opening in (flow.open, read_manifest, lambda one: flow.DataLoader(
         flow.TFRecordReader(files=[one], batch_size=1)
     )):  # fmt: skip
         with pytest.raises(flow.UnsupportedError, match="signed") as refused:
