@@ -135,7 +135,7 @@ IN_VENV := .venv/bin/python
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/test .venv/docs: .venv/train
-.venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages: .venv/test
+.venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages .venv/servers: .venv/test
 .venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
 .venv/transformers: .venv/accelerate
 .venv/flax: .venv/jax
@@ -213,6 +213,10 @@ test-jax: all .venv/flax
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    kit/tests/test_native.py tests/project/test_pages.py -k numba $(ARGS)
+#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv
+test-remote: all .venv/test .venv/servers
+	@tools/install_packages 'tests with a web server' nginx
+	$(PYTEST) -p no:xdist tests/remote/test_servers.py $(ARGS)
 # The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
@@ -412,7 +416,7 @@ help:
 	    END { n = split(titles, title, "|"); \
 	    for (i = 1; i <= n; i++) printf "%s%s\n%s", (i > 1 ? "\n" : ""), title[i], text[i] }' $(firstword $(MAKEFILE_LIST))
 
-.PHONY: all objects run-c-tests train test test-kit test-arm test-reports test-torch test-jax \
+.PHONY: all objects run-c-tests train test test-kit test-arm test-reports test-remote test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
         check-tests abi asan tsan fixtures fuzz run-fuzz fuzz-reader run-fuzz-reader run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \

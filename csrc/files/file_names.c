@@ -179,6 +179,51 @@ int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *s
     return failure;
 }
 
+/* Who is given the names of a folder in a store. */
+typedef struct object_names {
+    size_t prefix; /* bytes of the folder's address, with a slash */
+    const pfd_list_string *suffixes;
+    pfd_folder_names *out;
+} object_names;
+
+static int note_object(const object_names *self, char *name)
+{
+    size_t size = strlen(name);
+    if (size == 0 || name[0] == '.') return 0;
+    if (name[size - 1] == '/') {
+        name[size - 1] = '\0';
+        return add_name(&self->out->folders, name);
+    }
+    if (has_suffix(name, self->suffixes)) return add_name(&self->out->files, name);
+    self->out->num_others++;
+    return pfd_note_example(&self->out->others, name);
+}
+
+static pfd_status take_object(void *ctx, char *url, pfd_error *err)
+{
+    const object_names *self = ctx;
+    if (!url) return pfd_fail_memory(err, 0, "the names in a folder");
+    int failure = strlen(url) < self->prefix ? 0 : note_object(self, url + self->prefix);
+    free(url);
+    return failure ? pfd_fail_memory(err, 0, "the names in a folder") : PFD_OK;
+}
+
+pfd_status pfd_folder_objects_read(const char *url, const pfd_list_string *suffixes,
+                                   pfd_folder_names *out, pfd_error *err)
+{
+    size_t size = strlen(url);
+    while (size > 0 && url[size - 1] == '/') size--;
+    char *folder;
+    if (asprintf(&folder, "%.*s/", (int)size, url) < 0)
+        return pfd_fail_memory(err, (int64_t)size, "a path");
+    object_names names = {size + 1, suffixes, out};
+    pfd_status status = pfd_remote_list(folder, take_object, &names, err);
+    free(folder);
+    sort(&out->files);
+    sort(&out->folders);
+    return status;
+}
+
 void pfd_folder_names_free(pfd_folder_names *names)
 {
     pfd_path_list_free(&names->files);
@@ -383,14 +428,6 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
 int32_t pfd_path_is_missing(const char *path)
 {
     return !pfd_path_is_remote(path) && access(path, F_OK) != 0 && errno == ENOENT;
-}
-
-pfd_status pfd_fail_remote_folder(const char *attr, const pfd_file *file, const char *path,
-                                  pfd_error *err)
-{
-    return pfd_fail_attr(err, attr, file, PFD_UNSUPPORTED,
-                         ": this reader takes folders, which it reads on local disks only; copy "
-                         "'%.300s' first, or pack its files into tar or MDS files", path);
 }
 
 /* Patterns do not stand for seals, which lie beside the data, unless they say so. */

@@ -38,6 +38,10 @@ typedef struct pfd_folder_names {
  * Returns 0 or an errno. */
 int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *suffixes,
                           pfd_folder_names *out);
+
+/* The same of a folder in a store, by its address: its time of change is 0. */
+pfd_status pfd_folder_objects_read(const char *url, const pfd_list_string *suffixes,
+                                   pfd_folder_names *out, pfd_error *err);
 void pfd_folder_names_free(pfd_folder_names *names);
 
 /* Adds a name to examples, of which there are a few, each with another suffix: of names with the
@@ -81,10 +85,6 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
 
 /* Whether there is surely no file; addresses are looked at all together, when they are opened. */
 int32_t pfd_path_is_missing(const char *path);
-
-/* PFD_UNSUPPORTED: a reader of folders got an address. */
-pfd_status pfd_fail_remote_folder(const char *attr, const pfd_file *file, const char *path,
-                                  pfd_error *err);
 
 /* Adds the addresses that a pattern of addresses stands for; none: the list stays as it is. */
 pfd_status pfd_path_list_add_remote(pfd_path_list *list, const char *pattern, pfd_error *err);

@@ -190,14 +190,16 @@ static pfd_status open_remote(pfd_input_files *self, int64_t i, const pfd_remote
 {
     pfd_input_file *opened = &self->files[i];
     file_state *state = &self->states[i];
-    if (self->access == PFD_FILE_ACCESS_FOLDER)
-        return pfd_fail_remote_folder("files", &opened->file, opened->file.path, err);
+    opened->bytes_read = &self->bytes_read;
+    opened->bounds = self->bounds;
+    if (self->access == PFD_FILE_ACCESS_FOLDER) {
+        opened->methods = &pfd_remote_bytes; /* of its files, which its reader lists */
+        return PFD_OK;
+    }
     PFD_TRY(pfd_remote_file_open(opened->file.path, facts, &opened->remote, err));
     if (i > 0 && opened[-1].remote) pfd_remote_file_follow(opened->remote, opened[-1].remote);
     opened->methods = &pfd_remote_bytes;
     opened->file.size = facts->size;
-    opened->bytes_read = &self->bytes_read;
-    opened->bounds = self->bounds;
     state->modified = pfd_timespec_of(facts->modified_ns);
     state->version = pfd_hash_bytes(0, facts->tag, (int64_t)strlen(facts->tag));
     state->first_byte = self->bytes;
@@ -349,7 +351,8 @@ static pfd_status open_each(pfd_input_files *self, char *const *paths, int64_t n
 {
     pfd_remote_facts *facts = NULL; /* of all at once: each look takes a request */
     pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < n && !facts && status == PFD_OK; i++) {
+    int32_t are_files = self->access != PFD_FILE_ACCESS_FOLDER;
+    for (int64_t i = 0; i < n && are_files && !facts && status == PFD_OK; i++) {
         if (!pfd_path_is_remote(paths[i])) continue;
         facts = calloc((size_t)n, sizeof *facts);
         status = facts ? pfd_remote_look(paths, n, facts, err)
@@ -469,7 +472,8 @@ static pfd_status check_difference(const pfd_input_file *opened, const file_stat
 static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
 {
     struct stat now;
-    if (opened->remote) return PFD_OK; /* each fetch asks for the version that was opened */
+    /* Each fetch asks for the version that was opened. */
+    if (opened->methods == &pfd_remote_bytes) return PFD_OK;
     if (pfd_sys_stat(opened->bounds, AT_FDCWD, opened->absolute, &now) != 0)
         return fail_look(&opened->file, errno, err);
     if (now.st_ino == opened->inode && now.st_dev == opened->device &&

@@ -315,7 +315,7 @@ static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 static pfd_status check_folder(const char *path, pfd_error *err)
 {
     struct stat st;
-    if (pfd_path_is_remote(path)) return pfd_fail_remote_folder("data_dir", NULL, path, err);
+    if (pfd_path_is_remote(path)) return PFD_OK; /* its names are asked for when it is opened */
     if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) != 0) return fail_folder(path, errno, err);
     if (S_ISDIR(st.st_mode)) return PFD_OK;
     return pfd_fail_file(err, path, "this is a file; the reader takes folders");
@@ -336,6 +336,10 @@ pfd_status pfd_data_folders_find(const pfd_file_attrs *attrs, pfd_path_list *out
     for (int64_t i = 0; i < attrs->files.size; i++) {
         struct stat st;
         const char *path = attrs->files.data[i];
+        if (pfd_path_is_remote(path) && strpbrk(path, "*?["))
+            return pfd_fail_attr(err, "files", NULL, PFD_UNSUPPORTED,
+                                 ": '%.300s' is a pattern of folders in a store; name each folder",
+                                 path);
         if (pfd_sys_stat(NULL, AT_FDCWD, path, &st) == 0 || !strpbrk(path, "*?["))
             PFD_TRY(add_folder(path, out, err));
         else

@@ -344,6 +344,11 @@ void pfd_remote_file_close(pfd_remote_file *self)
     release(self);
 }
 
+int64_t pfd_remote_file_missing(const pfd_remote_file *self)
+{
+    return pfd_block_cache_missing(&self->cache);
+}
+
 const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self)
 {
     return self->cache.data;

@@ -80,6 +80,9 @@ int64_t pfd_remote_blocks_asked(void);
 /* Asks for a range of the file, without waiting. */
 void pfd_remote_file_will_need(pfd_remote_file *self, int64_t offset, int64_t size);
 
+/* Bytes of the file that the cache does not have. */
+int64_t pfd_remote_file_missing(const pfd_remote_file *self);
+
 /* The memory that a SIGBUS may strike. */
 const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self);
 #endif

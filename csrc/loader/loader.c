@@ -451,6 +451,17 @@ pfd_status pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i, char 
     return path ? PFD_OK : PFD_END;
 }
 
+int64_t pfd_loader_missing_bytes(const pfd_loader *l)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    int64_t bytes = 0;
+    if (begin_use(writable(l), &err) != PFD_OK) return 0;
+    for (int32_t i = 0; i < l->plan.num_readers; i++)
+        bytes += pfd_record_missing_bytes(&l->plan.readers[i]);
+    end_use(writable(l));
+    return bytes;
+}
+
 pfd_status pfd_loader_first_record(const pfd_loader *l, int32_t reader, int64_t file,
                                    int64_t *ordinal, pfd_error *err)
 {

@@ -3,12 +3,14 @@
 
 #include "core/system_calls.h"
 #include "files/file_read.h"
+#include "files/remote_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,19 +102,179 @@ static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out
     return compare_sample(self, out, err);
 }
 
-pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
-                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err)
+static void count_bytes(const pfd_whole_file *file, int64_t size)
 {
-    const sample_reading self = {args, row, file};
-    /* O_NONBLOCK: opening a FIFO would wait for its writer. */
-    int fd = pfd_sys_open(pfd_scratch_bounds(args->scratch), file->folder, file->path, O_NONBLOCK);
-    if (fd < 0) return fail_sample_errno(&self, "opened", errno, err);
-    pfd_status status = read_sample(&self, fd, out, err);
-    close(fd);
-    if (status == PFD_OK)
-        atomic_fetch_add_explicit(pfd_input_file_of(file->counted)->bytes_read, out->size,
-                                  memory_order_relaxed);
+    atomic_fetch_add_explicit(pfd_input_file_of(file->counted)->bytes_read, size,
+                              memory_order_relaxed);
+}
+
+/* ---- Objects of stores ----------------------------------------------------------------------- */
+
+/* The object of a row. */
+typedef struct sample_object {
+    pfd_remote_facts facts;
+    pfd_remote_file *file; /* open, and asked for; NULL: not yet */
+    int32_t is_known;      /* whether there are facts */
+} sample_object;
+
+/* Looks at all objects together whose versions are not known.  What fails is looked at again by
+ * its own row, which tells it. */
+static void look_at_objects(const pfd_compute_args *args, const pfd_whole_file *files,
+                            sample_object *objects)
+{
+    int64_t n = 0, known = 0;
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    char **urls = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof *urls);
+    for (int64_t i = 0; urls && i < args->num_rows; i++)
+        if (files[i].url && !files[i].tag) urls[n++] = (char *)(uintptr_t)files[i].url;
+    pfd_remote_facts *facts =
+        n > 0 ? args->host->alloc(args->scratch, n * (int64_t)sizeof *facts) : NULL;
+    if (!facts || pfd_remote_look(urls, n, facts, &ignored) != PFD_OK) return;
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        if (!files[i].url || files[i].tag) continue;
+        objects[i].facts = facts[known++];
+        objects[i].is_known = 1;
+    }
+}
+
+static void note_facts(const pfd_whole_file *file, sample_object *object)
+{
+    object->facts.size = file->size;
+    (void)snprintf(object->facts.tag, sizeof object->facts.tag, "%s", file->tag);
+    object->is_known = 1;
+}
+
+static void ask_for_objects(const pfd_compute_args *args, const pfd_whole_file *files,
+                            sample_object *objects)
+{
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    look_at_objects(args, files, objects);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        sample_object *object = &objects[i];
+        if (!files[i].url) continue;
+        if (files[i].tag) note_facts(&files[i], object);
+        if (!object->is_known || object->facts.size == 0 ||
+            pfd_remote_file_open(files[i].url, &object->facts, &object->file, &ignored) != PFD_OK)
+            continue;
+        pfd_remote_file_will_need(object->file, 0, object->facts.size);
+    }
+}
+
+static pfd_status find_object(const sample_reading *self, sample_object *object, pfd_error *err)
+{
+    char *url = (char *)(uintptr_t)self->file->url;
+    int32_t kind = PFD_PATH_FILE;
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    if (object->is_known) return PFD_OK;
+    pfd_status status = pfd_remote_look(&url, 1, &object->facts, err);
+    if (status == PFD_IO && pfd_remote_kind(url, &kind, &ignored) == PFD_OK &&
+        kind == PFD_PATH_MISSING)
+        return fail_sample(self, "is not there: there is no such object", err);
     return status;
+}
+
+static pfd_status read_object(const sample_reading *self, sample_object *object, pfd_bytes *out,
+                              pfd_error *err)
+{
+    const pfd_compute_args *args = self->args;
+    PFD_TRY(find_object(self, object, err));
+    int64_t size = object->facts.size;
+    if (size == 0) return fail_sample(self, "is empty", err);
+    if (!object->file)
+        PFD_TRY(pfd_remote_file_open(self->file->url, &object->facts, &object->file, err));
+    uint8_t *data = args->host->alloc(args->scratch, size);
+    if (!data) return fail_sample_memory(self, size, err);
+    *out = (pfd_bytes){data, size};
+    PFD_TRY(pfd_remote_file_read(object->file, 0, size, data, pfd_scratch_bounds(args->scratch),
+                                 err));
+    count_bytes(self->file, size);
+    return compare_sample(self, out, err);
+}
+
+/* Where the folder ends that a list is in. */
+static size_t folder_size(const char *list)
+{
+    const char *slash = strrchr(list, '/');
+    return slash ? (size_t)(slash - list) + 1 : 0;
+}
+
+/* The folder above one whose address ends at `size`, if there is one. */
+static size_t folder_above(const char *list, size_t size)
+{
+    size_t host = (size_t)(strstr(list, "://") - list) + 3, above = size > 0 ? size - 1 : 0;
+    while (above > host && list[above - 1] != '/') above--;
+    return above > host ? above : size;
+}
+
+pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list, const char *path,
+                                  const char **url, pfd_error *err)
+{
+    *url = pfd_path_is_remote(path) ? path : NULL;
+    if (*url || path[0] == '/' || !pfd_path_is_remote(list)) return PFD_OK;
+    size_t folder = folder_size(list);
+    for (;;) {
+        if (!strncmp(path, "./", 2)) path += 2;
+        else if (!strncmp(path, "../", 3)) path += 3, folder = folder_above(list, folder);
+        else break;
+    }
+    size_t size = strlen(path) + 1;
+    char *out = args->host->alloc(args->scratch, (int64_t)(folder + size));
+    if (!out) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an address");
+    memcpy(out, list, folder);
+    memcpy(out + folder, path, size);
+    *url = out;
+    return PFD_OK;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+static pfd_status read_file(const sample_reading *self, pfd_bytes *out, pfd_error *err)
+{
+    const pfd_whole_file *file = self->file;
+    /* O_NONBLOCK: opening a FIFO would wait for its writer. */
+    int fd = pfd_sys_open(pfd_scratch_bounds(self->args->scratch), file->folder, file->path,
+                          O_NONBLOCK);
+    if (fd < 0) return fail_sample_errno(self, "opened", errno, err);
+    pfd_status status = read_sample(self, fd, out, err);
+    close(fd);
+    if (status == PFD_OK) count_bytes(file, out->size);
+    return status;
+}
+
+static pfd_status read_all(const pfd_compute_args *args, const pfd_whole_file *files,
+                           sample_object *objects, pfd_bytes *out, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        const sample_reading self = {args, row, &files[row]};
+        PFD_TRY(files[row].url ? read_object(&self, &objects[row], &out[row], err)
+                               : read_file(&self, &out[row], err));
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
+                                pfd_bytes *out, pfd_error *err)
+{
+    int32_t any = 0;
+    for (int64_t i = 0; i < args->num_rows && !any; i++) any = files[i].url != NULL;
+    if (!any) return read_all(args, files, NULL, out, err);
+    size_t rows = (size_t)args->num_rows;
+    sample_object *objects = calloc(rows, sizeof *objects);
+    if (!objects)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for %zu objects", rows);
+    ask_for_objects(args, files, objects);
+    pfd_status status = read_all(args, files, objects, out, err);
+    for (size_t i = 0; i < rows; i++) pfd_remote_file_close(objects[i].file);
+    free(objects);
+    return status;
+}
+
+pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **out)
+{
+    *out = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof **out);
+    return *out ? args->host->alloc(args->scratch,
+                                    args->num_rows * (int64_t)sizeof(pfd_whole_file))
+                : NULL;
 }
 
 int64_t pfd_whole_file_size(int folder, const char *path)

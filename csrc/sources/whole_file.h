@@ -1,6 +1,6 @@
-/* sources/whole_file.h -- files that are one sample each, such as images.  The row that needs such
+/* sources/whole_file.h -- files that are one sample each, such as images.  The call that needs such
  * a file opens, reads and closes it: a reader that opened all of them at once would need a
- * descriptor and a mapping for each.
+ * descriptor and a mapping for each.  Objects of stores are asked for all together.
  *
  * OWNERSHIP  The bytes of a file live as long as args->scratch.
  * THREADS    Any.
@@ -15,14 +15,26 @@ typedef struct pfd_whole_file {
     const char *shown;       /* for messages; NULL: source->describe() adds the path to errors */
     const pfd_file *counted; /* a file of the reader's, as from which the bytes count */
     int32_t is_listed;       /* whether the file was seen in its folder when the reader opened */
+    const char *url;         /* of an object in a store; NULL: a file on disk */
+    const char *tag;         /* of the object's version; NULL: not known yet */
+    int64_t size;            /* of that version, in bytes */
 } pfd_whole_file;
 
-/* Reads the file.
- * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was
- *         not listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h
- *         says, it changed while it was read, or it was listed and is no longer there. */
-pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
-                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
+/* Reads the files of all rows, files[i] of row i.
+ * ERRORS  Of a row.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was not
+ *         listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, it
+ *         changed while it was read, or it was listed and is no longer there. */
+pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
+                                pfd_bytes *out, pfd_error *err);
+
+/* The files and bytes of all rows, for pfd_whole_files_read(); NULL: out of memory. */
+pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **out);
+
+/* The address of a file that `list` names, which is a file or, with a slash at its end, a folder:
+ * `path` itself, or, if the list has an address, `path` beside it.  *url NULL: the file is on disk.
+ * ERRORS  PFD_OUT_OF_MEMORY. */
+pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list, const char *path,
+                                  const char **url, pfd_error *err);
 
 /* Bytes of such a file; 0 where it cannot be examined. */
 int64_t pfd_whole_file_size(int folder, const char *path);

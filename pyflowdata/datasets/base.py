@@ -17,6 +17,7 @@ from ..nodes import Blob, Node, find_op
 from ..nodes.file_states import FileState, refuse_changed, state_of_files
 from ..nodes.node import Records, nodes_of
 from ..nodes.tables import Table
+from ..remote import one_opening
 from ..words.plain_text import no_field
 
 
@@ -154,7 +155,8 @@ class DatasetBase(Records):
             FileError: It names the file.
         """
         if seen := self._seen():
-            refuse_changed(seen, state_of_files(self._fields.values()))
+            with one_opening(is_last=True):
+                refuse_changed(seen, state_of_files(self._fields.values()))
 
     # ---- Fields -------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from ..nodes.python_ops import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..loader.state import ENDLESS
+from ..remote import one_opening
 from ..nodes.tables import array_of, is_array
 from ..pyops.records import Row, joined, records_of, row_of, rows_of
 from ..ragged import Ragged
@@ -101,9 +102,11 @@ class Reading(DatasetBase):
         """
         opened = self._opened
         if opened is None or opened.process != os.getpid():
-            most, files = _rows_at_once(self._fields.values()), files_state(self)
-            loader = self._loader(most, num_threads=1, prefetch=1)
-            refuse_changed(files, files_state(self))
+            most = _rows_at_once(self._fields.values())
+            with one_opening(is_last=True):
+                files = files_state(self)
+                loader = self._loader(most, num_threads=1, prefetch=1)
+                refuse_changed(files, files_state(self))
             opened = _Opened(loader, loader.readers[0].records, most, os.getpid(), files)
             self._opened = opened  # if threads open at the same time, one stays
         return opened

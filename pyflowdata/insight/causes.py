@@ -586,9 +586,11 @@ def _network(m: Measures, evidence: dict[str, float]) -> Finding | None:
     needed = ratio(came, m.counters.stats["read_bytes"])
     delay = ratio(fetched["answer_seconds"], requests)
     at_once = ratio(fetched["seconds"], m.loop_seconds)
+    left = m.counters.missing_bytes
     evidence = {
         **evidence, "bytes_per_second": rate, "fetched_per_used": needed, "fetched_again": again,
         "requests": requests, "answer_seconds": delay, "requests_at_once": at_once,
+        "missing_bytes": left,
     }  # fmt: skip
     said = f"remote files come at {size(rate)}/s, {number(needed)} bytes for each that is used"
     if again >= _AGAIN:
@@ -603,7 +605,10 @@ def _network(m: Measures, evidence: dict[str, float]) -> Finding | None:
             ),
             {**evidence, "enough_budget": enough},
         )
-    cold = "; later epochs read what the cache has"
+    cold = "; the epoch is cold, " + (
+        f"{size(left)} of the files are not in the cache yet" if left else
+        "and later ones read what the cache has"
+    )
     if ratio(fetched["answer_seconds"], fetched["seconds"]) >= MOST:
         return Finding(
             "requests",

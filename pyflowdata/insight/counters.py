@@ -271,6 +271,7 @@ class Counters:
         first_work: What was done once while the loader was opened, besides the indexes of its own
             readers.
         fetched: What this process fetched of remote files since the loader opened.
+        missing_bytes: Of the loader's remote files, not in the cache.
     """
 
     blobs: tuple[str, ...]
@@ -298,6 +299,7 @@ class Counters:
     taken: float = field(default=0.0, compare=False)
     fetched: dict[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
+    missing_bytes: int = 0
 
     def since(self, earlier: Counters) -> Counters:
         """The counts since another moment of the same loader."""
@@ -645,6 +647,7 @@ class CountedLoader:
                 name: value - self.before.get(name, 0) for name, value in read_fetched().items()
             },
             first_work=self.first_work,
+            missing_bytes=lib.pfd_loader_missing_bytes(self.handle),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, printable, shown
-from ..words.plain_text import number, percent
-from .stats import IN_NEXT
+from ..native import lib
+from ..words.plain_text import number, percent, size
+from .stats import IN_NEXT, read_fetched
 
 
 # ---- A bar --------------------------------------------------------------------------------------
@@ -229,10 +230,12 @@ class Progress(Generic[BatchT]):
 
 class _Meter:
     """Records a second of this rank, and the share of the time that its thread was in the loader,
-    waiting for a batch or working on it."""
+    waiting for a batch or working on it; in a cold epoch, what was fetched and is not there yet."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
+        self._is_cold = self._missing() > 0
+        self._fetched = read_fetched()["bytes"]
         self._start = self._last = self._read()
         self._sums = (0.0, 0.0, 0.0)  # the last seconds; later ones weigh more
 
@@ -251,14 +254,25 @@ class _Meter:
             kept * old + new for old, new in zip(self._sums, passed, strict=True)
         )
         self._sums = seconds, records, waited
-        return _rates(seconds, records, waited)
+        return _rates(seconds, records, waited) + self._cold()
+
+    def _missing(self) -> int:
+        opened = getattr(self._loader, "_opened", None)  # a program's own loader has none
+        return int(lib.pfd_loader_missing_bytes(opened.handle)) if opened else 0
+
+    def _cold(self) -> str:
+        """Other processes of the machine may fetch, too, and the epoch need not read all."""
+        if not self._is_cold:
+            return ""
+        fetched = read_fetched()["bytes"] - self._fetched
+        return f", cold: {size(fetched)} fetched, {size(self._missing())} not there"
 
     def overall(self) -> str:
         """The rates since the start."""
         seconds, records, waited = (
             new - old for new, old in zip(self._read(), self._start, strict=True)
         )
-        return _rates(seconds, records, waited)
+        return _rates(seconds, records, waited) + self._cold()
 
 
 def _rates(seconds: float, records: float, waited: float) -> str:
@@ -288,7 +302,8 @@ def progress(
     """The batches of a loader's next epoch, as iterating over the loader gives them, under a bar on
     stderr: the epoch, the step and how many there are, records a second of this rank, and the share
     of the time that the training loop spends in the loader, over the last seconds and at the end
-    over the epoch.
+    over the epoch.  Where the cache lacks blocks of remote files at its start, the epoch is cold:
+    what was fetched in it is shown, and how much of the files is not in the cache.
 
         for batch in flow.progress(loader):
             ...

@@ -19,7 +19,7 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, exception, ffi, lib, new_error, new_struct, text
 from ..native.calls import interrupts
-from ..remote import forget_facts
+from ..remote import one_opening
 from .shares import Share
 from .state import Index, Reader
 
@@ -95,6 +95,11 @@ def open_handle(
     options.is_interrupted = _IS_INTERRUPTED
     for node in reader_nodes(blobs):
         check_is_batched(node)
+    with one_opening(is_last=True):
+        return _opened(blobs, options)
+
+
+def _opened(blobs: list[Blob], options: CData) -> tuple[CData, InUse]:
     prepare_tables(blobs)
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
@@ -173,7 +178,6 @@ class _Opening:
             self._is_wanted = False  # the traceback may keep this object for long
             self._handle = None
             raise
-        forget_facts()
         if self._status is None:  # a signal handler forked, and this is the child
             raise UnsupportedError("the process was forked while the DataLoader was being opened")
         check(self._status, self._err)

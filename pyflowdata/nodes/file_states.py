@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import FileError
+from ..native import encode, lib
 from .attr_words import prepared_of, tables_of
 from .node import Blob, files_of, nodes_of, reader_nodes
 
@@ -17,11 +18,12 @@ class FileState(NamedTuple):
     """What tells whether a file, or a folder, is another one; -1 where it cannot be seen.
 
     Attributes:
-        path: Absolute.
+        path: Absolute, or an address.
         size: Bytes.
         mtime, ctime: Nanoseconds.
         inode: Its number in the file system.
         is_folder: Whether it is a folder.
+        tag: The version of an object, as its store tells it.
     """
 
     path: str
@@ -30,6 +32,7 @@ class FileState(NamedTuple):
     ctime: int = -1
     inode: int = -1
     is_folder: bool = False
+    tag: str = ""
 
 
 def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
@@ -47,9 +50,15 @@ def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
         if made is not None:  # a cache, whose own file may be made later
             found += state_of_files(made.fields.values())
             continue
-        waiting, seen = files_of(node)[::-1], set[str]()
+        paths, seen = files_of(node), set[str]()
+        if node.op.reads_folders:
+            found += (state for path in paths for state in _states_in_store(path))
+            paths = [path for path in paths if not _is_remote(path)]
+        objects = _states_of_objects(paths)
+        waiting = paths[::-1]
         while waiting:
-            state = state_of(waiting.pop())
+            path = waiting.pop()
+            state = objects.get(path) or state_of(path)
             found.append(state)
             real = os.path.realpath(state.path) if state.is_folder else ""
             if state.is_folder and real not in seen:  # links of folders can make a circle
@@ -58,8 +67,42 @@ def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
     return tuple(found)
 
 
+def _is_remote(path: str) -> bool:
+    return bool(lib.pfd_path_is_remote(encode(path, "path")))
+
+
+def _states_in_store(folder: str) -> Iterator[FileState]:
+    """The states of a folder of a store, and of those inside; none of another folder."""
+    waiting = [folder] if _is_remote(folder) else []
+    while waiting:
+        from ..remote.client import folder_facts  # not needed by programs that read local files
+
+        facts, inside = folder_facts(path := waiting.pop())
+        yield FileState(path, facts.size, is_folder=True, tag=facts.tag)
+        waiting += inside[::-1]
+
+
+def _states_of_objects(paths: Iterable[str]) -> dict[str, FileState]:
+    """The states of those that are addresses, which are asked for together."""
+    urls = list(filter(_is_remote, paths))
+    if not urls:
+        return {}
+    from ..remote.client import look_at  # not needed by programs that read local files
+
+    return {
+        url: FileState(url, facts.size, int(facts.modified * 1e9), tag=facts.tag)
+        for url, facts in zip(urls, look_at(urls), strict=True)
+    }
+
+
 def state_of(path: str) -> FileState:
-    """The state of a file or folder, on this machine."""
+    """The state of a file or folder, on this machine or in a store.
+
+    Raises:
+        FileError: There is no such object in the store.
+    """
+    if objects := _states_of_objects([path]):
+        return objects[path]
     path = os.path.abspath(path)
     try:
         found = os.stat(path)

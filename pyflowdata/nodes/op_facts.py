@@ -152,6 +152,7 @@ class Op:
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.
+        reads_folders: Whether it reads folders, not files.
         method: The method of a data set that makes the view; "": it is not a view.
         host_outputs: The outputs that every reader can have besides its own.
     """
@@ -171,6 +172,7 @@ class Op:
     keeps_equal_rows: bool = False
     has_optional_input: bool = False
     is_view: bool = False
+    reads_folders: bool = False
     method: str = ""
     host_outputs: tuple[str, ...] = ()
 
@@ -242,6 +244,7 @@ class OpReader:
             keeps_equal_rows=has("PFD_KEEPS_EQUAL_ROWS"),
             has_optional_input=has("PFD_OPTIONAL_INPUT"),
             is_view=has("PFD_VIEW"),
+            reads_folders=has("PFD_READS_FOLDERS"),
             host_outputs=host_outputs,
         )
 

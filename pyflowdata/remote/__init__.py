@@ -5,8 +5,11 @@ C is told of them when the package is imported; what they need is imported when 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..native import ffi, lib
@@ -17,11 +20,32 @@ if TYPE_CHECKING:
 __all__ = ["CacheInfo", "cache_info", "configure", "open_copy", "staging_folder"]
 
 
+_opening = threading.local()  # `goes_on`
+
+
 def forget_facts() -> None:
-    """As `client.forget_facts`; where nothing has asked for facts, there are none."""
+    """An opening begins, which asks for the versions of objects again; or one has ended."""
     forget = getattr(sys.modules.get(f"{__name__}.client"), "forget_facts", None)
-    if forget is not None:
+    if forget is not None and not getattr(_opening, "goes_on", False):
         forget()
+
+
+@contextlib.contextmanager
+def one_opening(*, is_last: bool = False) -> Iterator[None]:
+    """Keeps the facts of objects while this thread opens loaders: all of them read the same
+    versions.
+
+    Args:
+        is_last: What follows asks for the versions again.
+    """
+    former = getattr(_opening, "goes_on", False)
+    _opening.goes_on = True
+    try:
+        yield
+    finally:
+        _opening.goes_on = former
+        if is_last:
+            forget_facts()
 
 
 def _cache() -> Any:

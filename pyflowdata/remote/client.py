@@ -10,6 +10,7 @@ Most stores are read with obstore, others with fsspec.  A failure is one of thre
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import random
@@ -92,7 +93,7 @@ class _Store(Protocol):
 
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         """The addresses below a folder, whose address ends with a slash; with their facts, where
-        a list tells them as look() does."""
+        a list tells them as look() does.  If not deep, also folders, which end with a slash."""
 
     def put(self, path: str, url: str) -> None:
         """Makes an object of a local file; nobody sees a part of it."""
@@ -104,11 +105,17 @@ _PART = 8 << 20  # bytes of a part of an upload
 _MOST_PARTS = 9000  # S3 takes 10,000
 
 
+_has_asked = False  # of obstore, which has threads then
+_is_lost = False  # those threads: they are the parent's
+
+
 class _Obstore:
     """The objects of a bucket or a server."""
 
     def __init__(self, base: str, options: Mapping[str, Any]) -> None:
+        global _has_asked
         self._obstore = importlib.import_module("obstore")
+        _has_asked = True
         self._base = base
         given = dict(options)
         client = dict(given.pop("client_options", {}))
@@ -144,12 +151,14 @@ class _Obstore:
             raise _Changed
         return got.bytes()
 
-    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts]]:
+    def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         prefix = self._key(folder)
         if is_deep:
             pieces = self._obstore.list(self._store, prefix=prefix, chunk_size=_PAGE)
         else:
-            pieces = [self._obstore.list_with_delimiter(self._store, prefix)["objects"]]
+            listed = self._obstore.list_with_delimiter(self._store, prefix)
+            pieces = [listed["objects"]]
+            yield from ((f"{self._base}{one}/", None) for one in listed["common_prefixes"])
         for piece in pieces:
             for found in piece:
                 yield self._base + found["path"], _facts(found)
@@ -198,9 +207,14 @@ class _Fsspec:
         self._files.invalidate_cache()
         depth = None if is_deep else 1
         begin = len(self._name(folder).rstrip("/")) + 1
-        for name, info in self._files.find(self._name(folder), maxdepth=depth, detail=True).items():
+        found = self._files.find(
+            self._name(folder), maxdepth=depth, withdirs=not is_deep, detail=True
+        )
+        for name, info in found.items():
             if info["type"] != "directory":
                 yield folder + name[begin:], None
+            elif not is_deep and name[begin:]:
+                yield f"{folder}{name[begin:].rstrip('/')}/", None
 
 
     def put(self, path: str, url: str) -> None:
@@ -283,7 +297,14 @@ def _refuse_query(url: str) -> None:
 def _store_of(url: str) -> _Store:
     parts = urlsplit(url)
     _refuse_query(url)
-    return _store(f"{parts.scheme}://{parts.netloc}/")
+    store = _store(f"{parts.scheme}://{parts.netloc}/")
+    if _is_lost and isinstance(store, _Obstore):
+        raise UnsupportedError(
+            "this process was forked after its parent had read from a store, and the client of "
+            'stores does not work in such a child; start processes with "spawn" or "forkserver", '
+            "or read from stores in the children alone", file=url,
+        )
+    return store
 
 
 # ---- Failures, and further tries ----------------------------------------------------------------
@@ -364,16 +385,16 @@ _LOOKERS = 32
 _PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
-_opening = threading.local()  # `goes_on`
+_lists: dict[str, tuple[float, list[str]]] = {}  # of folders
 
 
-def _renew_lock() -> None:
-    """In a forked child: a thread of the parent may have held it."""
-    global _lock
-    _lock = threading.Lock()
+def _begin_child() -> None:
+    """In a forked child: a thread of the parent may have held the lock."""
+    global _lock, _is_lost
+    _lock, _is_lost = threading.Lock(), _has_asked
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_begin_child)
 
 
 def _note(url: str, facts: Facts) -> Facts:
@@ -383,21 +404,25 @@ def _note(url: str, facts: Facts) -> Facts:
 
 
 def forget_facts() -> None:
-    """An opening begins, which asks for the versions of objects again; or one has ended."""
-    if not getattr(_opening, "goes_on", False):
-        with _lock:
-            _seen.clear()
+    """All facts are asked for again."""
+    with _lock:
+        _seen.clear()
+        _lists.clear()
 
 
-@contextlib.contextmanager
-def one_opening() -> Iterator[None]:
-    """Keeps facts while this thread opens loaders that look for the fields of files."""
-    former = getattr(_opening, "goes_on", False)
-    _opening.goes_on = True
-    try:
-        yield
-    finally:
-        _opening.goes_on = former
+def folder_facts(url: str) -> tuple[Facts, list[str]]:
+    """What tells whether other objects are in a folder, and the folders in it.
+
+    Raises:
+        FileError: The store cannot be read.
+    """
+    names = names_in(url.rstrip("/") + "/")
+    objects = [name for name in names if not name.endswith("/")]
+    tags = zip(objects, look_at(objects), strict=True)
+    said = "".join(f"{name}\n{facts.tag}\n{facts.size}\n" for name, facts in tags)
+    inside = [name for name in names if name.endswith("/")]
+    tag = hashlib.sha256((said + "".join(inside)).encode()).hexdigest()
+    return Facts(len(names), 0.0, tag), inside
 
 
 def _known(url: str) -> Facts | None:
@@ -418,13 +443,16 @@ def look_at(urls: list[str]) -> list[Facts]:
         FileError: One cannot be read.
         UnsupportedError: A store cannot be.
     """
-    if len(urls) <= 1:
-        return [_look(url) for url in urls]
-    _look_by_lists(urls)
-    from concurrent.futures import ThreadPoolExecutor
+    if len(urls) > 1:
+        _look_by_lists(urls)
+    found = {url: _known(url) for url in urls}
+    missing = [url for url, facts in found.items() if facts is None]
+    if len(missing) > 1:
+        from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(_LOOKERS, len(urls)), "pyflowdata look") as pool:
-        return list(pool.map(_look, urls))
+        with ThreadPoolExecutor(min(_LOOKERS, len(missing)), "pyflowdata look") as pool:
+            found |= zip(missing, pool.map(_look, missing), strict=True)
+    return [found[url] or _look(url) for url in urls]
 
 
 def _look_by_lists(urls: list[str]) -> None:
@@ -472,6 +500,8 @@ def is_object(url: str) -> bool:
 def listed(pattern: str) -> list[str]:
     """The addresses that a pattern stands for, sorted; ** stands for any folders.
 
+    A folder, which ends with a slash, stands for the names in it, as `names_in()` gives them.
+
     Raises:
         FileError: The store cannot be read.
         UnsupportedError: It cannot be listed.
@@ -482,25 +512,54 @@ def listed(pattern: str) -> list[str]:
             "a web server lists no files, so that an address of one can be no pattern; give each "
             "address", file=pattern,
         )
+    if pattern.endswith("/"):
+        return names_in(pattern)
     magic = _MAGIC.search(pattern)
     folder = pattern[: pattern.rindex("/", 0, magic.start() if magic else None) + 1]
     rest, matches = pattern[len(folder) :], _regex(pattern[len(folder) :]).fullmatch
     is_deep = "/" in rest or "**" in rest
 
-    def find() -> dict[str, Facts | None]:
-        found = {}
-        for url, facts in _store_of(pattern).list(folder, is_deep):
-            name = url[len(folder) :]
-            hidden = name.startswith(".") and not rest.startswith(".")
-            if not hidden and matches(name):
-                found[url] = facts
-        return found
+    def is_wanted(url: str) -> bool:
+        name = url[len(folder) :]
+        hidden = name.startswith(".") and not rest.startswith(".")
+        return not hidden and matches(name) is not None
 
-    listed = _tried(find, pattern, _LOOK_PAUSES)
-    for url, facts in listed.items():
-        if facts is not None:
-            _note(url, facts)
-    return sorted(listed)
+    if not is_deep:
+        return [url for url in names_in(folder) if not url.endswith("/") and is_wanted(url)]
+    return _noted(pattern, lambda: {
+        url: facts for url, facts in _store_of(pattern).list(folder, True) if is_wanted(url)
+    })  # fmt: skip
+
+
+def _noted(url: str, find: Callable[[], dict[str, Facts | None]]) -> list[str]:
+    """The addresses of a list, sorted, whose facts are known from now on."""
+    found = _tried(find, url, _LOOK_PAUSES)
+    now = time.monotonic()
+    with _lock:
+        _seen.update((name, (now, facts)) for name, facts in found.items() if facts is not None)
+    return sorted(found)
+
+
+def names_in(folder: str) -> list[str]:
+    """The addresses in a folder, which ends with a slash, as do those of the folders in it; sorted.
+
+    Raises:
+        FileError: The store cannot be read.
+        UnsupportedError: It cannot be listed.
+    """
+    if urlsplit(folder).scheme in _WEB:
+        raise UnsupportedError(
+            "a web server lists no files, so that what is in a folder of one is not known; give "
+            "the address of each file", file=folder,
+        )
+    with _lock:
+        since, names = _lists.get(folder, (0.0, []))
+    if since and time.monotonic() - since < _SEEN_SECONDS:
+        return names
+    names = _noted(folder, lambda: dict(_store_of(folder).list(folder, False)))
+    with _lock:
+        _lists[folder] = (time.monotonic(), names)
+    return names
 
 
 def fetch(url: str, tag: str, offset: int, size: int) -> Any:
@@ -544,6 +603,7 @@ def check_takes(url: str) -> None:
 def _forget(url: str) -> None:
     with _lock:
         _seen.pop(url, None)
+        _lists.clear()
 
 
 def put(path: str | os.PathLike[str], url: str) -> None:

@@ -92,8 +92,16 @@ class _BucketHandler(_Handler):
         prefix = f"{bucket}/{query.get('prefix', '')}"
         after = query.get("continuation-token", "")
         keys = sorted(k for k in [*self.server.files] if k.startswith(prefix) and k > after)
+        folders = ""
         if delimiter := query.get("delimiter"):
+            rests = [key[len(prefix) :].partition(delimiter) for key in keys]
+            below = sorted({name for name, found, _ in rests if found})
             keys = [key for key in keys if delimiter not in key[len(prefix) :]]
+            if not after:
+                folders = "".join(
+                    f"<CommonPrefixes><Prefix>{escape(query.get('prefix', '') + name)}/</Prefix>"
+                    "</CommonPrefixes>" for name in below
+                )
         page = keys[:_PAGE]
         found = "".join(
             f"<Contents><Key>{escape(key[len(bucket) + 1:])}</Key>"
@@ -105,7 +113,7 @@ class _BucketHandler(_Handler):
         token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
         self._answer(200, (
             f"<ListBucketResult><Name>{bucket}</Name><KeyCount>{len(page)}</KeyCount>"
-            f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{token}{found}"
+            f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{token}{found}{folders}"
             "</ListBucketResult>"
         ).encode())  # fmt: skip
 

@@ -1,9 +1,12 @@
 """Objects of a store that lists and takes uploads: the cost of opening, writing, commands."""
 
 import gzip
+import json
 import shutil
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,11 +321,142 @@ def test_a_few_bytes_of_a_large_object_take_a_small_request(bucket):
     assert sum(end - begin for _, begin, end in bucket.ranges.elements()) == 1000
 
 
-def test_a_signed_address_is_refused_without_its_signature():
+def test_a_signed_address_is_refused_without_its_signature(tmp_path):
     url = "https://127.0.0.1/a.tfrecord?X-Amz-Signature=secret"
-    for opening in (flow.open, lambda one: flow.DataLoader(
+
+    def read_manifest(source):
+        (tmp_path / "a.manifest").write_text(
+            json.dumps({"source": source, "usage": "train", "annotation": [{"name": "a"}]}) + "\n"
+        )
+        rows(flow.open(str(tmp_path / "a.manifest")))
+
+    for opening in (flow.open, read_manifest, lambda one: flow.DataLoader(
         flow.TFRecordReader(files=[one], batch_size=1)
     )):  # fmt: skip
         with pytest.raises(flow.UnsupportedError, match="signed") as refused:
             opening(url)
         assert "secret" not in str(refused.value)
+
+
+def test_what_was_computed_of_an_object_is_not_applied_to_another_version(bucket):
+    def put(values):
+        rows = [values[: 1 + value % 3] for value in values]
+        with io.TFRecordWriter("s3://b/v/a.tfrecord", overwrite=True) as out:
+            for value, row in zip(values, rows, strict=True):
+                out.write({"x": value, "y": value % 2, "tokens": row})
+
+    def views():
+        data = flow.open("s3://b/v/a.tfrecord")
+        return data, [
+            data.where("x >= 190"), data.sort("x"), data.explode("tokens"),
+            data.drop("tokens").group_by("y"), data.pack(50, field="tokens"),
+        ]  # fmt: skip
+
+    def read(view):
+        with flow.DataLoader(view.batch(4)) as loader:
+            return [
+                [np.array(getattr(one, "values", one)).tolist() for one in batch]
+                for batch in loader
+            ]
+
+    values = np.arange(200)
+    put(values)
+    _, used = views()
+    before = list(map(read, used))
+    data, (view, *_) = views()
+    assert (len(data), len(view)) == (200, 10)
+    batches = [view.batch(8), data.batch(8)]
+    put(values[::-1] + 1)
+    after = list(map(read, used))
+    assert after == list(map(read, views()[1]))
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    for call in (
+        *(partial(flow.DataLoader, one.blobs) for one in batches), lambda: len(data),
+        lambda: data.where("x > 3"), lambda: data.column("x"), lambda: data.sort("x"),
+    ):  # fmt: skip
+        with pytest.raises(flow.FileError, match="changed while this data set was open") as said:
+            call()
+        assert "s3://b/v/a.tfrecord" in str(said.value)
+    bucket.kinds.clear()
+    assert read(used[0]) == after[0] and bucket.kinds == {"HEAD": 1}
+
+
+def test_image_folders_and_lists_of_images_are_read_from_stores(bucket, tmp_path):
+    folder = tmp_path / "train"
+    names = {"cat": ["b.png", "sub/a.png", "a.png"], "dog": ["c.png", ".hidden.png", "notes.txt"]}
+    for of, files in names.items():
+        for number, name in enumerate(files):
+            path = folder / of / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(f"\x89PNG\r\n\x1a\n{of}{number}".encode("latin-1") * (number + 1))
+    lines = [
+        {"source": name, "usage": "train", "annotation": [{"name": name[:3]}]}
+        for name in ("cat/a.png", "dog/c.png", "cat/sub/a.png")
+    ]
+
+    def put(place, lines):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        if place.startswith("s3://"):
+            bucket.files[place[5:]] = text.encode()
+        else:
+            Path(place).write_text(text)
+
+    for path in folder.rglob("*.*"):
+        bucket.files[f"b/train/{path.relative_to(folder)}"] = path.read_bytes()
+
+    def read(data):
+        with flow.DataLoader(data) as loader:
+            return [
+                (row.tobytes(), int(label)) for images, labels in loader
+                for row, label in zip(images, labels, strict=True)
+            ]
+
+    def opened(place):
+        return flow.open(place).shuffle(seed=3).batch(2)
+
+    with pytest.warns(UserWarning, match="1 file is left out"):
+        found = read(opened("s3://b/train"))
+    assert found == read(opened(str(folder))) and len(found) == 4
+    assert bucket.kinds["GET"] == 4  # with a HEAD for each file that marks a data set
+    bucket.kinds.clear()
+    both = [flow.ImageFolderReader(place, batch_size=4) for place in (str(folder), "s3://b/train")]
+    assert read(both[0]) == read(both[1])
+    assert bucket.kinds["GET"] == 0 and bucket.kinds["LIST"] == 4
+    # An image that changes, and one that comes, are noticed as those of local folders are.
+    data = flow.open("s3://b/train/")
+    assert len(data) == 4
+    bucket.files["b/train/dog/d.png"] = b"\x89PNG\r\n\x1a\n"
+    with pytest.raises(flow.FileError, match="changed while this data set was open"):
+        data.where("label == 1")
+    assert len(flow.open("s3://b/train/")) == 5
+    with flow.DataLoader(flow.ImageFolderReader("s3://b/train", batch_size=5)) as loader:
+        bucket.files["b/train/dog/d.png"] = b"\x89PNG\r\n\x1a\nother"
+        with pytest.raises(flow.FileError, match="dog/d.png.*changed while open"):
+            list(loader)
+    # Lists beside the images, in another folder, and with addresses.
+    put(str(folder / "l.manifest"), lines)
+    put("s3://b/train/l.manifest", lines)
+    for where, prefix in ((tmp_path, "s3://b/train/"), ("s3://b/lists", "../train/")):
+        put(f"{where}/l.manifest",
+            [{**one, "source": prefix + one["source"]} for one in lines])  # fmt: skip
+    expected = read(opened(str(folder / "l.manifest")))
+    for place in ("s3://b/train", "s3://b/lists", tmp_path):
+        assert read(opened(f"{place}/l.manifest")) == expected
+    put("s3://b/lists/m.manifest", [*lines, {**lines[0], "source": "none.png"}])
+    with pytest.raises(flow.CorruptDataError, match="cat/a.png is not there: there is no such obj"):
+        read(flow.open("s3://b/lists/m.manifest").batch(2))
+    coco = {"images": [{"id": 7, "file_name": "cat/a.png", "height": 9, "width": 9}],
+            "annotations": [{"id": 1, "image_id": 7, "category_id": 1, "bbox": [0, 0, 9, 9],
+                             "segmentation": [[0, 0, 9, 0, 9, 9]], "area": 40, "iscrowd": 0}],
+            "categories": [{"id": 1, "name": "cat"}]}  # fmt: skip
+    for place in (str(folder), "s3://b/train", "s3://b/other"):
+        put(f"{place}/i.json", [coco])
+    found = []
+    for place, images in ((folder, ""), ("s3://b/train", ""), ("s3://b/other", "s3://b/train")):
+        reader = flow.COCOReader(files=f"{place}/i.json", image_dir=images, batch_size=1)
+        with flow.DataLoader(reader) as loader:
+            ((image, *_),) = loader
+            found.append(image[0].tobytes())
+    assert found == [(folder / "cat/a.png").read_bytes()] * 3
+    with pytest.raises(flow.UnsupportedError, match="lists no files"):
+        flow.ImageFolderReader(f"{bucket.url}/b/train", batch_size=1)

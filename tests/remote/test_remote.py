@@ -4,12 +4,15 @@ cache."""
 import contextlib
 import gzip
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +28,7 @@ from pyflowdata.insight.verdict import judge
 from pyflowdata.native import lib, text
 from pyflowdata.remote import cache as blocks
 from pyflowdata.remote import client, configure
+from pyflowdata.words.plain_text import size as plain_size
 
 pytest.importorskip("obstore")
 MB = 1 << 20
@@ -100,7 +104,7 @@ def test_readers_take_addresses_in_files_and_data_dir(tmp_path):
             flow.DataLoader(flow.MiniReader(f"{server.url}/d", batch_size=2, data_part_num=4))
         with pytest.raises(flow.UnsupportedError, match="lists no files"):
             flow.open(f"{server.url}/d/*")
-        with pytest.raises(flow.UnsupportedError, match="folders.*local disks"):
+        with pytest.raises(flow.UnsupportedError, match="lists no files"):
             flow.DataLoader(flow.ImageFolderReader(f"{server.url}/d", batch_size=1))
 
 
@@ -191,7 +195,7 @@ def test_schemes_may_have_capitals_and_a_file_may_have_one(tmp_path):
 
 READ = """
 import sys, numpy as np, pyflowdata as flow
-data = flow.open(sys.argv[1], format="raw", shape=[64], dtype="int32")
+data = flow.open(sys.argv[1].split(","), format="raw", shape=[64], dtype="int32")
 data = data.shuffle(seed=int(sys.argv[2]))
 with flow.DataLoader(data.batch(4096)) as loader:
     print("ready", flush=True)
@@ -202,11 +206,28 @@ print(found.size)
 """
 
 
+FORKS = """
+import os, sys, pyflowdata
+children = []
+for seed in range(8):
+    children.append(os.fork())
+    if children[-1] == 0:
+        sys.argv[2] = str(seed)
+        exec(sys.argv[3])
+        sys.stdout.flush()
+        os._exit(0)
+sys.exit(sum(os.waitpid(child, 0)[1] != 0 for child in children))
+"""
+
+
+def in_cache(folder):
+    return {**os.environ, "PYFLOWDATA_CACHE": str(folder), "PYFLOWDATA_CACHE_BUDGET": "1GB"}
+
+
 def reading(url, cache, seed=0):
     return subprocess.Popen(
         [sys.executable, "-c", READ, url, str(seed)], stdin=subprocess.PIPE, text=True,
-        stdout=subprocess.PIPE, cwd=ROOT,
-        env={**os.environ, "PYFLOWDATA_CACHE": str(cache), "PYFLOWDATA_CACHE_BUDGET": "1GB"},
+        stdout=subprocess.PIPE, cwd=ROOT, env=in_cache(cache),
     )  # fmt: skip
 
 
@@ -234,6 +255,42 @@ def test_processes_fetch_each_block_once_and_outlive_one_that_is_killed(cache):
         hangs.set()
         fetched = sum(end - begin for _, begin, end in server.ranges.elements())
         assert fetched == size
+
+
+def test_eight_processes_that_read_at_random_fetch_each_block_once(cache):
+    data, cuts = numbers(9 * MB + 4096), (0, 5 * MB // 4, 8 * MB // 4, (9 * MB + 4096) // 4)
+    parts = [data[begin:end].tobytes() for begin, end in pairwise(cuts)]
+    with serving({f"{i}.bin": part for i, part in enumerate(parts)}) as server:
+        server.latency = 0.02
+        urls = ",".join(f"{server.url}/{i}.bin" for i in range(3))
+        said = subprocess.run(
+            [sys.executable, "-c", FORKS, urls, "0", READ], stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, cwd=ROOT, env=in_cache(cache), check=True, timeout=60,
+        ).stdout  # fmt: skip
+        assert said.count(str(data.size)) == 8, said
+        sent = Counter(
+            (path, block) for (path, first, end), times in server.ranges.items()
+            for block in range(first // MB, -(-end // MB)) for _ in range(times)
+        )
+    assert sent == {
+        (f"{i}.bin", block): 1 for i, part in enumerate(parts)
+        for block in range(-(-len(part) // MB))
+    }
+
+
+def test_a_child_that_was_forked_after_a_request_is_told_so():
+    with serving({"a.bin": bytes(MB)}) as server:
+        raw(f"{server.url}/a.bin")
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            with contextlib.suppress(BaseException):
+                try:
+                    raw(f"{server.url}/a.bin")
+                except flow.UnsupportedError as refused:
+                    os._exit(0 if "spawn" in str(refused) else 3)
+            os._exit(4)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_the_cache_keeps_its_budget_and_what_epochs_begin_with(cache):
@@ -335,10 +392,10 @@ def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
 
 
 def test_an_opening_within_another_leaves_it_its_facts(cache):
-    with serving({"a.bin": b"1"}) as server, client.one_opening():
+    with serving({"a.bin": b"1"}) as server, flow.remote.one_opening():
         for _ in range(2):
             assert client.is_object(f"{server.url}/a.bin")
-            with client.one_opening():
+            with flow.remote.one_opening():
                 pass
             flow.remote.forget_facts()
         assert server.looks == 1
@@ -405,6 +462,29 @@ def verdict_of(data, epochs=1):
     return judge(replace(told, fetched=counters.fetched, readers=counters.readers))
 
 
+def test_a_bar_says_that_an_epoch_is_cold_and_what_is_missing(capsys):
+    with serving({"a.bin": bytes(12 * MB), "b.bin": bytes(8 * MB)}) as server:
+        urls = [f"{server.url}/{name}.bin" for name in "ab"]
+        with flow.DataLoader(raw(urls).batch(4096)) as loader:
+            for _ in flow.progress(loader):
+                pass
+            cold = capsys.readouterr().err
+            for _ in flow.progress(loader):
+                pass
+            warm = capsys.readouterr().err
+        with flow.DataLoader(raw(urls[1]).take(64).batch(64)) as loader:
+            assert loader.report().counters.missing_bytes == 0
+        configure(cache_dir=flow.remote.cache_info().folder + "-other")
+        with flow.DataLoader(raw(urls[1]).take(64).batch(64)) as loader:
+            for _ in flow.progress(loader):
+                pass
+            part, counters = capsys.readouterr().err, loader.report().counters
+    assert re.search(r"cold: 1\d(\.\d)? MB fetched, 0 bytes not there", cold), cold
+    assert "cold" not in warm and "records/s" in warm
+    assert 0 < counters.missing_bytes <= 7 * MB and "cold: " in part
+    assert f"{plain_size(counters.missing_bytes)} not there" in part
+
+
 def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
     data = numbers(8 * MB).tobytes()
     with serving({"a.bin": data}) as server:
@@ -420,5 +500,6 @@ def test_reports_know_a_slow_line_slow_answers_and_a_small_cache(cache):
         "network", "requests", "cache-too-small"
     ]  # fmt: skip
     assert answers.evidence["answer_seconds"] >= 0.6
+    assert line.evidence["missing_bytes"] == 0 and "the epoch is cold" in line.sentence
     assert 40 * MB < small.evidence["enough_budget"] < 60 * MB
     assert 0.5 < line.evidence["fetched_per_used"] <= 1.1  # opening fetched some before

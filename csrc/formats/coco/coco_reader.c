@@ -688,12 +688,14 @@ static pfd_status open_folder(coco *self, pfd_error *err)
     const char *given = self->attrs->image_dir;
     self->image_dir = given[0] ? strdup(given) : folder_of(self->file->path);
     char *folder = given[0] ? strdup(given) : folder_of(pfd_input_file_of(self->file)->absolute);
-    if (folder && self->image_dir) self->folder = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
-    int reason = errno;
     int32_t has_memory = folder && self->image_dir;
+    int32_t is_remote = has_memory && pfd_path_is_remote(folder);
+    if (has_memory && !is_remote)
+        self->folder = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
+    int reason = errno;
     free(folder);
     if (!has_memory) return fail_memory(self->host, err);
-    if (self->folder >= 0) return PFD_OK;
+    if (self->folder >= 0 || is_remote) return PFD_OK;
     (void)self->host->fail_attr(err, "image_dir", NULL, PFD_IO,
                                 ": the folder of the images cannot be opened: %s",
                                 strerror(reason));
@@ -708,6 +710,7 @@ static int64_t size_of(void *ctx, int64_t i)
     const coco_place *objects;
     int64_t count;
     const char *name;
+    if (self->folder < 0) return 0; /* in a store */
     if (!coco_index_at(&self->index, i, &objects, &count, &name)) return 0;
     return pfd_whole_file_size(self->folder, name);
 }
@@ -846,13 +849,31 @@ static void write_numbers(const image_rows *self)
     pfd_set_row(args, GT_SEGM_INDEX, row, self->points.index, 3 * self->points.size);
 }
 
-static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_error *err)
+static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whole_file *out,
+                             pfd_error *err)
+{
+    const coco *self = args->source;
+    const coco_place *objects;
+    int64_t count;
+    const char *name;
+    if (!coco_index_at(&self->index, args->records[row].ordinal, &objects, &count, &name))
+        return fail_lost(self, row, err);
+    *out = (pfd_whole_file){.folder = self->folder, .path = name, .counted = self->file};
+    size_t size = strlen(self->image_dir);
+    char *folder = args->host->alloc(args->scratch, (int64_t)size + 2);
+    if (!folder) return fail_memory(self->host, err);
+    memcpy(folder, self->image_dir, size);
+    memcpy(folder + size, "/", 2);
+    return pfd_whole_file_address(args, folder, name, &out->url, err);
+}
+
+static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_bytes image,
+                            pfd_error *err)
 {
     const coco *self = args->source;
     const pfd_record *record = &args->records[row];
     image_rows rows = {.args = args, .row = row};
     const char *name;
-    pfd_bytes image;
     if (record->size != (int64_t)sizeof rows.image ||
         !coco_index_at(&self->index, record->ordinal, &rows.objects, &rows.num_objects, &name))
         return fail_lost(self, row, err);
@@ -860,15 +881,22 @@ static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_error
     PFD_TRY(allocate(&rows, err));
     for (int64_t i = 0; i < rows.num_objects; i++)
         PFD_TRY(read_object(&rows, self->file, i, err));
-    const pfd_whole_file file = {self->folder, name, NULL, self->file, 0};
-    PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
     PFD_TRY(check_size(&rows, &image, err));
     pfd_set_row(args, IMAGE, row, image.data, image.size);
     write_numbers(&rows);
     return PFD_OK;
 }
 
-PFD_COMPUTE_EACH_ROW(write_row)
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    pfd_bytes *images;
+    pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
+    if (!files) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a batch of images");
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(find_image(args, i, &files[i], err));
+    PFD_TRY(pfd_whole_files_read(args, files, images, err));
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(write_row(args, i, images[i], err));
+    return PFD_OK;
+}
 
 /* ---- The op ---------------------------------------------------------------------------------- */
 

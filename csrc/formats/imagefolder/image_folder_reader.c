@@ -8,6 +8,7 @@
 #include "core/system_calls.h"
 #include "files/file_names.h"
 #include "files/file_read.h"
+#include "files/remote_file.h"
 #include "index/index_image.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/class_numbers.h"
@@ -463,12 +464,60 @@ static pfd_status note_folder(const walk *self, const char *path, pfd_folder_nam
     return fail_listing(self, path, ENOMEM, err);
 }
 
+enum { LOOKS = 1024 };
+
+/* Adds to the names of objects a line with their sizes and versions. */
+static pfd_status add_versions(const walk *self, const char *folder, pfd_path_list *names,
+                               pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    char **urls = calloc(LOOKS, sizeof *urls);
+    pfd_remote_facts *facts = calloc(LOOKS, sizeof *facts);
+    if (!urls || !facts) status = fail_list_memory(self->lister->wanted, err);
+    for (int64_t begin = 0; begin < names->size && status == PFD_OK; begin += LOOKS) {
+        char **some = names->paths + begin;
+        int64_t n = names->size - begin < LOOKS ? names->size - begin : LOOKS, made = 0;
+        while (made < n && asprintf(&urls[made], "%s/%s", folder, some[made]) >= 0) made++;
+        status = made == n ? pfd_remote_look(urls, n, facts, err)
+                           : fail_list_memory(self->lister->wanted, err);
+        for (int64_t i = 0; i < made; i++) free(urls[i]);
+        for (int64_t i = 0; i < n && status == PFD_OK; i++) {
+            char *whole;
+            if (asprintf(&whole, "%s\n%" PRId64 " %s", some[i], facts[i].size, facts[i].tag) < 0)
+                status = fail_list_memory(self->lister->wanted, err);
+            else free(some[i]), some[i] = whole;
+        }
+    }
+    free(urls);
+    free(facts);
+    return status;
+}
+
+/* A folder in a store, in which no link can lead back. */
+static pfd_status walk_objects(const walk *self, const char *path, pfd_error *err)
+{
+    const class_folders *wanted = self->lister->wanted;
+    pfd_folder_names names = {0};
+    char *folder;
+    if (asprintf(&folder, "%s/%s", wanted->files[self->root]->path, path) < 0)
+        return fail_list_memory(wanted, err);
+    pfd_status status = pfd_folder_objects_read(folder, wanted->suffixes, &names, err);
+    int32_t is_there = names.files.size + names.folders.size + names.num_others > 0;
+    if (status == PFD_OK) status = add_versions(self, folder, &names.files, err);
+    if (status == PFD_OK && is_there) status = note_folder(self, path, &names, err);
+    if (status == PFD_OK) status = walk_below(self, path, &names.folders, err);
+    pfd_folder_names_free(&names);
+    free(folder);
+    return status;
+}
+
 static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err)
 {
     const class_folders *wanted = self->lister->wanted;
     pfd_folder_names names = {0};
     if (wanted->host->is_cancelled(wanted->scratch))
         return wanted->host->fail(err, PFD_CANCELLED, "the loader is closing");
+    if (pfd_path_is_remote(wanted->files[self->root]->path)) return walk_objects(self, path, err);
     int reason = pfd_folder_names_read(wanted->roots[self->root], path, wanted->suffixes, &names);
     pfd_status status = reason ? fail_listing(self, path, reason, err) : PFD_OK;
     if (names.broken && !reason) status = check_link_below(self, path, names.broken, err);
@@ -483,7 +532,8 @@ static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err
 /* Adds the root itself without its files: it changes when a class is added. */
 static pfd_status note_root(const walk *self, int root, pfd_error *err)
 {
-    pfd_folder_names names = {.changed_ns = pfd_folder_changed_ns(root, ".")};
+    pfd_folder_names names = {0};
+    if (root >= 0) names.changed_ns = pfd_folder_changed_ns(root, ".");
     if (names.changed_ns < 0) return fail_listing(self, ".", (int)-names.changed_ns, err);
     return note_folder(self, ".", &names, err);
 }
@@ -492,6 +542,7 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
 {
     const pfd_bounds *bounds = pfd_scratch_bounds(self->lister->wanted->scratch);
     struct stat st, of_root;
+    if (root < 0) return walk_folder(self, name, err);
     if (pfd_sys_stat(bounds, root, name, &st) != 0) {
         int reason = errno;
         if (pfd_errno_class(reason, 0) == PFD_REASON_NONE)
@@ -673,8 +724,11 @@ static pfd_status add_folders(const pfd_host *host, const char *path, pfd_path_l
 {
     static const pfd_list_string all = {0};
     pfd_folder_names names = {0};
-    int reason = pfd_folder_names_read(AT_FDCWD, path, &all, &names);
-    pfd_status status = reason ? fail_folder(host, path, reason, err) : PFD_OK;
+    int32_t is_remote = pfd_path_is_remote(path);
+    int reason = is_remote ? 0 : pfd_folder_names_read(AT_FDCWD, path, &all, &names);
+    pfd_status status = is_remote ? pfd_folder_objects_read(path, &all, &names, err)
+                        : reason  ? fail_folder(host, path, reason, err)
+                                  : PFD_OK;
     if (names.broken && !reason) status = check_link(host, path, names.broken, err);
     *num_files += names.files.size;
     for (int64_t i = 0; i < names.folders.size && status == PFD_OK; i++)
@@ -820,6 +874,14 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return pfd_index_image_check(self->image, err);
 }
 
+/* What follows the name of an object, which ends there from now on; NULL: nothing. */
+static char *version_in(char *path)
+{
+    char *line = strrchr(path, '\n');
+    if (line) *line++ = '\0';
+    return line;
+}
+
 /* Lets an error name the path of the file in place of its root's path. No byte of the file is
  * known. */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
@@ -829,6 +891,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     char *path;
     if (record->ordinal < 0 || record->ordinal >= self->list.num_files) return;
     if (!find_listed(self, record->ordinal, &file)) return;
+    if (self->roots[file.root] < 0) (void)version_in(file.path);
     if (asprintf(&path, "%s/%s", self->files[file.root]->path, file.path) < 0) return;
     pfd_error_set_file(err, path);
     err->byte = -1;
@@ -858,6 +921,7 @@ static pfd_status open_roots(image_folders *self, const pfd_bounds *bounds, pfd_
     for (int64_t i = 0; i < self->num_roots; i++) self->roots[i] = -1;
     for (int64_t i = 0; i < self->num_roots; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
+        if (pfd_path_is_remote(path)) continue;
         self->roots[i] = pfd_sys_open(bounds, AT_FDCWD, path, O_DIRECTORY);
         if (self->roots[i] < 0) return fail_folder(self->host, self->files[i]->path, errno, err);
     }
@@ -870,11 +934,15 @@ static int64_t size_of(void *ctx, int64_t i)
     const image_folders *self = ctx;
     listed_file file;
     if (!find_listed(self, i, &file)) return 0;
+    const char *version = self->roots[file.root] < 0 ? version_in(file.path) : NULL;
+    if (version) return strtoll(version, NULL, 10);
     return pfd_whole_file_size(self->roots[file.root], file.path);
 }
 
 static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd_error *err)
 {
+    int32_t are_on_disk = 1; /* a list of a store is asked for again by each opening */
+    for (int64_t i = 0; i < self->num_roots; i++) are_on_disk &= self->roots[i] >= 0;
     class_folders wanted = {.host = args->host,
                             .files = self->files,
                             .roots = self->roots,
@@ -887,7 +955,8 @@ static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd
                                    .build = class_folders_list,
                                    .ctx = &wanted,
                                    .is_current = class_folders_are_as_listed,
-                                   .least_cached_records = least_cached_files};
+                                   .least_cached_records =
+                                       are_on_disk ? least_cached_files : INT64_MAX};
     PFD_TRY(pfd_index_make(args, &maker, &self->image, err));
     if (!file_list_init(&self->list, self->image)) return fail_lost(self, -1, err);
     if (self->list.num_others > 0)
@@ -917,30 +986,55 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_error *err)
+static pfd_status find_object(const pfd_compute_args *args, int64_t row, char *path,
+                              pfd_whole_file *out, pfd_error *err)
+{
+    const image_folders *self = args->source;
+    const char *root = self->files[args->records[row].file]->path, *version = version_in(path);
+    char *end = NULL;
+    out->size = version ? strtoll(version, &end, 10) : -1;
+    if (!version || end == version || out->size < 0 || *end != ' ')
+        return fail_lost(self, row, err);
+    out->tag = end + 1;
+    size_t size = strlen(root);
+    char *folder = args->host->alloc(args->scratch, (int64_t)size + 2);
+    if (!folder) return fail_memory(self->host, err);
+    memcpy(folder, root, size);
+    memcpy(folder + size, "/", 2);
+    return pfd_whole_file_address(args, folder, path, &out->url, err);
+}
+
+static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whole_file *out,
+                             pfd_error *err)
 {
     const image_folders *self = args->source;
     const pfd_record *record = &args->records[row];
-    char path[PATH_MAX];
-    pfd_bytes image;
     if (record->size >= PATH_MAX || record->file < 0 || record->file >= self->num_roots)
         return fail_lost(self, row, err);
+    char *path = args->host->alloc(args->scratch, record->size + 1);
+    if (!path) return fail_memory(self->host, err);
     memcpy(path, record->data, (size_t)record->size); /* a copy of the record has no 0 byte */
     path[record->size] = '\0';
-    const pfd_whole_file file = {
-        self->roots[record->file], path, NULL, self->files[record->file], .is_listed = 1};
-    PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
-    pfd_set_row(args, 0, row, image.data, image.size);
-    return PFD_OK;
+    *out = (pfd_whole_file){.folder = self->roots[record->file],
+                            .path = path,
+                            .counted = self->files[record->file],
+                            .is_listed = 1};
+    return out->folder < 0 ? find_object(args, row, path, out, err) : PFD_OK;
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const image_folders *self = args->source;
     int64_t *labels = (void *)args->outputs[1]->data;
+    pfd_bytes *images;
+    pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
+    if (!files) return fail_memory(self->host, err);
+    for (int64_t row = 0; row < args->num_rows; row++)
+        PFD_TRY(find_image(args, row, &files[row], err));
+    PFD_TRY(pfd_whole_files_read(args, files, images, err));
     for (int64_t row = 0; row < args->num_rows; row++) {
         int64_t ordinal = args->records[row].ordinal, label = -1;
-        PFD_TRY(read_image(args, row, err));
+        pfd_set_row(args, 0, row, images[row].data, images[row].size);
         if (ordinal >= 0 && ordinal < self->list.num_files)
             label = file_list_group(&self->list, ordinal);
         if (label < 0 || label >= self->attrs->classes.size) return fail_lost(self, row, err);

@@ -6,6 +6,7 @@
 #include "core/system_calls.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
+#include "files/remote_file.h"
 #include "formats/manifest/manifest_line.h"
 #include "parse/json.h"
 #include "sources/class_numbers.h"
@@ -275,6 +276,7 @@ static pfd_status open_folders(manifest *self, pfd_error *err)
     for (int64_t i = 0; i < self->num_files; i++) self->folders[i] = -1;
     for (int64_t i = 0; i < self->num_files; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
+        if (pfd_path_is_remote(path)) continue; /* so are its images, or their paths are absolute */
         char *folder = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
         if (!folder) return manifest_fail_memory(self->host, err);
         self->folders[i] = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
@@ -408,24 +410,25 @@ static pfd_status path_of(const manifest *self, const pfd_json_text *source, int
                                     "source: the path of %" PRId64 " bytes is too long",
                                     source->size);
     path[pfd_json_decode(source, path)] = '\0';
-    if (!strstr(path, "://")) return PFD_OK;
-    return self->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
-                                "source: '%.400s' is an address; images are read from mounted "
-                                "file systems: copy or mount them first", path);
+    return PFD_OK;
 }
 
-static pfd_status read_image(const pfd_compute_args *args, int64_t row,
-                             const pfd_manifest_line *line, pfd_error *err)
+static pfd_status find_image(const pfd_compute_args *args, int64_t row,
+                             const pfd_manifest_line *line, pfd_whole_file *out, pfd_error *err)
 {
     const manifest *self = args->source;
-    char path[PATH_MAX];
+    char found[PATH_MAX];
     int32_t of = args->records[row].file;
-    pfd_bytes image;
-    PFD_TRY(path_of(self, &line->source, row, path, err));
-    const pfd_whole_file file = {self->folders[of], path, path, self->files[of], 0};
-    PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
-    pfd_set_row(args, 0, row, image.data, image.size);
-    return PFD_OK;
+    PFD_TRY(path_of(self, &line->source, row, found, err));
+    int64_t size = (int64_t)strlen(found) + 1;
+    char *path = args->host->alloc(args->scratch, size);
+    if (!path) return manifest_fail_memory(self->host, err);
+    memcpy(path, found, (size_t)size);
+    *out = (pfd_whole_file){.folder = self->folders[of],
+                            .path = path,
+                            .shown = path,
+                            .counted = self->files[of]};
+    return pfd_whole_file_address(args, self->files[of]->path, path, &out->url, err);
 }
 
 /* Writes the only label of a line. */
@@ -464,6 +467,9 @@ static pfd_status write_labels(const pfd_compute_args *args, int64_t row,
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const manifest *self = args->source;
+    pfd_bytes *images;
+    pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
+    if (!files) return manifest_fail_memory(self->host, err);
     for (int64_t row = 0; row < args->num_rows; row++) {
         const pfd_record *record = &args->records[row];
         pfd_manifest_line line;
@@ -475,8 +481,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             return args->host->fail_row(err, row, -1, PFD_INTERNAL, "there is no such file");
         PFD_TRY(self->attrs->multi_label ? write_labels(args, row, &line, err)
                                          : write_label(args, row, &line, err));
-        PFD_TRY(read_image(args, row, &line, err));
+        PFD_TRY(find_image(args, row, &line, &files[row], err));
     }
+    PFD_TRY(pfd_whole_files_read(args, files, images, err));
+    for (int64_t row = 0; row < args->num_rows; row++)
+        pfd_set_row(args, 0, row, images[row].data, images[row].size);
     return PFD_OK;
 }
 
@@ -502,6 +511,7 @@ static int64_t size_of(void *ctx, int64_t i)
         pfd_manifest_line_parse(record.data, record.size, &line, &wrong) ||
         path_of(self, &line.source, 0, path, &ignored) != PFD_OK)
         return 0;
+    if (pfd_path_is_remote(path) || self->folders[record.file] < 0) return 0;
     return pfd_whole_file_size(self->folders[record.file], path);
 }
 
@@ -576,9 +586,9 @@ const pfd_op pfd_op_manifest_reader = {
     .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
            "A manifest has a JSON object a line, with source (the path of an image), usage and "
            "annotation (a list of objects with a name, the label). Paths are relative to the "
-           "manifest's folder. All lines are checked when the reader opens; an image is opened, "
-           "read and closed when its record is needed, and one that is missing, empty or cannot be "
-           "read is a damaged record, as is a line without label.",
+           "manifest's folder, or addresses. All lines are checked when the reader opens; an "
+           "image is opened, read and closed when its record is needed, and one that is missing,"
+           " empty or cannot be read is a damaged record, as is a line without label.",
     PFD_OP_ATTRS(manifest_attrs, attr_table),
     .propose = propose,
 };

@@ -834,6 +834,19 @@ const char *pfd_record_file(const pfd_data_reader *reader, int64_t file)
     return file >= 0 && file < n ? files[file]->path : NULL;
 }
 
+int64_t pfd_record_missing_bytes(const pfd_data_reader *reader)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0;; i++) {
+        int64_t n = 0, file = i;
+        const pfd_data_reader *own = reader_of(reader, &file);
+        const pfd_file *const *files = own->files ? pfd_input_files_list(own->files, &n) : NULL;
+        if (file < 0 || file >= n) return bytes;
+        const pfd_input_file *opened = pfd_input_file_of(files[file]);
+        if (opened->remote) bytes += pfd_remote_file_missing(opened->remote);
+    }
+}
+
 static pfd_status record_at(const pfd_data_reader *own, int64_t ordinal, pfd_scratch *scratch,
                             pfd_record *record, pfd_error *err)
 {

@@ -139,6 +139,9 @@ int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
 /* Path of a file; NULL: there is no such file. */
 const char *pfd_record_file(const pfd_data_reader *reader, int64_t file);
 
+/* Bytes of its remote files that the cache does not have. */
+int64_t pfd_record_missing_bytes(const pfd_data_reader *reader);
+
 /* *ordinal: that of the first record in a file or after it; the number of records if there is none.
  * For sources whose records are in the order of their files.  PFD_INVALID_ARGUMENT: there is no
  * such file. */

@@ -323,12 +323,12 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
         return True
     if data_file(path) is not None:
         return True
-    return not is_remote(path) and folder_format(os.fspath(path)) is not None
+    return folder_format(os.fspath(path)) is not None
 
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
     """A folder that is read as a whole; None: this folder is not."""
-    if is_remote(path) or not _is_folder(path):
+    if not _is_folder(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
     name = folder_format(path) if format is None else format

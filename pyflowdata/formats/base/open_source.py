@@ -14,7 +14,8 @@ from typing import Any
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from ...nodes import Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
-from ...remote.client import is_remote, one_opening
+from ...remote import one_opening
+from ...remote.client import is_remote
 from .detection import Detected, detect, head_of
 from .format import Format
 from .reader_values import reader_of

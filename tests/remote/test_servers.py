@@ -1,0 +1,221 @@
+"""Servers that others made: nginx, and moto's S3.  `make test-remote` installs both."""
+
+import contextlib
+import grp
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+import pyflowdata as flow
+from pyflowdata import io
+from pyflowdata.remote import configure
+
+pytest.importorskip("obstore")
+MB = 1 << 20
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+CONFIGURATION = """
+user {user};
+daemon off; error_log stderr crit; pid nginx.pid; worker_processes 1;
+events {{ worker_connections 256; }}
+http {{
+    log_format plain '$request_method $uri $status $http_range';
+    access_log access.log plain;
+    {temporary}
+    server {{
+        listen 127.0.0.1:{port};
+        root files;
+        location /slow/ {{ alias files/; limit_rate 8m; }}
+        location /denied/ {{ deny all; }}
+        location /whole/ {{ alias files/; max_ranges 0; }}
+    }}
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path):
+    configure(cache_dir=tmp_path / "cache", budget="1GB", options={})
+
+
+class Nginx:
+    """Serves the folder `files`.
+
+    Attributes:
+        files: The folder.
+        url: Of the server.
+    """
+
+    def __init__(self, folder):
+        self._folder, self.files = folder, folder / "files"
+        self.files.mkdir(parents=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = " ".join(f"{kind}_temp_path {kind};" for kind in kinds)
+        names = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+        text = CONFIGURATION.format(port=self._port, temporary=temporary, user=" ".join(names))
+        (folder / "nginx.conf").write_text(text.replace("alias files", f"alias {self.files}"))
+
+    def start(self):
+        self._process = subprocess.Popen(
+            [NGINX, "-p", f"{self._folder}/", "-c", "nginx.conf"], stderr=subprocess.PIPE
+        )
+        for _ in range(500):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self._port)).close()
+                return
+            assert self._process.poll() is None, self._process.stderr.read().decode()
+            time.sleep(0.01)
+
+    def stop(self):
+        """Breaks off all connections."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.communicate()
+
+    def requests(self):
+        """Those that were answered, as [method, path, status, range]."""
+        lines = (self._folder / "access.log").read_text().splitlines()
+        return [line.split(" ", 3) for line in lines]
+
+
+@pytest.fixture
+def nginx(tmp_path):
+    if NGINX is None:
+        pytest.skip("nginx is not installed (Debian: nginx); make test-remote installs it")
+    server = Nginx(tmp_path / "nginx")
+    server.start()
+    yield server
+    server.stop()
+
+
+def raw(url):
+    return flow.open(url, format="raw", shape=[64], dtype="int32")
+
+
+def all_of(data):
+    with flow.DataLoader(data.batch(4096)) as loader:
+        return np.concatenate([np.array(batch) for batch, in loader]).ravel()
+
+
+def numbers(size):
+    return np.arange(size // 4, dtype=np.int32)
+
+
+def test_nginx_sends_each_range_once_and_a_change_is_noticed(nginx):
+    data = numbers(20 * MB)
+    (nginx.files / "a.bin").write_bytes(data.tobytes())
+    found = all_of(raw(f"{nginx.url}/a.bin").shuffle(seed=1))
+    np.testing.assert_array_equal(np.sort(found), data)
+    sent = [one for *said, one in nginx.requests() if said == ["GET", "/a.bin", "206"]]
+    bounds = [tuple(map(int, one.removeprefix("bytes=").split("-"))) for one in sent]
+    assert sum(end + 1 - begin for begin, end in bounds) == 20 * MB
+    configure(cache_dir=nginx.files / "cache", budget=16 * MB)
+    with flow.DataLoader(raw(f"{nginx.url}/a.bin").batch(64)) as loader:
+        batches = iter(loader)
+        next(batches)
+        (nginx.files / "new").write_bytes(data[::-1].tobytes())
+        os.utime(nginx.files / "new", (1, 1))
+        os.replace(nginx.files / "new", nginx.files / "a.bin")
+        with pytest.raises(flow.FileError, match="changed while open"):
+            list(batches)
+    np.testing.assert_array_equal(all_of(raw(f"{nginx.url}/a.bin")), data[::-1])
+
+
+def test_slow_connections_of_nginx_are_used_side_by_side(nginx):
+    data = numbers(32 * MB)
+    (nginx.files / "a.bin").write_bytes(data.tobytes())
+    begin = time.monotonic()
+    np.testing.assert_array_equal(all_of(raw(f"{nginx.url}/slow/a.bin")), data)
+    assert time.monotonic() - begin < 32 / 8  # what one connection takes
+
+
+def test_nginx_that_is_started_again_costs_time_only(nginx):
+    data = numbers(24 * MB)
+    (nginx.files / "a.bin").write_bytes(data.tobytes())
+    retries = flow.remote.cache_info().retries
+    with flow.DataLoader(raw(f"{nginx.url}/slow/a.bin").batch(4096)) as loader:
+        batches = iter(loader)
+        found = [np.array(next(batches)[0])]
+        nginx.stop()
+        time.sleep(0.2)
+        nginx.start()
+        found += [np.array(batch) for batch, in batches]
+    np.testing.assert_array_equal(np.concatenate(found).ravel(), data)
+    assert flow.remote.cache_info().retries > retries
+
+
+def test_what_nginx_refuses_is_told(nginx):
+    (nginx.files / "a.bin").write_bytes(numbers(MB).tobytes())
+    for path, said in (
+        ("none.bin", "there is no object"), ("denied/a.bin", "credentials"),
+        ("whole/a.bin", "answers no ranges"),
+    ):  # fmt: skip
+        with pytest.raises(flow.Error, match=said) as refused:
+            raw(f"{nginx.url}/{path}")
+        assert f"{nginx.url}/{path}" in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def moto():
+    """The address of moto's server, which has the bucket data."""
+    server = pytest.importorskip("moto.server", reason="make test-remote installs moto")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    _, port = running.get_host_and_port()
+    url = f"http://127.0.0.1:{port}"
+    urllib.request.urlopen(urllib.request.Request(f"{url}/data", b"", method="PUT")).close()
+    yield url
+    running.stop()
+
+
+@pytest.fixture
+def bucket(moto, monkeypatch, tmp_path):
+    for name, value in {
+        "AWS_ENDPOINT_URL": moto, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1", "MOTO_S3_DEFAULT_MAX_KEYS": "7",
+        "PYFLOWDATA_INDEX_DIR": str(tmp_path / "indexes"),
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    configure(options={})
+    return "s3://data"
+
+
+def test_motos_s3_takes_parts_and_gives_ranges(bucket):
+    data = np.random.default_rng(0).integers(0, 1 << 30, (20 * MB // 256, 64), np.int32)
+    with io.RawWriter(f"{bucket}/raw/a.bin") as out:
+        out.write_batch(data)
+    url = f"{os.environ['AWS_ENDPOINT_URL']}/data/raw/a.bin"
+    with urllib.request.urlopen(url) as answer:
+        assert answer.headers["ETag"].strip('"').endswith("-3")  # made of three parts
+        assert answer.read() == data.tobytes()
+    np.testing.assert_array_equal(all_of(raw(f"{bucket}/raw/a.bin")), data.ravel())
+    with pytest.raises(flow.FileError, match="it is there already"):
+        io.RawWriter(f"{bucket}/raw/a.bin")
+    with io.RawWriter(f"{bucket}/raw/a.bin", overwrite=True) as out:
+        out.write_batch(data[::-1])
+    np.testing.assert_array_equal(all_of(raw(f"{bucket}/raw/a.bin")), data[::-1].ravel())
+
+
+def test_motos_s3_lists_in_pages_what_was_written(bucket):
+    with io.TFRecordWriter(f"{bucket}/w/part.tfrecord", shard_records=5) as out:
+        out.write_batch({"x": np.arange(100)})
+    assert len(out.paths) == 20
+    for pattern in ("w/*.tfrecord", "w", "**/*.tfrecord"):
+        assert flow.open(f"{bucket}/{pattern}").column("x").tolist() == [*range(100)]
+    for number in range(16):
+        with io.RawWriter(f"{bucket}/train/{'cat' if number % 2 else 'dog'}/{number}.png") as out:
+            out.write_batch(np.full((1, 64), number, np.uint8))
+    with flow.DataLoader(flow.open(f"{bucket}/train").batch(16)) as loader:
+        ((images, labels),) = loader
+    assert labels.tolist() == [0] * 8 + [1] * 8
+    assert sorted(int(image[0]) for image in images) == [*range(16)]
