@@ -96,12 +96,15 @@ def test_the_number_of_lines():
 
 
 def test_the_commands_of_the_page(folder):
-    """Each `sh` block, in order, and what it prints.  `bench` measures too shortly for figures."""
+    """Each `sh` block, in order, and what it prints.  `bench` measures too shortly for figures, and
+    `check` is quick: `make test` makes all of the checks."""
     found = blocks("sh")
     assert len(found) == 6 and sum(1 for block in found if block.prints) == 2
     for block in found:
         is_bench = block.text.startswith("pyflowdata bench ")
         short = " --rounds 1 --seconds 0.002 --threads 1" if is_bench else ""
+        if block.text.startswith("pyflowdata check ") and "--quick" not in block.text:
+            short = " --quick"
         printed = run(block.text.strip() + short, folder)
         if block.prints:
             assert matches(block.prints.text, printed), f"{block.text} prints\n{printed}"
