@@ -465,6 +465,7 @@ def _meta(name: str, pid: int, tid: int, /, **args: object) -> dict[str, Any]:
 # ---- A trace ------------------------------------------------------------------------------------
 
 _MOST_BYTES = (1 << 63) - 1
+_claims = threading.RLock()  # a loader's trace is looked up and set as one step
 
 
 class Traced(Protocol):
@@ -514,19 +515,22 @@ class Trace:
     def _start(self) -> None:
         if self._file is not None:
             raise InvalidArgumentError("a trace is used once; call trace() again")
-        other = self._traced.trace_on
-        if other is not None:
-            raise InvalidArgumentError(
-                f"the loader is being traced already, into {other._path!r}; end that trace first"
-            )
-        self._file = _NewFile(self._path)
+        with _claims:
+            other = self._traced.trace_on
+            if other is not None:
+                raise InvalidArgumentError(
+                    f"the loader is being traced already, into {other._path!r}; end that trace first"
+                )
+            self._traced.trace_on = self
         try:
+            self._file = _NewFile(self._path)
             err = new_error()
             check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
         except BaseException:
-            self._file.remove()
+            self._traced.trace_on = None
+            if self._file is not None:
+                self._file.remove()
             raise
-        self._traced.trace_on = self
 
     def __exit__(self, *_exception: object) -> None:
         self.end()

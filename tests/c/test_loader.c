@@ -649,6 +649,12 @@ static int32_t call_pause_counts(pfd_loader *l, pfd_error *err)
     return paused == PFD_OK && pfd_loader_pause_counts(l, 0, err) == PFD_OK;
 }
 
+static int32_t call_missing_bytes(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    return pfd_loader_missing_bytes(l) == 0;
+}
+
 static int32_t call_watch(pfd_loader *l, pfd_error *err)
 {
     static const char *const doing[] = {"a", "b", "c", "d", "e", "f", "g", "h"}; /* and some more */
@@ -716,7 +722,7 @@ static const struct call {
     CALL(get_info),    CALL(get_stats),    CALL(get_work),   CALL(get_thread), CALL(get_history),
     CALL(get_tuning),  CALL(get_decision), CALL(trace_stop), CALL(trace_read), CALL(trace_start),
     CALL(get_skipped), CALL(trace_drop),   CALL(watch),      CALL(caller),
-    CALL(get_moments),
+    CALL(get_moments), CALL(missing_bytes),
 };
 enum { NUM_CALLS = sizeof calls / sizeof *calls };
 

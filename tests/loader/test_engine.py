@@ -272,22 +272,26 @@ def test_threads_share_one_iterator(table, threads):
 def test_an_epoch_ends_while_batches_of_the_next_are_made(is_stream):
     """A thread of the loader checks the files once an epoch.  The end of the epoch waits for that
     check, not for all the work that was started before it."""
-    training, has_ended, calls, waited_for = threading.get_ident(), threading.Event(), [], []
+    training, is_whole, has_ended = threading.get_ident(), threading.Event(), threading.Event()
+    waited_for = []
 
     def record(x):
-        calls.append(x)
-        is_next_epoch = len(calls) > 8 and threading.get_ident() != training
-        if is_next_epoch and not waited_for and not has_ended.wait(20):
-            waited_for.append(x)
+        time.sleep(0.002)
+        if is_whole.is_set() and threading.get_ident() != training and not waited_for:
+            if not has_ended.wait(20):
+                waited_for.append(x)
         return x
 
     data = flow.from_arrays({"x": np.arange(8)})
     if is_stream:
         data = data.filter(lambda record: record["x"] >= 0)
     batches = data.map(record, "x").batch(2)
-    calls.clear()  # of the sample that tells the type
-    with flow.DataLoader(batches, num_threads=1, prefetch=16) as loader:
-        assert len(list(loader)) == 4
+    with flow.DataLoader(batches, num_threads=1, prefetch=64) as loader:
+        steps = iter(loader)
+        for _ in range(4):
+            next(steps)
+        is_whole.set()
+        assert not list(steps)
         has_ended.set()
     assert not waited_for
 
