@@ -169,7 +169,7 @@ def _number(stored: bytes, leaf: CData) -> Any:
         return number
     from decimal import Decimal  # slow to import
 
-    return Decimal(number).scaleb(-leaf.scale)
+    return Decimal(f"{number}E{-leaf.scale}")  # scaleb() would round to 28 digits
 
 
 # ---- Files --------------------------------------------------------------------------------------

@@ -381,6 +381,16 @@ def test_statistics_leave_out_no_row_that_where_keeps(tmp_path, dtype, number, t
         assert [row["x"] for row in kept] == [row["x"] for row in rows], said
 
 
+def test_bounds_of_decimals_keep_all_digits(tmp_path):
+    """They were rounded to 28, to a number that is no bound any more."""
+    with decimal.localcontext(prec=38):
+        price = decimal.Decimal(10**29 + 6) / 10
+    table = pa.table({"i": [5], "price": pa.array([price], pa.decimal128(38, 1))})
+    path = write(tmp_path / "a.parquet", table)
+    for said in f"price < {10**28 + 1}", f"price > {10**28}":
+        assert len(flow.open(path, fields=["i"], row_groups_where=said)) == 1, said
+
+
 def replace_in_footer(path, old, new):
     """Writes the file with other bytes in its footer, whose size may differ."""
     whole = path.read_bytes()
