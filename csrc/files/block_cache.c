@@ -163,12 +163,13 @@ static int32_t is_of(const uint8_t *mapping, const pfd_cache_key *key, const hea
 static pfd_status map_file(pfd_block_cache *self, const pfd_cache_key *key, const head *of,
                            int32_t *found, pfd_error *err)
 {
-    struct stat st;
+    struct stat st = {0};
     *found = 0;
     int fd = open(self->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return errno == ENOENT ? PFD_OK : fail_cache(self->path, "opened", errno, err);
     int reason = fstat(fd, &st) != 0 ? errno : 0;
-    if (!reason && (!S_ISREG(st.st_mode) || st.st_uid != geteuid())) reason = EPERM;
+    int32_t is_foreign = !reason && (!S_ISREG(st.st_mode) || st.st_uid != geteuid());
+    if (is_foreign) reason = EPERM;
     if (!reason && st.st_size == self->mapped_bytes) {
         uint8_t *at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED) reason = errno;
@@ -178,9 +179,8 @@ static pfd_status map_file(pfd_block_cache *self, const pfd_cache_key *key, cons
     close(fd);
     self->device = (uint64_t)st.st_dev;
     self->inode = (uint64_t)st.st_ino;
-    return reason ? fail_cache(self->path, reason == EPERM ? "trusted, as another user made it"
-                                                            : "mapped", reason, err)
-                  : PFD_OK;
+    const char *what = is_foreign ? "trusted, as another user made it" : "mapped";
+    return reason ? fail_cache(self->path, what, reason, err) : PFD_OK;
 }
 
 static pfd_status open_path(pfd_block_cache *self, const pfd_cache_key *key, const head *of,

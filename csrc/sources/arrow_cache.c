@@ -216,10 +216,14 @@ static pfd_arrow_decoded *add(pfd_arrow_cache *cache, int64_t batch)
     return made;
 }
 
-/* Takes a holder from a batch that failed to decode. The caller has the mutex. */
-static void let_go(pfd_arrow_decoded *failed)
+/* Takes a holder from a batch that failed to decode. The caller has the mutex, but not while the
+ * batch is freed, which may need the lock of Python. */
+static void let_go(pfd_arrow_cache *cache, pfd_arrow_decoded *failed)
 {
-    if (--failed->holders == 0) free_decoded(failed);
+    if (--failed->holders > 0) return;
+    pthread_mutex_unlock(&cache->mutex);
+    free_decoded(failed);
+    pthread_mutex_lock(&cache->mutex);
 }
 
 /* Holds a batch of the cache, once it is decoded; NULL: the cache does not have it. The caller has
@@ -232,7 +236,7 @@ static pfd_arrow_decoded *hold(pfd_arrow_cache *cache, int64_t batch)
         while (found->state == PFD_ARROW_DECODING)
             pthread_cond_wait(&cache->changed, &cache->mutex);
         if (found->state == PFD_ARROW_DECODED) break;
-        let_go(found);
+        let_go(cache, found);
     }
     return found;
 }
@@ -260,7 +264,6 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
         made->used = now(cache);
     } else {
         take_out(cache, made);
-        let_go(made);
         *out = NULL;
     }
     if (status == PFD_CORRUPT_DATA) {
@@ -268,6 +271,7 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
         pfd_error_copy(&cache->damage, err);
     }
     pthread_cond_broadcast(&cache->changed);
+    if (status != PFD_OK) let_go(cache, made);
     pthread_mutex_unlock(&cache->mutex);
     if (status == PFD_OK) drop(cache);
     return status;

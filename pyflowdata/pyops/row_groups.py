@@ -7,8 +7,11 @@ import contextlib
 import importlib
 import os
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
+
+import numpy as np
 
 from ..errors import (
     CorruptDataError,
@@ -114,7 +117,11 @@ class _Where:
                 continue
             said = value.encode() if isinstance(value, str) else value
             try:
-                if not _MAY_FIT[how](*known, said):
+                may_fit = _MAY_FIT[how](*known, said)
+                if not may_fit and isinstance(said, (int, float)) and abs(said) <= _MOST_FLOAT:
+                    numbers = (_rounded(one, found.leaves[leaf].form) for one in (*known, said))
+                    may_fit = _MAY_FIT[how](*numbers)
+                if not may_fit:
                     return False
             except TypeError:
                 self._refuse(
@@ -122,6 +129,17 @@ class _Where:
                     "compared with"
                 )
         return True
+
+
+_MOST_FLOAT = sys.float_info.max
+_FLOATS = {lib.PFD_BOUND_FLOAT16: np.float16, lib.PFD_BOUND_FLOAT32: np.float32}
+
+
+def _rounded(number: Any, form: int) -> float:
+    """A bound or a constant as `where()` compares it: NumPy rounds constants to the dtype of a
+    column of floats.  Rounding keeps the order, so that bounds stay bounds."""
+    with np.errstate(over="ignore"):
+        return float(_FLOATS.get(form, np.float64)(float(number)))
 
 
 def _bounds(found: CData, leaf: CData) -> tuple[Any, Any] | None:
@@ -151,7 +169,7 @@ def _number(stored: bytes, leaf: CData) -> Any:
         return number
     from decimal import Decimal  # slow to import
 
-    return Decimal(number).scaleb(-leaf.scale)
+    return Decimal(f"{number}E{-leaf.scale}")  # scaleb() would round to 28 digits
 
 
 # ---- Files --------------------------------------------------------------------------------------

@@ -136,12 +136,14 @@ class _Cache:
             files = [(path, size) for path, size in self.files() if size > 0]
             used = sum(size for _, size in files) + self._pending
             if used > self.budget - spare:
-                self.drop([path for path, _ in files], used - self.budget + 2 * spare)
+                self.drop(files, used - self.budget + 2 * spare)
         finally:
             os.close(lock)
 
-    def drop(self, paths: list[str], size: int) -> int:
-        """Takes the blocks out whose next use is last, until so many bytes are free.
+    def drop(self, files: list[tuple[str, int]], size: int | None) -> int:
+        """Takes the blocks out whose next use is last, until so many bytes are free; None: all.
+
+        A block counts as its share of what its file has on disk: files are given as by files().
 
         Blocks whose next use a loader told go last, by that time.  Of the others, a block that was
         read whole is not needed before the next epoch: those go first, and the one that was read
@@ -153,11 +155,13 @@ class _Cache:
             How many bytes became free.
         """
         lib.pfd_remote_note_next_uses()
-        tables = [(path, read_blocks(path)[0]) for path in paths]
+        tables = [(path, read_blocks(path)[0]) for path, _ in files]
         owner = np.repeat(np.arange(len(tables)), [len(one) for _, one in tables])
         blocks = np.concatenate([one for _, one in tables] or [np.zeros(0, _BLOCK_TYPE)])
         number = np.concatenate([np.arange(len(one)) for _, one in tables] or [np.zeros(0, int)])
         there = np.flatnonzero(blocks["state"] % 2)
+        counts = np.bincount(owner[there], minlength=len(files))
+        each = np.array([size for _, size in files]) / np.maximum(counts, 1)
         used, times = blocks["used"][there], blocks["used_ms"][there]
         is_passed = used >= lib.PFD_CACHE_PASSED_BYTES
         is_ahead = (used == 0) & (times > times.max(initial=0) - _AHEAD_MS)
@@ -168,7 +172,10 @@ class _Cache:
         kind[is_told] = 3
         by_time = np.where(is_told, -nexts, np.where(is_partly, times, -times))
         order = there[np.lexsort((by_time, kind))]
-        chosen = order[: -(-size // _BLOCK)]
+        if size is None:
+            chosen = order
+        else:
+            chosen = order[: np.searchsorted(np.cumsum(each[owner[order]]), size) + 1]
         freed = 0
         for one in np.unique(owner[chosen]):
             own = np.ascontiguousarray(number[chosen[owner[chosen] == one]], np.int64)
@@ -351,10 +358,10 @@ def clear_cache() -> int:
         How many bytes became free.
     """
     cache = _current()
-    before = sum(size for _, size in cache.files())
-    paths = [path for path, _ in cache.files()]
-    cache.drop(paths, before)
-    for path in paths:
+    files = list(cache.files())
+    before = sum(size for _, size in files)
+    cache.drop(files, None)
+    for path, _ in files:
         with contextlib.suppress(FileNotFoundError):
             if time.time() - os.stat(path).st_mtime > _IDLE:
                 os.unlink(path)

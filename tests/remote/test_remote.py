@@ -384,6 +384,19 @@ def test_room_that_cannot_be_made_is_not_counted(cache, monkeypatch):
     assert used._pending == 0
 
 
+def test_blocks_of_small_objects_count_as_what_they_have_on_disk(cache):
+    """Each counted as 1 MiB, so that too few went."""
+    with serving({f"{i}.bin": numbers(20_000).tobytes() for i in range(300)}) as server:
+        blocks.warm([f"{server.url}/{i}.bin" for i in range(300)])
+    before = flow.remote.cache_info().bytes
+    blocks._cache.budget = before * 3 // 4
+    blocks._cache._keep_budget()
+    assert before // 2 < flow.remote.cache_info().bytes < before * 7 // 8
+    blocks.clear_cache()
+    found = blocks.cached_objects()
+    assert len(found) == 300 and not any(one.blocks for one in found)
+
+
 def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
     monkeypatch.setattr(blocks, "_threads", [])
     assert flow.remote.cache_info().bytes == blocks.clear_cache() == 0

@@ -351,6 +351,46 @@ def test_statistics_leave_out_row_groups(tmp_path, decoded):
             flow.open(path, row_groups_where=said)[0]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "number", "texts"),
+    [
+        ("float16", 0.1, ["0.1", "0.099975586", "0"]),
+        ("float16", 65472, ["65472", "65504", "65519", "1e9"]),
+        ("float32", 0.1, ["0.1", "0.10000000149011612", "1"]),
+        ("float32", 2**24, ["16777217", "16777216.0"]), ("float32", np.inf, ["1e39", "1e999"]),
+        ("float64", 0.1, ["0.1", "0.10000000000000002"]),
+        ("float64", 2**53, ["9007199254740993", "9007199254740992"]),
+        ("int64", 2**53, ["9007199254740992.0", "9007199254740993", "9007199254740994.0"]),
+        ("int32", 7, ["7", "7.0", "6.999999999"]), ("uint64", 2**63, ["9223372036854775807", "0"]),
+    ],
+)  # fmt: skip
+def test_statistics_leave_out_no_row_that_where_keeps(tmp_path, dtype, number, texts):
+    """0.1 as a double is below 0.1 as a float32: groups with rows that fit were left out."""
+    middle = np.array(number, dtype)
+    is_float = middle.dtype.kind == "f"
+    least, most = (np.array(one, dtype) for one in ("-inf", "inf")) if is_float else (0, 0)
+    values = [np.nextafter(middle, least) if is_float else middle - 1, middle,
+              np.nextafter(middle, most) if is_float else middle + 1]  # fmt: skip
+    table = pa.table({"x": np.array(values, dtype)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    path = tmp_path / "a.parquet"
+    for said in (f"{left}{how}{right}" for one in texts for how in ("<", "<=", ">", ">=", "==")
+                 for left, right in (("x", one), (one, "x"))):  # fmt: skip
+        kept = flow.open(path, row_groups_where=said).where(said)
+        rows = flow.open(path).where(said)
+        assert [row["x"] for row in kept] == [row["x"] for row in rows], said
+
+
+def test_bounds_of_decimals_keep_all_digits(tmp_path):
+    """They were rounded to 28, to a number that is no bound any more."""
+    with decimal.localcontext(prec=38):
+        price = decimal.Decimal(10**29 + 6) / 10
+    table = pa.table({"i": [5], "price": pa.array([price], pa.decimal128(38, 1))})
+    path = write(tmp_path / "a.parquet", table)
+    for said in f"price < {10**28 + 1}", f"price > {10**28}":
+        assert len(flow.open(path, fields=["i"], row_groups_where=said)) == 1, said
+
+
 def replace_in_footer(path, old, new):
     """Writes the file with other bytes in its footer, whose size may differ."""
     whole = path.read_bytes()
