@@ -239,7 +239,7 @@ def shorter(r):
         (fails_late_in_columns, 3, "record 4.*boom; its call has 3 records from this one", 2),
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
         (other_late, 0, "returned a, which does not have 'z'", 0),
-        (none_late, 0, "the output 'z' is None", 0),
+        (none_late, 0, r"none_late\(\): the output 'z' is None", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
     ],
 )
