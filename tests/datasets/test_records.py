@@ -175,7 +175,10 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
         (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
-        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "it has r; map has processes="),
+        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "'num_proc' here: write processes=n"),
+        (lambda: data.map(lambda r, i: {"i": i}, with_indices=True), "write with_index=True"),
+        (lambda: data.map(lambda r: r, remove_columns=["x"]), r"call drop\(names\) after map"),
+        (lambda: data.map(lambda x, y: x, "x", input_columns="x"), "fields after the function"),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
         (lambda: data.map(lambda r: {"n": None}), "the result 'n' is None"),
     ):
