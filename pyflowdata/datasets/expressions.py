@@ -276,6 +276,9 @@ class Expression:
         value = node.value
         if isinstance(value, str):
             return value.encode()
+        if value is None:
+            self._refuse(node, "no field is None: a null text is b'', and a null float is NaN, "
+                         "x != x")  # fmt: skip
         if not isinstance(value, (bool, int, float, bytes)):
             self._refuse(node, "constants are numbers, texts, True and False")
         if type(value) is int and not -(2**63) <= value < 2**64:

@@ -24,8 +24,14 @@ from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
 from ..pyops.op import name_of
-from ..pyops.records import RecordFunction, column_of, fields_named_by, record_function
-from ..pyops.row_function import RowFunction, is_bytes, mapped_op
+from ..pyops.records import (
+    RecordFunction,
+    all_parameters,
+    column_of,
+    fields_named_by,
+    record_function,
+)
+from ..pyops.row_function import RowFunction, is_bytes, mapped_op, refuse_words
 from ..pyops.str_comparisons import refuse_str
 from ..pyops.tensors import MASKED
 from ..ragged import Ragged
@@ -310,6 +316,9 @@ class Maps(Reading):
             names_of(outputs, "outputs")
         check_processes(processes)
         _check_batched(batched)
+        is_op = hasattr(function, "op_name")
+        if not is_op:
+            refuse_words(all_parameters(function), attrs)
         if not isinstance(with_index, (bool, np.bool_)):
             raise InvalidArgumentError(
                 f"map: with_index = {shown(with_index)}; it must be True or False"
@@ -319,7 +328,7 @@ class Maps(Reading):
             raise InvalidArgumentError(
                 "map: batched and with_index are for functions of records: leave out the fields"
             )
-        if not fields and callable(function) and not hasattr(function, "op_name"):
+        if not fields and not is_op:
             own = None if of_records else fields_named_by(function, self._fields, attrs)
             if own == [] and len(self._fields) > 1:
                 raise InvalidArgumentError(

@@ -347,6 +347,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
 
 
 def _listed(paths: Any) -> list[str]:
+    if other := of_hugging_face(paths):
+        raise InvalidArgumentError(f"open(): a {type(paths).__name__} is no path{other}")
     if is_arrow(paths):
         raise InvalidArgumentError(f"open(): a {type(paths).__name__} is no path; {FROM_ARROW}")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths

@@ -46,6 +46,7 @@ from .function_digest import Digest, place_of
 from .tensors import (
     Call,
     Generators,
+    OutputMismatch,
     Runner,
     Told,
     input_batch,
@@ -441,6 +442,8 @@ class PythonOp:
             row = failure.row
         if isinstance(failure, Error) and failure.byte is not None and row >= 0:
             byte = failure.byte
+        if isinstance(failure, OutputMismatch):
+            failure.message = f"{self._said}(): {failure.message}"
         is_infer = ffi.typeof(args) is ffi.typeof("const pfd_infer_args *")
         status = status_of(
             failure, lib.PFD_INVALID_ARGUMENT if is_infer else lib.PFD_USER_FUNCTION

@@ -133,18 +133,27 @@ def _signature(
     return inspect.Signature(made)
 
 
-# Arguments of map() in other libraries -> what it has here.
+# Arguments of map() in other libraries -> what to do here.
 _WORDS_HERE = {
-    "batch_size": "batched=, the most records of a call",
-    "deterministic": "one order, always",
-    "fn_kwargs": "them as arguments, map(f, scale=2.0)",
-    "input_columns": "the names of fields after the function, map(f, 'x')",
-    "num_parallel_calls": "the loader's threads, and processes=",
-    "num_proc": "processes=",
-    "num_workers": "processes=",
-    "remove_columns": "drop() after it",
-    "with_indices": "with_index=True",
+    "batch_size": "batched=n has the most records of a call",
+    "deterministic": "leave it out, as there is one order, always",
+    "fn_kwargs": "give them as arguments, map(f, scale=2.0)",
+    "input_columns": "name the fields after the function, map(f, 'x')",
+    "num_parallel_calls": "a loader has num_threads=, and map has processes=n",
+    "num_proc": "write processes=n",
+    "num_workers": "write processes=n",
+    "remove_columns": "call drop(names) after map()",
+    "with_indices": "write with_index=True",
 }
+
+
+def refuse_words(parameters: Sequence[inspect.Parameter], keywords: Mapping[str, Any]) -> None:
+    """Refuses arguments of other libraries that the function does not have either."""
+    names = {one.name for one in parameters}
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    for name in () if takes_any else keywords:
+        if name in _WORDS_HERE and name not in names:
+            raise InvalidArgumentError(f"there is no argument '{name}' here: {_WORDS_HERE[name]}")
 
 
 def check_keywords(
@@ -153,14 +162,14 @@ def check_keywords(
     keywords: Mapping[str, Any],
 ) -> None:
     """Refuses arguments that the function does not have, and one that is missing."""
+    refuse_words(parameters, keywords)
     takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
     own = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     names = [one.name for one in own]
     for name in keywords:
         if name not in names and not takes_any:
-            here = f"; map has {_WORDS_HERE[name]}" if name in _WORDS_HERE else ""
             raise InvalidArgumentError(
-                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}{here}"
+                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}"
             )
     for one in own:
         is_needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty

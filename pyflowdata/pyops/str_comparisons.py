@@ -1,6 +1,7 @@
-"""Texts that are compared with a str.
+"""Texts that are compared with a str, or with None.
 
 A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
+The text of a null is b"", so that no text is None.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removep
 def refuse_str(
     function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
 ) -> None:
-    """Refuses a function in whose source a text of a record is compared with a str.
+    """Refuses a function in whose source a text of a record is compared with a str or with None.
 
     Args:
         texts: The fields that are texts.
@@ -33,19 +34,25 @@ def refuse_str(
     if not isinstance(function, types.FunctionType) or (source := source_of(function)) is None:
         return
     own = [one.arg for one in source.args.args]
+    optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
     named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
     record = own[0] if by_place is None and own else ""
-    looked = _Comparisons(function, source, record, texts, named)
+    looked = _Comparisons(function, source, record, texts, named, optional)
     body = [source.body] if isinstance(source, ast.Lambda) else source.body
     for part in body:
         looked.visit(part)
     if looked.found is not None:
-        text, field = looked.found
+        text, field, is_with_none = looked.found
         place = function_place(function)
         raise InvalidArgumentError(
-            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} compares bytes with a "
-            f"str, which are never equal, as a text of a record is bytes: write b'...', or "
-            f"decode() it, or give an expression in text, as where('{field} == \"a\"')"
+            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} compares bytes with "
+            + (
+                "None, and no text is None: a null text is b''. Compare it with b'', or give nulls "
+                f"a default where the file is read, as fields=[\"{field}:bytes=none\"]"
+                if is_with_none
+                else f"a str, which are never equal, as a text of a record is bytes: write b'...', "
+                f"or decode() it, or give an expression in text, as where('{field} == \"a\"')"
+            )
         )
 
 
@@ -53,12 +60,13 @@ class _Comparisons(ast.NodeVisitor):
     """The walk of `refuse_str()`.
 
     Attributes:
-        found: The first comparison, as source, and its field; None: there is none.
+        found: The first comparison, as source, its field, and whether it is with None; None: there
+            is none.
     """
 
     def __init__(
         self, function: types.FunctionType, source: ast.AST, record: str, fields: set[str],
-        texts: Mapping[str, str],
+        texts: Mapping[str, str], optional: set[str],
     ) -> None:  # fmt: skip
         self._closure, self._globals = _closure_of(function), function.__globals__
         self._bound = Counter(
@@ -74,7 +82,8 @@ class _Comparisons(ast.NodeVisitor):
         self._record = record if is_as_given else ""
         self._fields = fields - (stored or set())
         self._locals: dict[str, Any] = {}
-        self.found: tuple[str, str] | None = None
+        self._optional = optional
+        self.found: tuple[str, str, bool] | None = None
 
     def _field(self, node: ast.AST) -> str | None:
         """The field whose text a node is; None: it is none."""
@@ -108,9 +117,9 @@ class _Comparisons(ast.NodeVisitor):
         is_known = isinstance(values, (tuple, list, set, frozenset, dict))
         return is_known and len(values) > 0 and all(isinstance(one, str) for one in values)
 
-    def _note(self, node: ast.AST, field: str | None) -> None:
+    def _note(self, node: ast.AST, field: str | None, *, is_with_none: bool = False) -> None:
         if field is not None and self.found is None:
-            self.found = ast.unparse(node), field
+            self.found = ast.unparse(node), field, is_with_none
 
     def visit_Assign(self, node: ast.Assign) -> None:
         field, value = self._field(node.value), self._value(node.value)
@@ -124,11 +133,16 @@ class _Comparisons(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
         for left, how, right in zip(sides, node.ops, sides[1:], strict=False):
-            if isinstance(how, (ast.Eq, ast.NotEq)):
-                for one, other in ((left, right), (right, left)):
-                    if isinstance(self._value(other), str):
-                        self._note(node, self._field(one))
-            elif isinstance(how, (ast.In, ast.NotIn)) and self._are_str(right):
+            is_equality = isinstance(how, (ast.Eq, ast.NotEq))
+            for one, other in ((left, right), (right, left)):
+                if is_equality and isinstance(self._value(other), str):
+                    self._note(node, self._field(one))
+                if is_equality or isinstance(how, (ast.Is, ast.IsNot)):
+                    is_none = isinstance(other, ast.Constant) and other.value is None
+                    may_be = isinstance(one, ast.Name) and one.id in self._optional
+                    if is_none and not may_be:
+                        self._note(node, self._field(one), is_with_none=True)
+            if isinstance(how, (ast.In, ast.NotIn)) and self._are_str(right):
                 self._note(node, self._field(left))
         self.generic_visit(node)
 

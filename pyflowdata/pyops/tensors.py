@@ -124,6 +124,10 @@ class Mismatch(Told):
     """A function returned a value other than declared."""
 
 
+class OutputMismatch(Mismatch):
+    """One of its outputs is other than declared; the message does not name the function."""
+
+
 # ---- Outputs ------------------------------------------------------------------------------------
 
 MASKED = (
@@ -174,31 +178,33 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
     """
     dtype = row_type.dtype
     if isinstance(found, np.ma.MaskedArray):
-        raise Mismatch(f"the output '{name}' is {MASKED}")
+        raise OutputMismatch(f"the output '{name}' is {MASKED}")
     if isinstance(found, (np.ndarray, np.generic)):
         array = np.asarray(found)
         is_fit = array.dtype == dtype
     else:
         if found is None or isinstance(found, Ragged):
-            raise Mismatch(
+            raise OutputMismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
                 + ('; is a return missing? A missing number is float("nan")' * (found is None))
             )
         try:
             array = np.asarray(found)
         except ValueError as failure:
-            raise Mismatch(f"the output '{name}' is not an array: {failure}") from None
+            raise OutputMismatch(f"the output '{name}' is not an array: {failure}") from None
         is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
-        raise Mismatch(_other_dtype(name, found, array, dtype))
+        raise OutputMismatch(_other_dtype(name, found, array, dtype))
     if dtype == np.uint8 and row_type.shape == (None,) and not array.shape and not leading:
-        raise Mismatch(f"the output '{name}' is {shown(found)}, and bytes or a text are declared")
+        raise OutputMismatch(
+            f"the output '{name}' is {shown(found)}, and bytes or a text are declared"
+        )
     shape = (*leading, *row_type.shape)
     if array.shape != shape and not (
         array.ndim == len(shape)
         and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
     ):
-        raise Mismatch(
+        raise OutputMismatch(
             f"the output '{name}' has shape {array.shape}, and {shape} is declared"
             + (": the rows of the batch come first" if leading else " for a row")
         )
@@ -208,18 +214,18 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
 def checked_rows(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
     """The rows of a ragged output of a whole batch, given as a Ragged or a sequence of arrays."""
     if found is None or not hasattr(found, "__len__") or not hasattr(found, "__getitem__"):
-        raise Mismatch(
+        raise OutputMismatch(
             f"the output '{name}' is {shown(found)}; it must be a Ragged or a list of arrays"
         )
     if len(found) != num_rows:
-        raise Mismatch(
+        raise OutputMismatch(
             f"the output '{name}' has {len(found)} rows, and the batch has {num_rows}"
         )
     rows = []
     for index in range(num_rows):
         try:
             rows.append(checked(name, found[index], row_type, ()))
-        except Mismatch as failure:
+        except OutputMismatch as failure:
             failure.message += f" (row {index})"
             raise
     return rows

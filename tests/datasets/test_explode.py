@@ -161,6 +161,16 @@ def test_one_call_for_parts_that_are_read_one_after_another():
     assert 30 <= len(calls) < 150  # the thread that waits works, too, and has its own
 
 
+def test_a_part_of_another_type_names_the_function():
+    def late(r):
+        return [{"k": 1 if r["n"] < 20 else b"x"}]
+
+    data = flow.from_arrays({"n": np.arange(30)}).explode(late)
+    said = r"record 20.*: late\(\): the output 'k' is a text .*test_explode.py:\d+\)"
+    with pytest.raises(flow.UserFunctionError, match=said):
+        list(data)
+
+
 def signs(r):
     part = {}
     for place in range(3):  # one dict for all parts

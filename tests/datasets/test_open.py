@@ -270,6 +270,9 @@ def test_wrong_arguments_are_refused(folder):
     for paths in (3, None, {"a": 1}, [3], b"a", []):
         with pytest.raises(flow.InvalidArgumentError, match="path|no files were given"):
             flow.open(paths)
+    rows = type("Dataset", (), {"__module__": "datasets.arrow_dataset"})()
+    with pytest.raises(flow.InvalidArgumentError, match=r"huggingface\.from_datasets\(\) takes it"):
+        flow.open(rows)
     (folder / "nothing").mkdir()
     for paths in (folder / "no.csv", str(folder / "*.tfrecord"), folder / "nothing"):
         with pytest.raises(flow.FileError, match="no file matches|is not there|folder is empty"):

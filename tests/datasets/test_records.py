@@ -175,7 +175,10 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda r, i: {"i": i}), "with with_index=True, the record and its"),
         (lambda: data.map(lambda r: {"n": 1}, with_index=True), "the record and its index"),
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
-        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "it has r; map has processes="),
+        (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "'num_proc' here: write processes=n"),
+        (lambda: data.map(lambda r, i: {"i": i}, with_indices=True), "write with_index=True"),
+        (lambda: data.map(lambda r: r, remove_columns=["x"]), r"call drop\(names\) after map"),
+        (lambda: data.map(lambda x, y: x, "x", input_columns="x"), "fields after the function"),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
         (lambda: data.map(lambda r: {"n": None}), "the result 'n' is None"),
     ):
@@ -239,7 +242,7 @@ def shorter(r):
         (fails_late_in_columns, 3, "record 4.*boom; its call has 3 records from this one", 2),
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
         (other_late, 0, "returned a, which does not have 'z'", 0),
-        (none_late, 0, "the output 'z' is None", 0),
+        (none_late, 0, r"none_late\(\): the output 'z' is None", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
     ],
 )
@@ -478,17 +481,23 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         (lambda r: r["text"] not in WORDS, "not in WORDS"),
         (lambda r: {"ab": 1}.get(r["text"], 0) == 1, "get"),
         (later, "text != other"),
+        (lambda r: r["text"] is None, r"r\['text'\] is None compares bytes with None"),
+        (lambda r: r["y"] > 3 and r["text"] is not None, r"\['text'\] is not None compares"),
+        (lambda r: None == r["text"].strip(), "None == .* a null text is b''"),  # noqa: E711
     ):
         for use in (data.filter, data.column, data.map):
             with pytest.raises(flow.InvalidArgumentError, match=said) as caught:
                 use(wrong)
-            assert "test_records.py:" in str(caught.value) and "b'...'" in str(caught.value)
+            assert "test_records.py:" in str(caught.value) and "b'" in str(caught.value)
     with pytest.raises(flow.InvalidArgumentError, match="text == 'ab'"):
         data.map(lambda text: {"is": text == "ab"}, "text")
     with pytest.raises(flow.InvalidArgumentError, match="== 'ab'"):
         data.explode(lambda r: [{"is": r["text"] == "ab"}])
     with pytest.raises(TypeError, match="data.where"):
         data["text"] == "ab"  # noqa: B015
+
+    with pytest.raises(flow.InvalidArgumentError, match="text is None compares"):
+        data.map(lambda text: {"is": text is None}, "text")
 
     def bound_again(text):
         text = text.decode()
@@ -511,9 +520,13 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         r = {**r, "text": r["text"].decode()}
         return {"n": r["text"] == "ab"}
 
+    def of_any(text=None):
+        return {"n": text is not None and text == b"ab"}
+
     count = TEXTS.count(b"ab")
     for function, *fields in (
         (bound_again, "text"), (stored,), (updated,), (stored_by_name,), (made_again,),
+        (of_any, "text"),
     ):  # fmt: skip
         mapped = data.map(function, *fields, outputs={"n": "bool"})
         assert sum(mapped.column("n")) == count, function
@@ -524,6 +537,7 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         lambda r: r["text"].decode() == "ab",
         lambda r: any(r["text"] == WORD for WORD in (b"ab",)),
         lambda r: (r["y"] == "ab") or r["text"] == b"ab",
+        lambda r: r["y"] is None or r["text"] == b"ab",
         lambda r: r["text"] in ("ab", b"ab"),
         lambda r: r["text"] in () or r["text"] == b"ab",
     ):

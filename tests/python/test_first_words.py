@@ -129,6 +129,7 @@ WRONG_USE = {
     "np.asarray(data)": "data.column(name)",
 }
 NO_ATTRIBUTE = {
+    "data.schema": "the same here: fields",
     "x.astype('float32')": "flow.Cast",
     "x.numpy()": "flow.DataLoader(x)",
     "x.cuda()": "TorchLoader",

@@ -218,8 +218,9 @@ def test_one_column_may_be_named_alone():
 
 def test_functions_that_do_not_take_one_name_the_one_that_does():
     rows = make_rows("y")
-    for call in (flow.from_arrays, flow.from_arrow, flow.Dataset):
-        if hasattr(type(rows), "__arrow_c_stream__") and call is not flow.Dataset:
+    of_tables = (flow.from_arrays, flow.from_arrow)
+    for call in (*of_tables, flow.Dataset, flow.open):
+        if hasattr(type(rows), "__arrow_c_stream__") and call in of_tables:
             assert call(rows).column("y").tolist() == COLUMNS["y"][1]
             continue
         with pytest.raises(flow.InvalidArgumentError, match=r"huggingface\.from_datasets\(\)"):
