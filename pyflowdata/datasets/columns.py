@@ -541,6 +541,8 @@ class _Pass:
         )
         if self._is_bitmap:
             is_right = values.shape == (rows,) and values.dtype == np.bool_
+        if values.dtype.hasobject and any(type(one) is int for one in values.flat):
+            self._refuse("integers beyond 64 bits (make them float())", rows)
         if not is_right:
             self._refuse(f"{values.dtype} of shape {values.shape}", rows)
         return values

@@ -283,6 +283,8 @@ class _Folds(Sequence[tuple[OwnT, OwnT]]):
     def __getitem__(self, key: int | slice) -> tuple[OwnT, OwnT] | _Folds[OwnT]:
         if isinstance(key, slice):
             return _Folds(self._data, self._split, self._parts[key])
+        if not -len(self) <= key < len(self):
+            raise IndexError(f"folds: there is no pair {key}; there are {len(self)}, from 0")
         part, select = self._parts[key], self._data._selected
         return select(self._split.table(part, is_rest=True)), select(self._split.table(part))
 

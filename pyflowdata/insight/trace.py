@@ -519,7 +519,8 @@ class Trace:
             other = self._traced.trace_on
             if other is not None:
                 raise InvalidArgumentError(
-                    f"the loader is being traced already, into {other._path!r}; end that trace first"
+                    f"the loader is being traced already, into {other._path!r}; end that trace "
+                    "first"
                 )
             self._traced.trace_on = self
         try:

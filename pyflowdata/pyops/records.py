@@ -29,7 +29,7 @@ from .function_digest import source_of
 from .op import GIVEN_BY_HOST, function_place, name_of
 from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
 from .str_comparisons import refuse_str
-from .tensors import Call, Mismatch, are_numbers_of, checked, checked_rows, to_ragged
+from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragged
 
 Array = npt.NDArray[Any]
 Column = Array | Ragged | list[bytes]
@@ -764,9 +764,7 @@ def _packed(values: list[Any], declared: RowType) -> Array | Ragged | None:
         array = np.array(values)
         if array.dtype == dtype:
             return array
-        if kind in (bool, int, float) and are_numbers_of(values, array, dtype):
-            return array.astype(dtype)
-        return None
+        return numbers_as(values, array, dtype) if kind in (bool, int, float) else None
     if kind is np.ndarray and {one.dtype for one in values} == {dtype}:
         if declared.is_ragged:
             is_fit = all(declared.fits(dtype, shape) for shape in {one.shape for one in values})

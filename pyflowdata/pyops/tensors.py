@@ -137,15 +137,24 @@ MASKED = (
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
-def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether these are numbers of Python, which have no dtype, and the dtype can hold them."""
+def numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Numbers of Python, which have no dtype, in one that can hold them; None: there are others.
+
+    Args:
+        found: What a function returned.
+        array: `np.asarray(found)`.
+        dtype: Floats round; a finite number does not become infinite.
+    """
     if not isinstance(found, (bool, int, float, list, tuple)):
-        return False
-    if array.size == 0:
-        return True
-    if dtype.kind not in _WIDER.get(array.dtype.kind, ""):
-        return False
-    return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
+        return None
+    if array.size > 0 and dtype.kind not in _WIDER.get(array.dtype.kind, ""):
+        return None
+    try:
+        with np.errstate(over="raise"):
+            cast = array.astype(dtype, copy=False)
+    except FloatingPointError:
+        return None
+    return cast if dtype.kind == "f" or array.size == 0 or np.array_equal(cast, array) else None
 
 
 def _other_dtype(name: str, found: Any, array: Array, dtype: np.dtype[Any]) -> str:
@@ -181,7 +190,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         raise OutputMismatch(f"the output '{name}' is {MASKED}")
     if isinstance(found, (np.ndarray, np.generic)):
         array = np.asarray(found)
-        is_fit = array.dtype == dtype
+        fitting = array if array.dtype == dtype else None
     else:
         if found is None or isinstance(found, Ragged):
             raise OutputMismatch(
@@ -192,8 +201,8 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
             array = np.asarray(found)
         except ValueError as failure:
             raise OutputMismatch(f"the output '{name}' is not an array: {failure}") from None
-        is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
-    if not is_fit:
+        fitting = array if array.dtype == dtype else numbers_as(found, array, dtype)
+    if fitting is None:
         raise OutputMismatch(_other_dtype(name, found, array, dtype))
     if dtype == np.uint8 and row_type.shape == (None,) and not array.shape and not leading:
         raise OutputMismatch(
@@ -208,7 +217,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
             f"the output '{name}' has shape {array.shape}, and {shape} is declared"
             + (": the rows of the batch come first" if leading else " for a row")
         )
-    return array if array.dtype == dtype else array.astype(dtype)
+    return fitting
 
 
 def checked_rows(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:

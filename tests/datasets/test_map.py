@@ -1,6 +1,7 @@
 """Functions over fields of data sets; fields chosen and named; several rows of a record."""
 
 import json
+import math
 import os
 import pickle
 
@@ -398,6 +399,23 @@ def test_a_later_result_of_another_type_is_named_with_the_type_to_declare(first,
 
     with pytest.raises(flow.UserFunctionError, match=message):
         list(flow.range(3000).map(value))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("float32", 1e300), ("float16", 70_000)])
+def test_a_finite_number_that_a_declared_float_cannot_hold_is_refused(dtype, number):
+    data = flow.range(7)
+    for shape, value in (("", number), ("[2]", [1, number]), ("[?]", [number] * 3)):
+        outputs = {"z": f"{dtype}{shape}"}
+        said = rf"'z' has dtype (float|int)64, and {dtype} is declared"
+        with pytest.raises(flow.UserFunctionError, match=said + r".*\(.*test_map\.py:\d+\)"):
+            data.map(lambda r, value=value: {"z": value}, outputs=outputs)[0]
+        with pytest.raises(flow.UserFunctionError, match=said):
+            data.map(lambda id, value=value: value, "id", outputs=outputs)[0]
+        with pytest.raises(flow.UserFunctionError, match=said):
+            data.map(lambda b, value=value: {"z": [value] * len(b["id"])}, batched=True,
+                     outputs=outputs)[0]  # fmt: skip
+    held = data.map(lambda r: {"z": [math.inf, -math.inf, math.nan]}, outputs={"z": f"{dtype}[3]"})
+    np.testing.assert_array_equal(held[0]["z"], [np.inf, -np.inf, np.nan])
 
 
 def test_explode_of_texts_of_json_advises_to_parse_them(tmp_path):

@@ -56,6 +56,8 @@ def test_sort_is_that_of_python(data):
     assert numbers(data.shuffle(seed=1).sort(lambda n: -n.astype(int))) == [3, 0, 2, 4, 1, 5]
     assert numbers(data.sort("n").where("n > 0")[::-1]) == [3, 2, 0, 4]
     assert numbers(data.take(0).sort("n")) == []
+    with pytest.raises(flow.InvalidArgumentError, match="gives integers beyond 64 bits"):
+        numbers(data.sort(lambda row: (int(row["n"]) + 5) * 10**20))
     assert "-> sort('n', reverse=True)" in repr(data.sort("n", reverse=True))
     assert data.sort("n") == data.sort("n") != data.sort("n", reverse=True)
     with pytest.raises(InvalidArgumentError, match=r"sort\(\[\]\): give at least one"):

@@ -303,6 +303,9 @@ def test_folds():
     assert xs(one) == xs(data.folds(2)[1][1]) and sorted(xs(one) + xs(last)) == list(range(200))
     with pytest.raises(InvalidArgumentError, match="give a number from 2"):
         data.folds(1)
+    for key in (3, -4):
+        with pytest.raises(IndexError, match=f"no pair {key}; there are 3"):
+            data.folds(3)[key]
 
 
 def test_leaks(tmp_path):

@@ -457,10 +457,13 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
 static pfd_status check_records(const pfd_data_reader *reader, pfd_error *err)
 {
     if (reader->num_records != 0) return PFD_OK;
-    (void)pfd_fail(err, PFD_CORRUPT_DATA,
-                   "there is not one record in %" PRId64 " files of %" PRId64
-                   " bytes together; are these the right files?",
-                   reader->num_files, reader->num_bytes);
+    if (reader->num_files == 0)
+        (void)pfd_fail(err, PFD_CORRUPT_DATA, "the table, array or source has no rows");
+    else
+        (void)pfd_fail(err, PFD_CORRUPT_DATA,
+                       "there is not one record in %" PRId64 " files of %" PRId64
+                       " bytes together; are these the right files?",
+                       reader->num_files, reader->num_bytes);
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 

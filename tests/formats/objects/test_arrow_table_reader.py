@@ -200,6 +200,8 @@ def test_columns_may_be_named_as_outputs_of_readers():
 
 
 def test_wrong_tables_are_refused():
+    with pytest.raises(flow.CorruptDataError, match="the table, array or source has no rows"):
+        list(flow.DataLoader(flow.from_arrow(pa.table({"x": pa.array([], "i8")})).batch(2)))
     table = pa.table({"n": [1, None], "d": ["a", "b"]})
     broken = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), Broken())
     for what, kind, said in (
