@@ -702,22 +702,20 @@ def _records(source: Source, one: Detected) -> list[dict[str, Any]]:
         whole = dataclasses.replace(source, compression=one.compression, files=(one.path,))
         lines = itertools.islice(_lines(whole), 1)
     records: list[dict[str, Any]] = []
-    failure, at = None, 0
+    failure = None
     for line in lines:
         try:
             records.append(_record(line, dict(source.attrs)))
         except ValueError as found:
-            if failure is None:
-                failure, at = found, head[: max(head.find(line), 0)].count(b"\n") + 1
+            failure = failure or found
     if failure is not None and not records:
         several = "" if not head.lstrip().startswith(b"{") else (
             "; an object over several lines is no list of records: put [ ] around the objects, or "
             "each on one line"
         )  # fmt: skip
         raise CorruptDataError(
-            f"no line of the first ones is a JSON object in UTF-8: {failure}{several}",
-            file=one.path, line=at,
-        )  # fmt: skip
+            f"no line of the first ones is JSON in UTF-8: {failure}{several}", file=one.path
+        )
     return records
 
 
@@ -735,8 +733,7 @@ def _lines(source: Source) -> Iterator[bytes]:
 
 
 def _is_array(text: bytes) -> bool:
-    """Whether it begins as an array of objects, or ends before that is known; as in C."""
-    return re.match(rb"\s*\[\s*([{\]]|$)", text) is not None
+    return text.lstrip().startswith(b"[")
 
 
 _BETWEEN = re.compile(r"[\s,]*")  # the elements of an array

@@ -74,7 +74,6 @@ BETTER = (
     ("*-ubyte", "cut-*", "*", "idx*"),
     # Names of JSON, of which the content is none.
     ("*.json", "*", "text*", "json*"),
-    ("near: jsonl of lists.jsonl", "*", "text*", "json*"),
     ("near: jsonl*", "cut-*", "text", "json"),
     # The first bytes of a zip archive are missing.
     ("*.npz", "cut-*", "text*", "!damaged"),

@@ -9,9 +9,10 @@
 enum { most_lines = 4 };
 
 /* The scores are above any text's, but below that of text with the suffix of its kind, and, with a
- * suffix, below a manifest's.  With a suffix of JSON, a text without objects is never taken for
- * lines of text: an empty array and blank lines have no records, and the reader refuses the rest.
- * A .json file may have any JSON, such as COCO's, which has a higher score. */
+ * suffix, below a manifest's.  With the suffix .jsonl, a line that only begins as an object and
+ * text that is no JSON are damaged JSON lines.  A .json file may have any JSON, such as COCO's,
+ * which has a higher score: it is damaged where it is no JSON, and text where its lines are no
+ * objects; one object over several lines is refused by the reader. */
 enum {
     objects = PFD_PROBE_POSSIBLE + 15,
     objects_of_document = PFD_PROBE_POSSIBLE + 5,
@@ -38,6 +39,14 @@ static int32_t is_array(const uint8_t *text, int64_t size)
            pfd_json_is(&json, '{');
 }
 
+/* Whether the text is an array without elements. */
+static int32_t is_empty_array(const uint8_t *text, int64_t size)
+{
+    pfd_json json = pfd_json_begin(text, size);
+    return pfd_json_is(&json, '[') && pfd_json_enter(&json, '[') && !pfd_json_element(&json) &&
+           pfd_json_end(&json);
+}
+
 /* Whether the name is .json, of which the lines need not be objects. */
 static int32_t is_document(const char *path)
 {
@@ -53,25 +62,28 @@ static int32_t probe(const pfd_probe_args *args)
     int64_t mark = pfd_text_mark_bytes(args->data, args->size), size, count = 0;
     text.data += mark;
     text.size -= mark;
-    if (args->size < 1) return PFD_PROBE_NO;
-    if (text.size > 0 && !pfd_is_text(text.data, text.size)) return PFD_PROBE_NO;
+    if (text.size < 1 || !pfd_is_text(text.data, text.size)) return PFD_PROBE_NO;
     int32_t is_cut = args->size == PFD_PROBE_BYTES;
     const char *problem;
     int64_t at;
     int32_t is_json = pfd_json_values(text.data, text.size, is_cut, &at, &problem);
     int32_t is_free = is_document(args->path);
     if (is_json && is_array(text.data, text.size)) return objects_of_document;
-    int32_t damaged = is_free ? damaged_document : damaged_text;
+    if (is_free && is_empty_array(text.data, text.size)) return objects_of_document;
+    int32_t damaged = is_json ? PFD_PROBE_NO : is_free ? damaged_document : damaged_text;
     pfd_text_lines lines = pfd_text_lines_of(&text, most_lines);
     const uint8_t *line;
     while (pfd_text_lines_next(&lines, &line, &size)) {
         int32_t found = is_object(line, size);
         int32_t is_last = line + size == text.data + text.size;
-        if (found < 0 && count == 0 && is_last && is_cut) return cut_object;
+        if (found < 0 && count == 0 && is_last && is_cut)
+            return is_free ? PFD_PROBE_NO : cut_object;
+        if (count == 0 && line[0] == '{' && !is_free) damaged = damaged_text;
+        if (found <= 0 && count == 0 && is_free && line[0] == '{') return damaged_document;
         if (found <= 0) return damaged;
         count++;
     }
-    if (count == 0) return damaged;
+    if (count == 0) return PFD_PROBE_NO;
     return is_free ? objects_of_document : objects;
 }
 

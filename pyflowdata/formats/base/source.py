@@ -189,11 +189,6 @@ class Source:
                 f"{', '.join(NUMBERS)}",
                 attr="fields",
             )
-        if not colon and self.is_empty:
-            raise InvalidArgumentError(
-                f"there are no records that show the type of {shown(spec)}; give it, as "
-                f"{shown(spec + ':int64')}", file=self.files[0], attr="fields",
-            )  # fmt: skip
         if not colon:
             left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
             advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"

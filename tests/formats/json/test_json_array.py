@@ -100,24 +100,6 @@ def test_an_array_without_elements_has_no_records(tmp_path):
         flow.open(empty)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "ndjson", "json"])
-def test_a_name_of_json_is_never_taken_for_lines_of_text(tmp_path, suffix):
-    for text in ("[]", "[ \n]\n", "\n \n", "\ufeff"):
-        path = written(tmp_path / f"none.{suffix}", text)
-        assert detect(path).format == "json"
-        assert list(flow.open(path, fields=["a:int64"])) == []
-        with pytest.raises(flow.InvalidArgumentError, match="none.*no records; say them"):
-            flow.open(path)
-        with pytest.raises(flow.InvalidArgumentError, match="none.*give it, as 'a:int64'"):
-            flow.open(path, fields=["a"])
-    for text, said in (("1\n2\n", "it is 1,"), ("[1, 2]\n[3]\n", r"it is \[1, 2\],"),
-                       ('"a"', "it is 'a',")):  # fmt: skip
-        path = written(tmp_path / f"some.{suffix}", "\n" + text)
-        for fields in (None, ["a"], ["a:int64"]):
-            with pytest.raises(flow.CorruptDataError, match=rf"some.{suffix}:2: .*{said}"):
-                flow.open(path, fields=fields)
-
-
 def test_one_object_over_several_lines_is_refused(tmp_path):
     path = written(tmp_path / "one.json", json.dumps({"a": 1, "b": 2}, indent=1))
     with pytest.raises(flow.CorruptDataError, match=r"no list of records: put \[ \] around"):
