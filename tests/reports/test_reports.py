@@ -368,7 +368,7 @@ def test_a_report_is_made_where_a_thread_has_no_line():
         taker.start()
         try:
             assert entered.wait(10)
-            assert loader.report().counters.callers == 1
+            assert loader.report().counters.callers >= 1  # next() may help
         finally:
             gate.release()
             taker.join()
