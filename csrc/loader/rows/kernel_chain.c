@@ -440,12 +440,11 @@ static int32_t next_sized(const range *at, int32_t t)
     return t;
 }
 
-/* Bytes of a row's record, and of all that was made of it from tensor `first` on, which is
- * next_sized(), such as a file and its image. */
-static int64_t bytes_of_row(const range *at, int64_t row, int32_t first)
+/* Bytes of all that was made of a row's record from tensor `first` on, which is next_sized(), such
+ * as the image of a file. */
+static int64_t bytes_made(const range *at, int64_t row, int32_t first)
 {
-    int64_t bytes = range_records(at, 0)[row].size;
-    if (bytes < 0) bytes = 0; /* PFD_DRAWN */
+    int64_t bytes = 0;
     for (int32_t t = first; t < at->plan->num_tensors; t = next_sized(at, t + 1)) {
         const pfd_tensor *rows = &at->worker->tensors[t];
         bytes += rows->rows[row].num_elements * pfd_dtype_size(rows->type.dtype);
@@ -457,14 +456,17 @@ static int64_t bytes_of_row(const range *at, int64_t row, int32_t first)
 __attribute__((noinline)) static void keep_slow(const range *at, uint64_t ticks)
 {
     int64_t rows = at->end - at->begin, largest = 0, most = 0;
-    int32_t first = next_sized(at, 0);
+    const pfd_record *records = range_records(at, 0);
+    int32_t first = next_sized(at, 0), is_sized = first < at->plan->num_tensors;
     for (int64_t row = 0; row < rows; row++) {
-        int64_t bytes = bytes_of_row(at, row, first);
+        int64_t bytes = records[row].size;
+        if (bytes < 0) bytes = 0; /* PFD_DRAWN */
+        if (is_sized) bytes += bytes_made(at, row, first);
         if (bytes <= most) continue;
         most = bytes;
         largest = row;
     }
-    pfd_work_keep_slow(&at->worker->work, ticks, rows, &range_records(at, 0)[largest], most);
+    pfd_work_keep_slow(&at->worker->work, ticks, rows, &records[largest], most);
 }
 
 static pfd_status run_ops(const range *at, pfd_error *err)
