@@ -363,7 +363,8 @@ int64_t pfd_machine_cpu_ns(void)
     FILE *file = fopen("/proc/stat", "re");
     if (!file) return 0;
     while (fgets(line, sizeof line, file) && strncmp(line, "cpu", 3) == 0)
-        if (sscanf(line, "cpu%d", &cpu) == 1 && may_use(&set, cpu)) ticks += busy_ticks(line);
+        if (line[3] != ' ' && sscanf(line, "cpu%d", &cpu) == 1 && may_use(&set, cpu))
+            ticks += busy_ticks(line); /* "cpu " has the sums of all processors */
     fclose(file);
     return ticks * (1000000000 / sysconf(_SC_CLK_TCK));
 }

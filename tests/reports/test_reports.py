@@ -350,6 +350,22 @@ def test_a_lock_of_the_program_is_told_from_sleep(kind):
         assert (found.lock_waiters > 0) == (function is not asleep), function
 
 
+def busy_seconds():
+    """What all processors have computed, as the kernel says: their sum is its first line."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def test_idle_processors_are_not_those_of_other_programs():
+    before = busy_seconds()
+    with flow.DataLoader(data().batch(10)) as loader:
+        time.sleep(0.5)
+        next(iter(loader))
+        found = loader.report().counters.stats["machine_cpu_seconds"]
+    assert found <= busy_seconds() - before + 0.1
+
+
 def test_a_report_is_made_where_a_thread_has_no_line():
     """Code that a program generates, or changes, may have no numbers of lines."""
     entered, gate = threading.Event(), threading.Lock()
