@@ -226,6 +226,19 @@ pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list
     return PFD_OK;
 }
 
+pfd_status pfd_whole_file_inside(const pfd_compute_args *args, const char *folder, const char *path,
+                                 const char **url, pfd_error *err)
+{
+    *url = NULL;
+    if (!pfd_path_is_remote(folder) && !pfd_path_is_remote(path)) return PFD_OK;
+    size_t size = strlen(folder);
+    char *list = args->host->alloc(args->scratch, (int64_t)size + 2);
+    if (!list) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an address");
+    memcpy(list, folder, size);
+    memcpy(list + size, "/", 2);
+    return pfd_whole_file_address(args, list, path, url, err);
+}
+
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 static pfd_status read_file(const sample_reading *self, pfd_bytes *out, pfd_error *err)

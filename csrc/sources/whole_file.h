@@ -35,6 +35,9 @@ pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **
  * ERRORS  PFD_OUT_OF_MEMORY. */
 pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list, const char *path,
                                   const char **url, pfd_error *err);
+/* The same of a folder that has no slash at its end. */
+pfd_status pfd_whole_file_inside(const pfd_compute_args *args, const char *folder, const char *path,
+                                 const char **url, pfd_error *err);
 
 /* Bytes of such a file; 0 where it cannot be examined. */
 int64_t pfd_whole_file_size(int folder, const char *path);

@@ -5,9 +5,11 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..native import CData, check, ffi, lib, new_error, new_struct
@@ -66,27 +68,29 @@ class FirstWork:
     seconds: float
 
 
-class _Done(threading.local):
+class _Open(threading.local):
     def __init__(self) -> None:
-        self.work: list[FirstWork] = []
+        self.lists: list[list[FirstWork]] = []  # of first_work() blocks, the outer ones first
 
 
-_done = _Done()
+_open = _Open()
 
 
 def note_first_work(kind: str, said: str, seconds: float) -> None:
-    """This thread has done such work: what opens a loader in this thread has caused it."""
-    _done.work.append(FirstWork(kind, said, seconds))
+    """This thread has done such work: each first_work() block around the call has caused it."""
+    for found in _open.lists:
+        found.append(FirstWork(kind, said, seconds))
 
 
-def count_first_work() -> int:
-    """A moment, for first_work_since()."""
-    return len(_done.work)
-
-
-def first_work_since(count: int) -> tuple[FirstWork, ...]:
-    """What this thread has noted since a moment."""
-    return tuple(_done.work[count:])
+@contextlib.contextmanager
+def first_work() -> Iterator[list[FirstWork]]:
+    """A list, which gets what this thread notes in the block."""
+    found: list[FirstWork] = []
+    _open.lists.append(found)
+    try:
+        yield found
+    finally:
+        _open.lists.pop()
 
 
 def empty_stats() -> dict[str, float]:

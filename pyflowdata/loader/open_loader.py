@@ -26,13 +26,7 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import (
-    count_first_work,
-    first_work_since,
-    note_first_work,
-    read_fetched,
-    read_worker_seconds,
-)
+from ..insight.stats import first_work, note_first_work, read_fetched, read_worker_seconds
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -355,14 +349,14 @@ class OpenLoader:
             "num_threads": num_threads, "prefetch": prefetch, "memory_budget": memory_budget,
             "zip": zip, "share": share,
         }  # fmt: skip
-        begin = count_first_work()
-        self.handle, self._in_use = open_handle(
-            blobs, num_threads, prefetch, memory_budget, zip, self.share
-        )
+        with first_work() as found:
+            self.handle, self._in_use = open_handle(
+                blobs, num_threads, prefetch, memory_budget, zip, self.share
+            )
+        self.first_work = tuple(found)
         open_loaders.add(self)
         self.info = read_info(self.handle)
         self.readers = read_readers(self.handle, self.info.num_readers)
-        self.first_work = first_work_since(begin)
         for reader in self.readers:
             if reader.index.is_new:  # another loader may be opened because it needs this one
                 note_first_work("index", reader.op, reader.index.seconds)

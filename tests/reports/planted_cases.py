@@ -37,7 +37,7 @@ class Planted:
         remedy: Words of a remedy of the report, which is the one that is tried.
         factor: How many times as many records a second it gives, at least.
         steps: How many steps are measured.
-        is_first: From the opening of the loader on, which the remedied one has behind it.
+        is_first: Counts from the opening of the loader, which the remedied one made before.
     """
 
     make: Callable[[bool], Made]

@@ -859,12 +859,7 @@ static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whol
     if (!coco_index_at(&self->index, args->records[row].ordinal, &objects, &count, &name))
         return fail_lost(self, row, err);
     *out = (pfd_whole_file){.folder = self->folder, .path = name, .counted = self->file};
-    size_t size = strlen(self->image_dir);
-    char *folder = args->host->alloc(args->scratch, (int64_t)size + 2);
-    if (!folder) return fail_memory(self->host, err);
-    memcpy(folder, self->image_dir, size);
-    memcpy(folder + size, "/", 2);
-    return pfd_whole_file_address(args, folder, name, &out->url, err);
+    return pfd_whole_file_inside(args, self->image_dir, name, &out->url, err);
 }
 
 static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_bytes image,

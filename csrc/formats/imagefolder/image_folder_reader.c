@@ -996,12 +996,7 @@ static pfd_status find_object(const pfd_compute_args *args, int64_t row, char *p
     if (!version || end == version || out->size < 0 || *end != ' ')
         return fail_lost(self, row, err);
     out->tag = end + 1;
-    size_t size = strlen(root);
-    char *folder = args->host->alloc(args->scratch, (int64_t)size + 2);
-    if (!folder) return fail_memory(self->host, err);
-    memcpy(folder, root, size);
-    memcpy(folder + size, "/", 2);
-    return pfd_whole_file_address(args, folder, path, &out->url, err);
+    return pfd_whole_file_inside(args, root, path, &out->url, err);
 }
 
 static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whole_file *out,

@@ -503,7 +503,7 @@ struct pfd_blocks_ahead {
     _Atomic int32_t is_busy; /* a thread has the fields below */
     int64_t now, next;       /* batches: at work; to be asked for next */
     int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
-    int64_t begun;          /* the last batch that the plan began at */
+    int64_t started;        /* the last batch at which the plan started */
     int64_t planned, wanted; /* batches that are in the plan, and that shall be */
     int64_t until;           /* as far as the current range plans */
     int64_t resume;          /* the batch at which a full plan is tried again */
@@ -1072,10 +1072,10 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
     struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
     if (!ahead || atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire)) return 0;
     if (now == ahead->now) {
-        int32_t goes_on = now >= ahead->begun && now < ahead->planned; /* maybe without uses */
+        int32_t goes_on = now >= ahead->started && now < ahead->planned; /* maybe without uses */
         if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
             ahead->planned = ahead->wanted = ahead->resume = now;
-        ahead->begun = now;
+        ahead->started = now;
         if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16)
             ahead->wanted = now + num_batches + num_batches / 8 + 2;
     }

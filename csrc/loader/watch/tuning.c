@@ -176,7 +176,7 @@ static void change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t f
     *last_decision(t) = made;
 }
 
-/* Returns 1: a trial has begun. */
+/* Returns 1: a trial has started. */
 static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
                    const pfd_tune_period *period)
 {
