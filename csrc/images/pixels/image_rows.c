@@ -153,13 +153,13 @@ pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_siz
                                 size->height, size->width, PFD_MOST_SIDE);
 }
 
-pfd_image_part pfd_whole_image(const pfd_image *image)
+pfd_image_region pfd_whole_image(const pfd_image *image)
 {
-    return (pfd_image_part){.data = image->data,
-                            .height = image->height,
-                            .width = image->width,
-                            .channels = image->channels,
-                            .stride = image->width * image->channels};
+    return (pfd_image_region){.data = image->data,
+                              .height = image->height,
+                              .width = image->width,
+                              .channels = image->channels,
+                              .stride = image->width * image->channels};
 }
 
 /* ---- Images whose channels come first or last ------------------------------------------------ */
