@@ -41,7 +41,7 @@ from .usage import UsageError, say, say_json
 # ---- The steps of a script -----------------------------------------------------------------------
 
 _clock = time.perf_counter
-_SETTLE = 3  # steps that are not counted at the start of each part
+_SETTLE = 3  # steps that are not counted at the start of each phase
 _LEAST = 3  # steps that are measured, however long they take
 _TRIAL = 2.0  # seconds for each remedy
 
@@ -72,7 +72,7 @@ class ScriptWatch:
         self._steps, self._seconds, self._tries = steps, seconds, tries
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._loader: weakref.ref[Any] | None = None
-        self._part: _Together | None = None  # the part in measurement
+        self._phase: _Together | None = None  # the phase in measurement
         self._alone: Speed | None = None
         self._together: _Together | None = None
         self._training: _Training | None = None
@@ -101,7 +101,7 @@ class ScriptWatch:
         """The rates of loader and training, alone and together, as far as they were measured."""
         both = self._together.measured if self._together else None
         training = self._training.measured if self._training else None
-        taken = [(part.steps, part.seconds) for part in (training, both) if part is not None]
+        taken = [(one.steps, one.seconds) for one in (training, both) if one is not None]
         if self._alone is not None:
             taken.append((self._alone.batches, self._alone.seconds))
         longer = "give more --steps, or --seconds"
@@ -139,17 +139,17 @@ class ScriptWatch:
             self.described = described
             self._usage = Usage.now()
             self._alone = loader.speed(seconds=self._seconds)
-            self._part = self._together = _Together(self._steps, self._seconds)
+            self._phase = self._together = _Together(self._steps, self._seconds)
             self._training = None
         return self._take_watched(asked)
 
     def _take_watched(self, asked: _Batches) -> Any:
-        if self.is_done or self._part is None:
+        if self.is_done or self._phase is None:
             raise Watched
         if asked.is_new:
             asked.is_new = False
-            self._part.forget_step()
-        if self._part.end_step():
+            self._phase.forget_step()
+        if self._phase.end_step():
             if self._training is not None or self._together is None:
                 self.is_done = True
                 raise Watched
@@ -157,8 +157,8 @@ class ScriptWatch:
                 self.trials = asked.loader.try_remedies(seconds=min(_TRIAL, self._seconds))
             wait_until_idle(asked.loader)
             replay = self._together.replay
-            self._part = self._training = _Training(self._steps, self._seconds, replay)
-        return self._part.take(asked.batches)
+            self._phase = self._training = _Training(self._steps, self._seconds, replay)
+        return self._phase.take(asked.batches)
 
 
 class _Batches(Iterator[Any]):
