@@ -339,7 +339,7 @@ static double convert_long(const decimal_text *number)
 }
 
 /* Whether the scanned mantissa is that of all digits, because 64 bits hold them. */
-static inline int is_mantissa_whole(const decimal_text *number)
+static inline int is_mantissa_complete(const decimal_text *number)
 {
     if (number->end - number->digits <= MOST_DIGITS) return 1;
     const char *first = number->digits;
@@ -360,7 +360,7 @@ int64_t pfd_parse_double(const char *text, int64_t size, double *value)
     if (!rest) {
         rest = scan_word(at, end, &absolute);
         if (!rest) return 0;
-    } else if (!is_mantissa_whole(&number)) {
+    } else if (!is_mantissa_complete(&number)) {
         absolute = convert_long(&number);
     } else if (!convert_exact(number.mantissa, number.exponent, &absolute)) {
         absolute = convert_by_table(number.mantissa, number.exponent);

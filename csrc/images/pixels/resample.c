@@ -906,7 +906,7 @@ static int64_t plan_memory(int32_t filter, const pfd_axis *rows, const pfd_axis 
     return sum + 5 * 64; /* each of the five terms is rounded up */
 }
 
-static int32_t is_whole(const pfd_axis *axis)
+static int32_t is_unscaled(const pfd_axis *axis)
 {
     return axis->begin <= 0 && axis->end >= (double)axis->in_size &&
            axis->in_size == axis->out_size;
@@ -928,9 +928,9 @@ static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd
     work.ring = take(resampler, work.size * work.row_bytes);
     int64_t fewer_rows = rows->in_size - rows->out_size;
     int64_t fewer_columns = columns->in_size - columns->out_size;
-    if (is_whole(columns))
+    if (is_unscaled(columns))
         rows_only(&work, out);
-    else if (is_whole(rows))
+    else if (is_unscaled(rows))
         columns_only(&work, out);
     else if (fewer_rows > 0 && fewer_rows > 2 * fewer_columns) /* as Pillow from version 13 on */
         rows_first(&work, out);
@@ -958,7 +958,7 @@ pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_imag
                                      "the image is %" PRId64 " x %" PRId64
                                      " pixels; at most %d on a side can be resampled",
                                      in->height, in->width, INT32_MAX / 16);
-    if (is_whole(&rows) && is_whole(&columns)) {
+    if (is_unscaled(&rows) && is_unscaled(&columns)) {
         int64_t row_bytes = width * in->channels;
         for (int64_t y = 0; y < height; y++)
             memcpy(out + y * row_bytes, in->data + y * in->stride, (size_t)row_bytes);

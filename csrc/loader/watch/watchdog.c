@@ -75,7 +75,7 @@ static void free_watched(pfd_watched *w)
 static pfd_watched *make_watched(const pfd_watched_loader *loader, int64_t patience_ns,
                                  const char *const *doing)
 {
-    int32_t num_items = pfd_work_num_items(loader->plan), is_whole = 1;
+    int32_t num_items = pfd_work_num_items(loader->plan), is_complete = 1;
     pfd_watched *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->loader = *loader;
@@ -83,8 +83,8 @@ static pfd_watched *make_watched(const pfd_watched_loader *loader, int64_t patie
     w->doing = calloc((size_t)num_items, sizeof *w->doing);
     w->threads = calloc((size_t)loader->threads->most_threads + 1, sizeof *w->threads);
     for (int32_t i = 0; w->doing && i < num_items; i++)
-        is_whole &= (w->doing[i] = strdup(doing[i])) != NULL;
-    if (w->doing && w->threads && is_whole) return w;
+        is_complete &= (w->doing[i] = strdup(doing[i])) != NULL;
+    if (w->doing && w->threads && is_complete) return w;
     free_watched(w);
     return NULL;
 }
