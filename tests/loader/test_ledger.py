@@ -409,7 +409,7 @@ def test_a_file_that_is_no_ledger_and_a_folder_without_one(tmp_path):
     with pytest.raises(flow.FileError, match="no ledger"):
         audited(tmp_path)
     (folder / "a.pfdledger").write_bytes(b"something else")
-    with pytest.raises(flow.CorruptDataError, match="no ledger"):
+    with pytest.raises(flow.CorruptDataError, match="not a ledger"):
         audited(tmp_path)
 
 
