@@ -1,7 +1,7 @@
 """The verdict over the ranks of a job.
 
-Ranks that train together take each step at the pace of the slowest: while the loader of one is
-waited for, the others wait in their training step for its gradients, and their loaders look fast.
+Ranks that train together take each step at the pace of the slowest rank.  While one rank waits for
+its loader, the others wait in their training step for its gradients, and their loaders look fast.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _UNBOUND = 100.0  # where training takes next to no time
 
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
-    """How many times as many steps there would be at most, if the cause took no time."""
+    """The largest factor by which steps could increase if the cause took no time."""
     if finding is None or (limit == "training" and finding.cause != "padding"):
         return 1.0
     lost = {
@@ -142,7 +142,9 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 
 
 def _opened_long(measures: Measures) -> Finding | None:
-    """What was done once took longer than all that steps and first batches have lost."""
+    """Whether work that is done once took longer than all the time that steps and first batches
+    lost.
+    """
     lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
     found = opening(measures)
     return found if found is not None and found.evidence["first_work_seconds"] > lost else None
@@ -154,7 +156,7 @@ def _has_long_starts(measures: Measures) -> bool:
 
 
 def _is_held_up_by_next(measures: Measures) -> bool:
-    """Most of the time in next() is not spent waiting for batches."""
+    """Whether most of the time in next() is not spent waiting for batches."""
     parts = measures.next_parts
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
@@ -165,7 +167,7 @@ def _is_held_up_by_next(measures: Measures) -> bool:
 
 
 def _is_unknown(measures: Measures) -> bool:
-    """There were too few steps, or too little time was waited."""
+    """Whether there were too few steps, or too little time of waiting, for a verdict."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
     if _has_long_starts(measures):
@@ -198,7 +200,7 @@ def _waited(measures: Measures) -> str:
 
 
 def _is_held_up_by_copies(measures: Measures) -> bool:
-    """The thread of the training loop copies longer than it waits."""
+    """Whether the thread of the training loop copies longer than it waits."""
     return measures.copy_share >= max(_BOUND, measures.wait_share)
 
 
@@ -227,7 +229,7 @@ TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "thread
 
 
 def table_rows(counters: Counters) -> list[tuple[str, ...]]:
-    """A row for each op and stage that did something, in the order of TABLE_HEAD, as texts."""
+    """A row of texts for each op and stage with work, in the order of TABLE_HEAD."""
     m = Measures(counters)
     rows = [_table_row(m, one) for one in counters.work if one.rows]
     cpu = m.unknown_cpu_seconds
@@ -317,7 +319,7 @@ def _steps(m: Measures) -> str:
 
 
 def _in_next(m: Measures) -> str:
-    """What the time in next() was spent on, the longest first; helping by op."""
+    """The parts of the time in next(), the longest first, with the op of helping."""
     parts = sorted(m.next_parts.items(), key=lambda part: -part[1])
     helped = max(m.counters.work, key=lambda one: one.help_seconds, default=None)
     most = f" (most of it {helped.doing})" if helped is not None and helped.help_seconds > 0 else ""

@@ -2,11 +2,11 @@
 
 The words:
 
-    loader the ledgers whose readers have the same attrs and data, by one digest part what one
-    process of a loader noted start     the parts of all ranks that ran together; a restart is a
-    further start history   starts that follow each other: each goes on where a state was taken.
-    What was
-              delivered from that place on before was rolled back with the model, and comes again
+    loader    the ledgers whose readers have the same attrs and data, by one digest
+    part      the notes of one process of a loader
+    start     the parts of all ranks that ran together; a restart is a further start
+    history   starts that follow each other: each goes on from a state that was taken.  What was
+              delivered after that state was rolled back with the model, and comes again
 """
 
 from __future__ import annotations
