@@ -144,7 +144,7 @@ def _as_main(script: str, arguments: list[str]) -> Iterator[None]:
 
 
 def _run_until_measured(script: str, watch: ScriptWatch) -> int:
-    """Runs it; what would be its exit status, if it ends by itself."""
+    """Runs the script; returns its exit status if it ends by itself."""
     try:
         runpy.run_path(script, run_name="__main__")
     except Watched:
