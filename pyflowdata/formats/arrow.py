@@ -102,8 +102,8 @@ class _Column:
             raise
 
     def _nested(self, values: Array, shapes: Sizes) -> Any:
-        """The Arrow type for arrays: a list for each dimension that varies, a list of fixed size
-        for the others.
+        """Arrow arrays of rows: a list for each dimension that varies, a list of fixed size for the
+        others.
         """
         pa = self._arrow
         counts = np.ones(len(shapes), np.int64)  # arrays of each row, at each depth
