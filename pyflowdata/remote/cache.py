@@ -287,7 +287,7 @@ class CacheInfo:
         bytes: The bytes that they have.
         requests: Requests for ranges that were answered.
         bytes_fetched: Bytes that those brought.
-        bytes_again: Of them, bytes that had been there before, and were dropped.
+        bytes_again: The part of them that had been in the cache before, and was dropped.
         failures: Requests that failed, after all tries.
         retries: Further tries of requests.
         waits: Reads that waited for a block.
