@@ -129,7 +129,7 @@ def _convert(
     args: argparse.Namespace, source: Source, target: Target, upload: Upload | None, *,
     is_checked: bool = False,
 ) -> int:
-    """Converts a source whose types hold all records, or are checked while they are read."""
+    """Converts a source whose types hold all records, or are checked during reading."""
     target.check(source)
     made = carry_out("converting", args, source, target, is_checked=is_checked, upload=upload)
     say(f"{about(source)} to {target.kind.title}: {made.records} records in {made.names}")

@@ -56,7 +56,7 @@ class _TokenTarget(Target):
     """Files of the tokens of a field.
 
     Attributes:
-        tokenizer: The tokenizer; what states it to a later run is `fingerprint`.
+        tokenizer: The tokenizer; `fingerprint` identifies it for a later run.
         text: The name of the field.
         eos: The number of a token to put after each text; None: none.
         adds_special: Whether the template of the tokenizer is applied.
@@ -109,7 +109,7 @@ class _TokenTarget(Target):
 
 
 def _text_of(source: Source, wanted: str | None) -> Source:
-    """The source with the field of the text alone."""
+    """The source with only the field of the text."""
     texts = [field.name for field in source.fields if field.dtype == _BYTES]
     if wanted is None:
         if len(texts) != 1 and _TEXT not in texts:

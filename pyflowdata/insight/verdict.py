@@ -1,7 +1,7 @@
 """The verdict: what limited the training loop of a loader, and over the ranks of a job.
 
-Ranks that train together take each step at the pace of the slowest: while the loader of one is
-waited for, the others wait in their training step for its gradients, and their loaders look fast.
+Ranks that train together take each step at the pace of the slowest rank.  While one rank waits for
+its loader, the others wait in their training step for its gradients, and their loaders look fast.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ UNBOUND = 100.0  # where training takes next to no time
 
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
-    """How many times as many steps there would be at most, if the cause took no time."""
+    """The largest factor by which steps could increase if the cause took no time."""
     if finding is None or (limit == "training" and finding.cause != "padding"):
         return 1.0
     lost = {
@@ -140,7 +140,9 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 
 
 def _opened_long(measures: Measures) -> Finding | None:
-    """What was done once took longer than all that steps and first batches have lost."""
+    """Whether work that is done once took longer than all the time that steps and first batches
+    lost.
+    """
     lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
     found = opening(measures)
     return found if found is not None and found.evidence["first_work_seconds"] > lost else None
@@ -152,7 +154,7 @@ def _has_long_starts(measures: Measures) -> bool:
 
 
 def _is_held_up_by_next(measures: Measures) -> bool:
-    """Most of the time in next() is not spent waiting for batches."""
+    """Whether most of the time in next() is not spent waiting for batches."""
     parts = measures.next_parts
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
@@ -163,7 +165,7 @@ def _is_held_up_by_next(measures: Measures) -> bool:
 
 
 def _is_unknown(measures: Measures) -> bool:
-    """There were too few steps, or too little time was waited."""
+    """Whether there were too few steps, or too little time of waiting, for a verdict."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
     if _has_long_starts(measures):
@@ -196,7 +198,7 @@ def _waited(measures: Measures) -> str:
 
 
 def _is_held_up_by_copies(measures: Measures) -> bool:
-    """The thread of the training loop copies longer than it waits."""
+    """Whether the thread of the training loop copies longer than it waits."""
     return measures.copy_share >= max(_BOUND, measures.wait_share)
 
 
