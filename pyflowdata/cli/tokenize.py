@@ -13,7 +13,7 @@ from ..nodes import Blob, find_op
 from ..ops import RowLength
 from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
 from ..words.plain_text import counted
-from .conversion.running import add_shard_arguments, begun, carry_out
+from .conversion.running import add_shard_arguments, given_paths, carry_out
 from .conversion.target import Target
 from .sources import about, add_source_arguments, expand, source_of
 from .usage import UsageError, say
@@ -158,7 +158,7 @@ def _target(args: argparse.Namespace, path: str) -> _TokenTarget:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the tokens; prints what was made."""
-    given, path, upload = begun(args)
+    given, path, upload = given_paths(args)
     target = _target(args, path)
     source = _text_of(source_of(args, expand(given, args.format)), args.field)
     target = dataclasses.replace(target, text=source.fields[0].name)

@@ -45,7 +45,7 @@ class Pool(pool.Pool):
             "switches": runner.switches,
         }
         self.processes = processes
-        self._cannot_begin: Failed | None = None  # the answer of every process
+        self._cannot_start: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
         self.row_wait_seconds = 0.0  # the part in which it does not compute
 
@@ -70,7 +70,7 @@ class Pool(pool.Pool):
         super().acquire()
 
     def _first_message(self) -> bytes:
-        self._cannot_begin = None
+        self._cannot_start = None
         return pickle.dumps((self.check(), self._how))
 
     # ---- Calls ----------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ class Pool(pool.Pool):
         workers: list[Worker] = []
         try:
             self._take_workers(workers, num_rows, is_cancelled)
-            if self._cannot_begin is not None:
-                raise _exception(self._cannot_begin, self._runner.said)
+            if self._cannot_start is not None:
+                raise _exception(self._cannot_start, self._runner.said)
             ends = [num_rows * (i + 1) // len(workers) for i in range(len(workers))]
             pieces = [
                 _Piece(self._runner.said, one, args, begin, end - begin, inputs, outputs)
@@ -121,7 +121,7 @@ class Pool(pool.Pool):
                 self.give_back(one)
         for piece in pieces:
             if piece.failure is not None:
-                self._cannot_begin = self._cannot_begin or piece.cannot_begin
+                self._cannot_start = self._cannot_start or piece.cannot_start
                 raise piece.failure
         weight = 0.2 if self.row_seconds else 1
         seconds = sum(piece.seconds for piece in pieces) / num_rows
@@ -156,7 +156,7 @@ class _Piece:
 
     Attributes:
         failure: The death of the worker, or the exception of its function.
-        cannot_begin: The answer of a worker that cannot import the function.
+        cannot_start: The answer of a worker that cannot import the function.
         seconds, wait_seconds: The times in the answer.
     """
 
@@ -168,7 +168,7 @@ class _Piece:
     _inputs: Sequence[RowType]
     _outputs: Sequence[RowType]
     failure: BaseException | None = None
-    cannot_begin: Failed | None = None
+    cannot_start: Failed | None = None
     seconds: float = 0.0
     wait_seconds: float = 0.0
 
@@ -209,7 +209,7 @@ class _Piece:
             self._fail(self._death(row), row)
             return
         if isinstance(answer, Failed):
-            self.cannot_begin = None if answer.has_begun else answer
+            self.cannot_start = None if answer.has_started else answer
             self._fail(_exception(answer, self._said), answer.row)
             return
         self.seconds, self.wait_seconds = answer.seconds, answer.wait_seconds
@@ -251,7 +251,7 @@ def _exception(raised: Failed, said: str) -> BaseException:
     """The exception of the function in the process, or a description of it."""
     error = raised.error
     failure = raised_there(error)
-    if not raised.has_begun:
+    if not raised.has_started:
         failure = UserFunctionError(
             f"a process cannot import {said}(), which raised {error.said}"
         )

@@ -33,7 +33,7 @@ def add_shard_arguments(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="no progress")
 
 
-def begun(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
+def given_paths(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
     """The paths to read, as they are given; the path to write to; and, where the files are for a
     store, what puts them there."""
     if len(args.paths) < 2:
