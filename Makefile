@@ -176,9 +176,13 @@ TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_py
 test: all run-c-tests build/tests.txt
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
-# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files.
+# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files,
+# and compile all that they import.
 build/tests.txt: .venv/test | all
-	@-$(PYTEST) --collect-only > $@ 2>&1
+build/trainers.txt: .venv/titan | all
+build/trainers.txt: private COLLECTED = tests/trainers
+build/tests.txt build/trainers.txt:
+	@-$(PYTEST) --collect-only $(COLLECTED) > $@ 2>&1
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -226,7 +230,7 @@ test-remote: all .venv/test .venv/servers
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
 #: 2 test-trainers  the matrix of trainers, with packages that it adds to .venv
-test-trainers: all .venv/titan
+test-trainers: all build/trainers.txt
 	$(if $(QUICK),,-$(IN_VENV) -m tools.fetch_torch_tests)
 	PYFLOWDATA_NO_SKIP=1 $(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
 #: 2 test-ray  with Ray, which it adds to .venv
