@@ -269,8 +269,8 @@ def _may_start(group: Group, num_running: int, is_alone: bool, most: int) -> boo
 
 
 def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
-    """The groups that have ended, or were stopped.  A group writes for each of its cases, and a look
-    at its time takes longer than many cases."""
+    """The groups that have ended, or were stopped.  A group writes for each of its cases, while a
+    look at its time takes longer than many cases."""
     pipes = {one.pipe: one for one in running}
     end, ended = time.monotonic() + _LOOK, list[GroupProcess]()
     while (left := end - time.monotonic()) > 0:
