@@ -180,7 +180,7 @@ test: all run-c-tests build/tests.txt
 # and compile all that they import.
 build/tests.txt: .venv/test | all
 build/trainers.txt: .venv/titan | all
-build/trainers.txt: private COLLECTED = tests/trainers
+build/trainers.txt: private COLLECTED = tests/trainers tests/integrations
 build/tests.txt build/trainers.txt:
 	@-$(PYTEST) --collect-only $(COLLECTED) > $@ 2>&1
 
