@@ -138,20 +138,23 @@ ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/test .venv/docs: .venv/train
 .venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages .venv/servers: .venv/test
-.venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
+.venv/lightning .venv/accelerate .venv/examples .venv/datasets: .venv/torch
 .venv/transformers: .venv/accelerate
 .venv/flax: .venv/jax
-.venv/trainers: $(addprefix .venv/,lightning transformers datasets examples flax ray titan)
+# Those of all trainers come with one call of pip, as each call takes 3 seconds; then titan, alone.
+.venv/trainers: .venv/test
+.venv/trainers: private WITH = torch jax ray lightning accelerate examples datasets transformers flax
+.venv/titan: .venv/trainers
 .venv/titan: private PIP_FLAGS = --no-deps
 .venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	@$(IN_VENV) tools/requirements.py $* > $@.txt
+	@$(IN_VENV) tools/requirements.py $* $(WITH) > $@.txt
 	$(ONE_AT_A_TIME) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile \
 	    $(PIP_FLAGS) -r $@.txt -c lock.txt
-	@touch $@
+	@touch $@ $(if $(WITH),&& touch -r $@ $(WITH:%=.venv/%))
 
 #: 1 train  trains the example model on data/ (first makes .venv with NumPy and cffi)
 train: all .venv/train
@@ -173,9 +176,13 @@ TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_py
 test: all run-c-tests build/tests.txt
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
-# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files.
+# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files,
+# and compile all that they import.
 build/tests.txt: .venv/test | all
-	@-$(PYTEST) --collect-only > $@ 2>&1
+build/trainers.txt: .venv/titan | all
+build/trainers.txt: private COLLECTED = tests/trainers tests/integrations
+build/tests.txt build/trainers.txt:
+	@-$(PYTEST) --collect-only $(COLLECTED) > $@ 2>&1
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -223,7 +230,7 @@ test-remote: all .venv/test .venv/servers
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
 #: 2 test-trainers  the matrix of trainers, with packages that it adds to .venv
-test-trainers: all .venv/trainers
+test-trainers: all build/trainers.txt
 	$(if $(QUICK),,-$(IN_VENV) -m tools.fetch_torch_tests)
 	PYFLOWDATA_NO_SKIP=1 $(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
 #: 2 test-ray  with Ray, which it adds to .venv

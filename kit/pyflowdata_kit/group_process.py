@@ -270,13 +270,15 @@ def _may_start(group: Group, num_running: int, is_alone: bool, most: int) -> boo
 
 
 def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
-    """The groups that have ended, or were stopped, since the last look."""
+    """The groups that have ended, or were stopped.  A group writes for each of its cases, while a
+    look at its time takes longer than many cases."""
     pipes = {one.pipe: one for one in running}
-    ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
-    ended = [one for one in ended if not one.read()]
+    end, ended = time.monotonic() + _LOOK, list[GroupProcess]()
+    while (left := end - time.monotonic()) > 0:
+        ready = [pipes[pipe] for pipe in select.select(list(pipes), [], [], left)[0]]
+        if ended := [one for one in ready if not one.read()]:
+            return ended
     for one in running:
-        if one in ended:
-            continue
         if one.has_ended():
             ended.append(one)
         elif one.is_late():
