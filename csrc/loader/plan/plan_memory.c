@@ -216,9 +216,9 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while, but no
- * more than an epoch has: a program may take no others.  Of large batches, and of short epochs, it
- * starts two more than are needed for two ranges per thread. */
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while, but
+ * no more than an epoch has: a program may take no others.  Of large batches, and of short epochs,
+ * it starts two more than are needed for two ranges per thread. */
 int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
 {
     enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
