@@ -165,7 +165,8 @@ run-c-tests: $(LAYOUT) $(C_TESTS:%=%-run)
 $(C_TESTS:%=%-run): %-run: %
 	@ulimit -c 0; echo '$<' && $(LAUNCH) $<
 
-PYTEST = $(IN_VENV) -m pytest -q -rs
+# The plugin of anyio, which another package brings, imports asyncio in each process.
+PYTEST = $(IN_VENV) -m pytest -q -rs -p no:anyio
 # One process more than there are cores: some tests wait, for a lock or for another process.
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 

@@ -190,7 +190,8 @@ class DataLoader(Loader[BatchT]):
             num_threads: Threads that work on batches; None or 0: one for each usable opened.
                 "auto": adjusted while the loader runs; `tuning` says how.
             prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
-                of threads.  "auto": adjusted, within memory_budget.
+                of threads, and not more than an epoch has, if fewer keep the threads busy.  "auto":
+                adjusted, within memory_budget.
             memory_budget: Bytes that batches may use, including batches that are still held; None
                 or 0: half of the memory that the process may use.  The temporary memory of ops has
                 the same limit in each thread.

@@ -277,7 +277,8 @@ typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
     int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size and the
-                              number of threads */
+                              number of threads; beyond what keeps these busy, at most as many
+                              as an epoch has */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
@@ -291,8 +292,9 @@ typedef struct pfd_loader_options {
     int32_t (*is_interrupted)(void *unused);
 } pfd_loader_options;
 
-/* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers; all
- * other fields are constant while the loader lives. */
+/* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers, and so
+ * is a prefetch of 0 for a stream, whose length is known at its end; all other fields are constant
+ * while the loader lives. */
 typedef struct pfd_loader_info {
     uint32_t struct_size;
     int32_t num_threads;

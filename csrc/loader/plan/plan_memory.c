@@ -188,6 +188,7 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 
 pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
+    plan->known_batches = plan->num_batches;
     pfd_plan_set_stages(plan);
     choose_chunk(plan);
     set_rows(plan);
@@ -215,14 +216,16 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
- * Of large batches it starts two more than are needed for two ranges per thread. */
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while, but
+ * no more than an epoch has: a program may take no others.  Of large batches, and of short epochs,
+ * it starts two more than are needed for two ranges per thread. */
 int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
 {
     enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
     const pfd_plan *plan = of;
     int64_t batch_bytes = plan->slot_bytes + plan->ragged_bytes;
     int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
+    if (plan->known_batches >= 0) ahead = smaller(ahead, plan->known_batches);
     int64_t usual = 2 * num_threads + 2, needed = 2 + 2 * num_threads / plan->num_chunks;
     int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
     return (int32_t)(ahead > least ? ahead : least);
