@@ -19,6 +19,7 @@ from .causes import (
     TOO_SHORT,
     WAITING,
     Finding,
+    beside_others,
     copying,
     holding_the_lock,
     in_next,
@@ -81,6 +82,7 @@ def judge(counters: Counters) -> Verdict:
     head = _head(measures, limit)
     sentence = head
     if finding is not None:
+        finding = beside_others(measures, finding) if limit == "loader" else finding
         remedy = f"; {finding.remedies[0]}" if finding.remedies else ""
         sentence = f"{head}; {finding.said}{remedy}"
     return Verdict(
@@ -144,6 +146,7 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 def _opened_long(measures: Measures) -> Finding | None:
     """What was done once took longer than all that steps and first batches have lost."""
     lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
+    lost -= measures.processes_start_seconds  # which next() waited for
     found = opening(measures)
     return found if found is not None and found.evidence["first_work_seconds"] > lost else None
 
@@ -159,8 +162,8 @@ def _is_held_up_by_next(measures: Measures) -> bool:
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
-    if measures.is_crowded:  # handing out takes long where the thread stands in line
-        return False
+    if measures.have_others:  # handing out takes long where the thread stands in line
+        share *= measures.caller_part
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 
