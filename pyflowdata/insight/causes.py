@@ -45,9 +45,9 @@ _SMALL_FILE = 32_000
 _LONG = 8
 # Of the time until the end of the loop, for building indexes.
 _LONG_OPENING = 0.3
-# Of the time of busy threads, in line for a processor: from there on a quiet machine is three times as
+# Of the time of busy threads, in line for a processor: from there on a quiet machine is four times as
 # fast, whatever else the cause may be.
-_CROWDED = 2 / 3
+_CROWDED = 0.75
 # A gain in steps that is worth a change.
 _WORTH = 0.05
 # In seconds, of all first batches, or of all long steps together: less is not felt, whatever it is

@@ -128,7 +128,8 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "loader", in_next(measures)
     has_long_starts = _has_long_starts(measures)
     start_seconds = measures.counters.stats["start_seconds"]
-    if has_long_starts and measures.starts > 1 and start_seconds > measures.wait_seconds:
+    is_lasting = measures.starts > 1 or measures.start_share >= MOST
+    if has_long_starts and is_lasting and start_seconds > measures.wait_seconds:
         return "starts", starting(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time

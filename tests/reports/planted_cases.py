@@ -645,9 +645,9 @@ def _table(form: str) -> Path:
     return path
 
 
-@planted("loader", "format", "Arrow or Parquet", 1.3, 2000)
+@planted("loader", "format", "Arrow or Parquet", 1.3, 500)
 def columns_of_numbers_as_text(remedied: bool) -> Made:
-    return load(flow.open(_table("arrow" if remedied else "csv")), 512), nothing
+    return load(flow.open(_table("arrow" if remedied else "csv")), 2048), nothing
 
 
 # ---- What is done once --------------------------------------------------------------------------
