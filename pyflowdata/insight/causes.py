@@ -35,6 +35,9 @@ _BUSY = 0.6
 _NO_MEMORY = 0.2
 # The kernel counts this for each processor; a twentieth of their time is felt in every step.
 _THROTTLED = 0.05
+# Waits of Python for the interpreter's lock, below which it lets go of it.  Some are not counted: a
+# call that has the lock may lose it to another one.
+_LET_GO = BLOCKED / 2
 # Part of a processor: a rate that is nearer to a whole number than this is that number.
 _NEARLY = 0.25
 # Records of a file, below which opening it costs more than reading them.
@@ -705,14 +708,15 @@ def _python(m: Measures) -> Finding | None:
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
     if m.own_lock_share >= MOST:
         return _own_lock(m, one, share)
-    if cores > 1 + _NEARLY or (inside > 1 + _NEARLY and _lets_go(m, one)):
+    is_alone = m.threads > 1 and inside <= 1 + _NEARLY
+    if cores > 1 + _NEARLY or (not is_alone and _lets_go(m, one)):
         return None
-    is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
-    if not is_alone and cores < BLOCKED and m.process_rate >= 2 * cores:
+    are_apart = m.lock_share < BLOCKED  # its calls do not wait for each other
+    if not are_apart and cores < BLOCKED and m.process_rate >= 2 * cores:
         return _foreign_thread(m, one, share)
     if m.worked_share < _BUSY and m.counters.prefetch < m.threads:
         return None  # there is no room for the batches that all threads could work on
-    if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
+    if are_apart and cores < MOST and m.waiting_share(one) >= MOST:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
@@ -734,8 +738,12 @@ def _python(m: Measures) -> Finding | None:
 
 
 def _lets_go(m: Measures, one: Work) -> bool:
-    """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing."""
-    return m.lock_share + m.waiting_share(one) < BLOCKED
+    """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing; beside
+    one thread, not while next() is in the same op, where one of the two would have to."""
+    waited = m.lock_share + m.waiting_share(one)
+    if m.threads == 1:
+        return waited * one.wall_seconds < _NEARLY * one.help_seconds
+    return waited < _LET_GO
 
 
 def _own_lock(m: Measures, one: Work, share: float) -> Finding:

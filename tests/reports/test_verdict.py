@@ -34,6 +34,12 @@ CROWDED: dict[str, float] = {
     "process_cpu_seconds": 7.0, "machine_cpu_seconds": 15.8, "pressure_seconds": 3.5,
 }
 
+ONE_THREAD: dict[str, float] = {
+    **WAITING, "num_threads": 1, "processors": 2, "thread_seconds": 4.0, "idle_seconds": 0.0,
+    "cpu_seconds": 3.9, "help_seconds": 1.0, "process_cpu_seconds": 4.9, "step_wait_seconds": 1.1,
+    "step_train_seconds": 2.9, "batches_made": 401,
+}
+
 # Records of a mix of files and an object of the program.
 OF_MIX = work(
     "BatchDataset", 15.0, 0.2, kind="records", source="GeneratorReader", takes_turns=True
@@ -58,6 +64,15 @@ CASES = {
                     "runnable_seconds": 1.4, "process_cpu_seconds": 3.8}),
         "loader", "python-op", "the Python op Augment takes 100 % of the threads' time: 1.9 threads "
         "are in it and use 0.9 processors",
+    ),
+    "NumPy in one thread": (
+        recorded(work("Sort", 5.0, 4.9, language="Python", help_seconds=1.0), **ONE_THREAD),
+        "loader", "threads", "more threads would help (this machine allows 2; num_threads=2 ",
+    ),
+    "Python in one thread": (
+        recorded(work("Augment", 5.0, 3.9, language="Python", help_seconds=1.0, lock_seconds=1.0),
+                 **ONE_THREAD),
+        "loader", "python-op", "the Python op Augment takes 100 % of the threads' time: 1.2 threads",
     ),
     "an op beside other programs": (
         recorded(work("Decode", 6.0, 6.0), **{**CROWDED, "machine_cpu_seconds": 15.8}),
