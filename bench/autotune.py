@@ -1,5 +1,5 @@
-"""num_threads="auto" and prefetch="auto" beside the defaults and beside fixed settings, under a load
-that changes: two programs compute in the middle third of each run.
+"""num_threads="auto" and prefetch="auto" beside the defaults and beside fixed settings, under a
+load that changes: two programs compute in the middle third of each run.
 
     python -m bench.autotune                    4 minutes
     python -m bench.autotune --rounds 3 --seconds 20 --fixed-seconds 10 --only lock jpeg
@@ -9,8 +9,8 @@ Ten pipelines.  Each figure is of a new loader, with the search from its first t
 batch is left out.  The search runs for longer than a fixed setting, whose rate is soon known.  The
 rounds of a pipeline are interleaved: the default, "auto", and every fixed setting of the grid take
 turns.  The best is the fixed setting with the highest median; a ratio is of medians.  CPU is the
-process's time for a batch.  The last line counts the pipelines within 10 % of the best, and those not
-5 % below the default.
+process's time for a batch.  The last line counts the pipelines within 10 % of the best, and those
+not 5 % below the default.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ _SMALL_FILE = 32_000
 _LONG = 8
 # Of the time until the end of the loop, for building indexes.
 _LONG_OPENING = 0.3
-# Of the time of busy threads, in line for a processor: from there on a quiet machine is four times as
-# fast, whatever else the cause may be.
+# Of the time of busy threads, in line for a processor: from there on a quiet machine is four times
+# as fast, whatever else the cause may be.
 _CROWDED = 0.75
 # A gain in steps that is worth a change.
 _WORTH = 0.05
@@ -557,8 +557,8 @@ def _python_source(m: Measures) -> Finding | None:
         )
     return Finding(
         "python-source",
-        f"the Python object of {one.source or one.op} gives its records {order}, {number(rate)} a second, "
-        f"and takes {percent(m.wall_share(one))} of the threads' time",
+        f"the Python object of {one.source or one.op} gives its records {order}, {number(rate)} a "
+        f"second, and takes {percent(m.wall_share(one))} of the threads' time",
         (
             *overlap,
             f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",

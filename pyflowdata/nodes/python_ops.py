@@ -122,7 +122,8 @@ class SourceTimes:
 
     Attributes:
         source_call_seconds: How long they took.
-        source_turn_seconds: How long they waited for their turn before, where one is called at a time.
+        source_turn_seconds: How long they waited for their turn before, where one is called at a
+            time.
     """
 
     source_call_seconds: float = 0.0

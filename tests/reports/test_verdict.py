@@ -62,8 +62,8 @@ CASES = {
         recorded(work("Augment", 7.5, 3.7, language="Python", lock_seconds=1.8, is_by_row=True),
                  **{**WAITING_FOR_TURN, "idle_seconds": 0.9, "cpu_seconds": 3.4,
                     "runnable_seconds": 1.4, "process_cpu_seconds": 3.8}),
-        "loader", "python-op", "the Python op Augment takes 100 % of the threads' time: 1.9 threads "
-        "are in it and use 0.9 processors",
+        "loader", "python-op", "Augment takes 100 % of the threads' time: 1.9 threads are in "
+        "it and use 0.9 processors",
     ),
     "NumPy in one thread": (
         recorded(work("Sort", 5.0, 4.9, language="Python", help_seconds=1.0), **ONE_THREAD),
@@ -72,7 +72,7 @@ CASES = {
     "Python in one thread": (
         recorded(work("Augment", 5.0, 3.9, language="Python", help_seconds=1.0, lock_seconds=1.0),
                  **ONE_THREAD),
-        "loader", "python-op", "the Python op Augment takes 100 % of the threads' time: 1.2 threads",
+        "loader", "python-op", "Augment takes 100 % of the threads' time: 1.2 threads are in it",
     ),
     "an op beside other programs": (
         recorded(work("Decode", 6.0, 6.0), **{**CROWDED, "machine_cpu_seconds": 15.8}),
