@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import inspect
-import io
 import json
 import math
-import os
-import struct
 import sys
 import time
-import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -39,9 +33,8 @@ from ..insight.stats import note_first_work
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
-from ..native import version, xxh64
+from ..native import version
 from ..native.calling_line import warn_program_once
-from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
 from ..nodes.batch_forms import rows_of
 from ..nodes.file_states import FileState, state_of, state_of_files
@@ -60,8 +53,8 @@ from ..pyops.records import (
 from ..ragged import Ragged
 from ..words import remedies
 from .base import DatasetBase, explain_key, node_alone, reason_of
-from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
-from .expressions import Expression, empty_column, parsed
+from .cache_files import CachedArray, array_folder, as_objects
+from .expressions import Expression, empty_column
 from .fingerprints import of_blobs, of_function
 
 
@@ -145,157 +138,9 @@ def files_state(data: DatasetBase) -> tuple[FileState, ...]:
     return state_of_files(data._fields.values())
 
 
-# ---- Arrays on disk -----------------------------------------------------------------------------
-
-# Arrays that were computed from all records of a data set, kept on disk like indexes.
-#
-# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
-# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
-# under another name, synced and renamed.  Where files cannot be written, which is no error, each
-# process computes its own array.
-
-Array = npt.NDArray[Any]
-
-_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
-_MAGIC = b"pfdcolmn"
-_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
-_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
-
-
-def _array_folder(index_dir: str) -> Path | None:
-    """As cache_folder(); None also where another user could change the folder, which is warned of
-    once."""
-    folder = cache_folder(index_dir)
-    if folder is not None and (said := foreign_user(folder)):
-        warn_program_once(
-            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
-        )
-        return None
-    return folder
-
-
-class _CachedArray:
-    """The file of one array.
-
-    Attributes:
-        path: Where it is.
-    """
-
-    def __init__(self, folder: Path, identity: str, state: str) -> None:
-        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
-        in another state is replaced."""
-        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
-        self._state = hashlib.sha256(state.encode()).digest()
-
-    def load(self) -> Array | None:
-        """The array, mapped; None where there is none that is whole and current."""
-        try:
-            with open(self.path, "rb") as file:
-                if not is_trusted(os.fstat(file.fileno())):
-                    return None
-                return self._map(file)
-        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
-            return None
-
-    def _map(self, file: io.BufferedReader) -> Array | None:
-        file.seek(-_FOOTER.size, os.SEEK_END)
-        end = file.tell()
-        magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
-            return None
-        file.seek(0)
-        major, minor = np.lib.format.read_magic(file)
-        read_header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
-        place = file.tell()
-
-        def header() -> tuple[Any, Any, Any]:
-            """Reads it from its start, also a second time."""
-            file.seek(place)
-            found: tuple[Any, Any, Any] = read_header(file)
-            return found
-
-        shape, _, dtype = parsed(header)
-        begin, count = file.tell(), int(np.prod(shape))
-        if dtype.hasobject or begin + count * dtype.itemsize != end:
-            return None
-        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        if _checksum(array) != checksum:
-            return None
-        return array if magic == _MAGIC else _objects([one[:-1] for one in array.tolist()])
-
-    def store(self, array: Array) -> Array:
-        """The array, mapped from its new file where that can be written; else as it is."""
-        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
-        written, magic = array, _MAGIC
-        if array.dtype.hasobject:
-            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
-            magic = _MAGIC_OF_TEXTS
-        try:
-            make_folder(self.path.parent)
-            with new_file(self.path, temporary) as file:
-                np.lib.format.write_array(file, written, allow_pickle=False)
-                file.write(_FOOTER.pack(magic, self._state, _checksum(written)))
-        except OSError:
-            return array
-        stored = self.load()
-        return array if stored is None else stored
-
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
-        path = f"{self.path}.lock"
-        try:
-            make_folder(self.path.parent)
-            number = self._take_lock(path)
-        except OSError:
-            number = None
-        try:
-            if number is not None:
-                self._remove_leftovers()
-            yield
-        finally:
-            if number is not None:  # those who wait make their own lock, and find the array
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                os.close(number)
-
-    def _take_lock(self, path: str) -> int | None:
-        """A descriptor, which has the lock; None: others have had it for too long."""
-        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
-        while time.monotonic() < deadline:
-            number = open_lock(path)
-            try:
-                if try_lock(number, path):
-                    return number
-            except BlockingIOError:
-                pass
-            except OSError:
-                os.close(number)
-                raise
-            os.close(number)
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
-        return None
-
-    def _remove_leftovers(self) -> None:
-        """Removes the files of processes that were killed."""
-        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _objects(texts: Sequence[bytes]) -> Array:
-    found = np.empty(len(texts), np.object_)
-    found[:] = texts
-    return found
-
-
-def _checksum(array: Array) -> int:
-    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-
-
 # ---- What a pass computes -----------------------------------------------------------------------
 
+Array = npt.NDArray[Any]
 Columns = dict[str, Any]
 
 _LEAST_BYTES = 16 << 20  # data whose columns are kept on disk, as indexes are
@@ -456,7 +301,7 @@ def _opened(
 
 def _cached(
     wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
-) -> tuple[_CachedArray | None, bool]:
+) -> tuple[CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
     blobs = list(wanted.blobs.values()) or list(fields.values())
     given = (str(node.values.get("index_dir", "")) for node in reader_nodes(blobs))
@@ -467,14 +312,14 @@ def _cached(
         files = tuple(map(state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
-    folder = _array_folder(named)
+    folder = array_folder(named)
     if folder is None:
         return None, False
     reader = loader.readers[0]
     paths = [one.path for one in files]
     identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]
     state = [reader.data, files]
-    return _CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
+    return CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
 
 
 class _Pass:
@@ -553,7 +398,7 @@ class _Pass:
         if kinds == {bytes}:
             values = np.array(found, np.bytes_)
             is_whole = np.char.str_len(values).sum() == sum(map(len, found))
-            return values if is_whole else _objects(found)
+            return values if is_whole else as_objects(found)
         if kinds == {str} and any(one.endswith("\0") for one in found):
             self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
         are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}

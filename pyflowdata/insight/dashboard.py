@@ -34,7 +34,8 @@ from .report_page import (
     count_axis, figure, legend, note, section, table, verdict_box, work_picture,
 )  # fmt: skip
 from .stats import IN_NEXT, SAID_OF_NEXT, TIMES
-from .verdict import TABLE_HEAD, Verdict, judge, table_rows
+from .report_text import TABLE_HEAD, table_rows
+from .verdict import Verdict, judge
 
 VARIABLE = "PYFLOWDATA_DASHBOARD"  # a port, or 1 for any; "" or 0: no loader is shown
 _WINDOW = 30  # seconds that the verdict of the moment is about

@@ -29,7 +29,8 @@ from .counters import CountedLoader, Counters
 from .drawing import STYLE, Axis, Panel, strips, ticks, timeline, whole_ticks
 from .measures import Measures, ratio
 from .report_page import figure, section, table, verdict_box
-from .verdict import Verdict, aligned, judge, judge_ranks, ranks_as_text
+from .report_text import aligned, ranks_as_text
+from .verdict import Verdict, judge, judge_ranks
 
 Times = npt.NDArray[np.float64]
 

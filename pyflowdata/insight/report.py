@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
+from .report_text import TABLE_HEAD, as_text, table_rows
 from .stats import FirstWork
 from .text_files import checked_path, save_as
-from .verdict import TABLE_HEAD, Verdict, as_text, judge, table_rows
+from .verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from .ranks import Ranks, Steps

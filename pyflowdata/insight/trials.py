@@ -25,7 +25,7 @@ from ..words.plain_text import number, percent
 from .counters import Counters, takes_turns
 from .measures import Measures, ratio
 from .speed import Usage, check_seconds, notes_of, other_programs, wait_until_idle
-from .verdict import aligned, times
+from .report_text import aligned, times
 
 
 # ---- Results ------------------------------------------------------------------------------------

@@ -456,14 +456,14 @@ def _ragged_answer(call: CData, output: _Output, count: int | None) -> Any:
 
 # ---- Combinations that were used before ---------------------------------------------------------
 
-_kept: dict[Any, _Prepared] = {}
-_lock = threading.RLock()  # for changes of _kept; a signal handler may come in
+_prepared: dict[Any, _Prepared] = {}
+_lock = threading.RLock()  # for changes of _prepared; a signal handler may come in
 
 
 def forget() -> None:
     """Drops what was prepared: an op was replaced by another of its name."""
     with _lock:
-        _kept.clear()
+        _prepared.clear()
 
 
 def _frozen(value: object) -> object:
@@ -490,15 +490,15 @@ def _prepare(
     types = tuple((rows.dtype, rows.shape) for rows in inputs)
     try:
         key = (op.name, name, tuple((key, _frozen(values[key])) for key in values), types)
-        found = _kept.get(key)
+        found = _prepared.get(key)
     except (TypeError, RecursionError):
         return _made(op, name, values, inputs, types)
     if found is None:
         found = _made(op, name, values, inputs, types)
         with _lock:
-            if len(_kept) >= _MOST_KEPT:
-                del _kept[next(iter(_kept))]
-            _kept[key] = found
+            if len(_prepared) >= _MOST_KEPT:
+                del _prepared[next(iter(_prepared))]
+            _prepared[key] = found
     return found
 
 

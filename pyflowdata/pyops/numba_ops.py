@@ -27,7 +27,7 @@ _RAISED = (
     "{}.py_func with such arrays to see it"
 )
 _DAMAGED = "{}() says that the record is damaged"
-_kept: list[Any] = []  # machine code, which lives as long as the process
+_machine_code: list[Any] = []  # lives as long as the process
 _SCALARS = {bool: ("np.int32", "!= 0"), int: ("np.int64", ""), float: ("np.float64", "")}
 _SIGNATURE = numba_types.int32(numba_types.voidptr, numba_types.voidptr)
 _COMPUTE = "pfd_status (*)(const pfd_compute_args *, pfd_error *)"
@@ -120,7 +120,7 @@ def _of_dispatcher(
             )
     described = Compiled(function, names, attrs, (), inputs, outputs)
     compute = _compile(function, described, _output_types(described, attrs), per)
-    _kept.append(compute)
+    _machine_code.append(compute)
     return described, ffi.cast(_COMPUTE, compute.address)
 
 

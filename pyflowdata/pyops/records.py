@@ -711,7 +711,7 @@ def _loop(
     }  # fmt: skip
     (column,) = (len(line) - len(line.lstrip()) for line in loop.split("\n") if "{body}" in line)
     body = _BODY.strip().format(**text).replace("\n", "\n" + " " * column)
-    made: dict[str, Any] = {"constants": _CONSTANTS, "kept": _kept}
+    made: dict[str, Any] = {"constants": _CONSTANTS, "kept": _copied}
     exec(compile(loop.format(body=body, **text), __file__, "exec"), made)
     found: Callable[..., Any] = made["loop"]
     return found
@@ -720,7 +720,7 @@ def _loop(
 _CONSTANTS = frozenset((bytes, str, int, float, bool))  # their values do not change
 
 
-def _kept(value: Any) -> Any:
+def _copied(value: Any) -> Any:
     """A value that stays as it is if the function uses the memory again for the next record."""
     if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_, str, bytes)):
         return value
@@ -834,7 +834,7 @@ def each_record(
         records[:1] = map(_First, records[:1])
         found: list[Any] = []
         try:
-            found.extend(_kept(function(record)) for record in records)
+            found.extend(_copied(function(record)) for record in records)
         except BaseException as failure:
             note_failure(failure, known, len(found))
             raise
@@ -885,7 +885,7 @@ class Parted:
         """
         if not isinstance(part, Mapping):
             self.refuse(f"gave the part {shown(part)}; each part is a dict of fields")
-        return {name: _kept(one) for name, one in part.items()
+        return {name: _copied(one) for name, one in part.items()
                 if name not in given or one is not given[name] or name in made}  # fmt: skip
 
     def refuse(self, what: str) -> NoReturn:

@@ -83,7 +83,7 @@ class TokenizerContent:
         """
         key = self.fingerprint, max_length, side
         with _lock:
-            slot = _kept(_ready, key, _ready.get(key) or _Slot())
+            slot = _put_latest(_ready, key, _ready.get(key) or _Slot())
         with slot.lock:
             slot.made = slot.made or self._made(max_length, side)
             return slot.made
@@ -117,7 +117,7 @@ class _Slot:
         self.made: Tokenizer | None = None
 
 
-def _kept(values: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+def _put_latest(values: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
     """Keeps a value as the latest one, which is the last to go."""
     values.pop(key, None)
     values[key] = value
@@ -195,7 +195,7 @@ def open_tokenizer(given: Any) -> Object:
                 content = file.read()
             found = _as_value(TokenizerContent(path, _as_json(path, content)))
             with _lock:
-                found = _kept(_opened, key, _opened.get(key, found))
+                found = _put_latest(_opened, key, _opened.get(key, found))
         return found
     except OSError as failure:
         if isinstance(failure, Error):

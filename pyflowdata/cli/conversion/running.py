@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import CorruptDataError, FileError
-from ...formats import Source, Upload, damage_of, image_fields, rows_of_batch
+from ...formats import Source, Upload, damage_of, image_fields, rows_of_batch, upload_of
 from ...words.plain_text import size
 from ..bars import command_bar
+from ..sources import load_plugins
 from ..usage import UsageError, say
 from .shards import Conversion, run_tasks
 from .target import Target
@@ -30,6 +31,17 @@ def add_shard_arguments(parser: argparse.ArgumentParser) -> None:
     add("--overwrite", action="store_true", help="replace what is there")
     add("--ignore-space", action="store_true", help="begin even where space seems too little")
     add("--quiet", action="store_true", help="no progress")
+
+
+def begun(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
+    """The paths to read, as they are given; the path to write to; and, where the files are for a
+    store, what puts them there."""
+    if len(args.paths) < 2:
+        raise UsageError("name the files to read, and the file to make")
+    *given, path = args.paths
+    load_plugins(args)
+    upload = upload_of(path, goes_on=True)
+    return given, upload.path_as(path) if upload else path, upload
 
 
 def _bounds(args: argparse.Namespace, records: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
 import time
@@ -14,7 +13,7 @@ from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...remote import forget_facts, open_copy
-from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at
+from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at, name_matches
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -97,8 +96,8 @@ def _matches(pattern: str) -> Iterator[str]:
         if name == "**":
             yield from _below(one)
         elif glob.has_magic(name):
-            for found in fnmatch.filter(_names(one), name):
-                if name.startswith(".") or not found.startswith("."):
+            for found in _names(one):
+                if name_matches(found, name):
                     yield os.path.join(one, found)
         else:
             yield os.path.join(one, name)
