@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import FrameType
@@ -26,9 +26,9 @@ from ..errors import Error
 from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
 from ..native.calling_line import other_threads
 from ..native.calls import inside
-from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
+from ..nodes.python_ops import calls_by_row, language_of, process_times_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
+from .stats import TIMES, CallerTimes, FirstWork, read_fetched, read_other_times, read_stats
 from .tuning import read_tuning
 
 
@@ -118,11 +118,14 @@ class Work:
         wall_seconds, cpu_seconds: Summed over threads.
         help_seconds: The part of wall_seconds in which next() itself worked.
         lock_seconds: The part of wall_seconds in which calls waited for the interpreter's lock.
+        source: For a view, the op of an object of the program among what the view joins; "": there
+            is none.
         takes_turns: Whether it is a source whose calls do not overlap, since thread_safe was not
             given.
         row_seconds: The time that its processes take for a row, without copies; 0: not known.
         row_wait_seconds: The part of row_seconds in which a process waits for something else than a
             processor.
+        start_seconds: How long its first call waited until its processes had started.
         row_bytes: For an op in processes, the bytes of a row of its inputs and outputs, which are
             copied; 0: rows differ.
         is_by_row: Whether it is Python code that is called for each row.
@@ -152,9 +155,11 @@ class Work:
     processes: int = 0
     help_seconds: float = 0.0
     lock_seconds: float = 0.0
+    source: str = ""
     takes_turns: bool = False
     row_seconds: float = 0.0
     row_wait_seconds: float = 0.0
+    start_seconds: float = 0.0
     row_bytes: int = 0
     elements: int = 0
     padded: int = 0
@@ -275,8 +280,11 @@ class Counters:
             next() waits, and one when a report is made.
         script, version: The file of the program, and the version of this package; "": not known.
         taken: When the counters were read, in seconds since 1970; 0: not known.
-        stats: The keys of `DataLoader.stats()`; and worker_cpu_seconds, the CPU time of the worker
-            processes of this program since the loader was opened.
+        stats: The keys of `DataLoader.stats()`, and times since the loader was opened:
+            worker_cpu_seconds, the CPU time of the worker processes of this program;
+            caller_cpu_seconds and caller_runnable_seconds, how long the thread that calls next()
+            computed and waited for a processor; source_call_seconds and source_turn_seconds, see
+            `SourceTimes`.
         first_work: Work that was done once while the loader was opened, besides the indexes of its
             own readers.
         fetched: How much of remote files this process fetched since the loader was opened.
@@ -346,7 +354,7 @@ class Counters:
 
 _COUNTED = (
     "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
-    "lock_seconds", "elements", "padded",
+    "lock_seconds", "elements", "padded", "start_seconds",
 )  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
@@ -438,7 +446,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
     slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
-    row_seconds, row_wait_seconds = row_seconds_of(node) if node is not None else (0.0, 0.0)
+    times = {} if node is None or kind != "op" else process_times_of(node)
+    joined = [] if node is None or kind == "op" else [*_objects_in(node)]
     return Work(
         kind=kind,
         op=op,
@@ -457,15 +466,23 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
-        takes_turns=node is not None and takes_turns(node),
-        row_seconds=row_seconds,
-        row_wait_seconds=row_wait_seconds,
+        source=joined[0].op.name if joined else "",
+        takes_turns=any(map(takes_turns, joined or ([] if node is None else [node]))),
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         elements=one.elements,
         padded=one.padded,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
+        **times,
     )
+
+
+def _objects_in(node: Node) -> Iterator[Node]:
+    """The readers of objects of the program whose records a view gives."""
+    above = [blob.node for blob in node.inputs] if node.op.is_view else []
+    for one in nodes_of([output for each in above for output in each.outputs]):
+        if _asks_program(one):
+            yield one
 
 
 def _asks_program(node: Node) -> bool:
@@ -559,8 +576,8 @@ class CountedLoader:
             first epoch.
         first_work: As in `Counters`.
         collectives: The `Collectives` of the program; empty: it marks none.
-        before: What read_fetched() gave when the loader opened, and as "workers"
-            read_worker_seconds().
+        caller: Times of the thread that takes batches.
+        before: What read_fetched() and read_other_times() gave when the loader opened.
     """
 
     handle: CData
@@ -572,16 +589,17 @@ class CountedLoader:
     before: Mapping[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
     collectives: Sequence[Any] = ()
+    caller: CallerTimes = field(default_factory=CallerTimes)
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
     _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
-    _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
+    _others: dict[str, float] = field(default_factory=dict)  # times until the loader was closed
 
     def name_records(self) -> None:
         """Called before the loader is closed: later reports name the same records, and the time of
         workers that go on is no longer counted.
         """
-        self._worked[:] = [self._worker_seconds()]
+        self._others.update(self._other_times())
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
             self._reader_facts()
@@ -613,8 +631,12 @@ class CountedLoader:
                 self._suffixes[reader] = "".join(path.suffixes[-2:]).lower()
         return self._suffixes.get(reader, "")
 
-    def _worker_seconds(self) -> float:
-        return read_worker_seconds() - self.before.get("workers", 0)
+    def _other_times(self) -> dict[str, float]:
+        """Those of `Counters.stats` that the library does not count."""
+        if self._others:
+            return self._others
+        times = {name: now - self.before.get(name, 0) for name, now in read_other_times().items()}
+        return {**times, **self.caller.seconds()}
 
     def count(self, *, looks: bool = False) -> Counters:
         """The counters of this moment; after close(), the counters at the end.
@@ -640,10 +662,7 @@ class CountedLoader:
             host=os.uname().nodename,
             pid=os.getpid(),
             readers=self._reader_facts(),
-            stats={
-                **read_stats(self.handle),
-                "worker_cpu_seconds": [*self._worked, self._worker_seconds()][0],
-            },
+            stats={**read_stats(self.handle), **self._other_times()},
             work=read_work(self.handle, nodes_of(self.blobs), self._names),
             history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,

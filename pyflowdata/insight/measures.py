@@ -117,6 +117,11 @@ class Measures:
         runnable_share: The share of the time of busy threads spent waiting for a processor; 0 where
             the machine has idle ones: then it is the time until a thread is awake.
         others_rate: Processors that other programs kept busy, on average.
+        caller_runnable_seconds: How long the thread that calls next() stood in line for a
+            processor.
+        caller_part: Of the time in which that thread could compute, the part in which it did.
+        source_share: The share of the time of finding records in which objects of the program
+            were called for them.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
         own_lock_share: The share of the threads in Python for a loader that waited for a lock of
@@ -136,6 +141,7 @@ class Measures:
         program_cpu_seconds: The CPU time of this process and its workers.
         unknown_cpu_seconds: CPU time of the loader's threads, by the kernel's count, that no work
             in the table explains.
+        processes_start_seconds: How long the first calls of ops waited until processes had started.
         no_memory_share: The share of the loop's time in which memory_budget let no batch start.
     """
 
@@ -144,6 +150,7 @@ class Measures:
         stats = counters.stats
         self.steps, self.starts = int(stats["steps"]), int(stats["starts"])
         self.threads, self.processors = counters.num_threads, int(stats["processors"])
+        self.processes_start_seconds = sum(one.start_seconds for one in counters.work)
         self.wall_seconds = sum(one.wall_seconds for one in counters.work)
         self.cpu_seconds = sum(one.cpu_seconds for one in counters.work)
         self._measure_loop()
@@ -189,6 +196,7 @@ class Measures:
         self.busy_threads = min(ratio(self.busy_seconds, loop), float(self.threads))
         worked = self.busy_threads * loop + stats["help_seconds"]
         self.worked_share = min(ratio(worked, self.threads * loop + self.wait_seconds), 1.0)
+        self._in_line_seconds = in_line
         self.runnable_share = min(ratio(in_line, self.busy_seconds), 1.0)
         blocked = ratio(self.busy_seconds - computed - runnable, self.busy_seconds)
         self.blocked_share = max(blocked, 0.0) if computed else 0.0
@@ -211,6 +219,15 @@ class Measures:
             have_others = self.others_rate >= BLOCKED and (pressure == 0 or pressure >= BLOCKED)
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
+        self.caller_runnable_seconds = stats.get("caller_runnable_seconds", 0.0)
+        caller_cpu = stats.get("caller_cpu_seconds", 0.0)
+        self.caller_part = 1.0 - ratio(
+            self.caller_runnable_seconds, self.caller_runnable_seconds + caller_cpu
+        )
+        finding = sum(one.wall_seconds for one in self.counters.work if one.kind == "records")
+        self._called_seconds = stats.get("source_call_seconds", 0.0)
+        in_source = self._called_seconds + stats.get("source_turn_seconds", 0.0)
+        self.source_share = min(ratio(in_source, finding), 1.0)
         python = [one for one in self.counters.work if one.language == "Python"]
         # All waits for the lock are counted, and the time of work is estimated.
         locked = sum(one.lock_seconds for one in python)
@@ -240,6 +257,13 @@ class Measures:
         """
         held = max(one.wall_seconds - one.cpu_seconds - one.lock_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
+
+    def call_waiting_share(self, one: Work) -> float:
+        """The same of the calls of a source, without their waits for their turn."""
+        called = self._called_seconds or one.wall_seconds
+        in_line = self._in_line_seconds + self.caller_runnable_seconds
+        held = called - one.cpu_seconds - one.lock_seconds - in_line
+        return ratio(max(held, 0.0), called)
 
     def threads_in(self, one: Work) -> float:
         """The threads that do this work at the same time, on average."""

@@ -18,6 +18,7 @@ from .causes import (
     TOO_SHORT,
     WAITING,
     Finding,
+    beside_others,
     copying,
     holding_the_lock,
     in_next,
@@ -79,6 +80,7 @@ def judge(counters: Counters) -> Verdict:
     head = _head(measures, limit)
     sentence = head
     if finding is not None:
+        finding = beside_others(measures, finding) if limit == "loader" else finding
         remedy = f"; {finding.remedies[0]}" if finding.remedies else ""
         sentence = f"{head}; {finding.said}{remedy}"
     return Verdict(
@@ -124,7 +126,8 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "loader", in_next(measures)
     has_long_starts = _has_long_starts(measures)
     start_seconds = measures.counters.stats["start_seconds"]
-    if has_long_starts and measures.starts > 1 and start_seconds > measures.wait_seconds:
+    is_lasting = measures.starts > 1 or measures.start_share >= MOST
+    if has_long_starts and is_lasting and start_seconds > measures.wait_seconds:
         return "starts", starting(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
@@ -144,6 +147,7 @@ def _opened_long(measures: Measures) -> Finding | None:
     lost.
     """
     lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
+    lost -= measures.processes_start_seconds  # which next() waited for
     found = opening(measures)
     return found if found is not None and found.evidence["first_work_seconds"] > lost else None
 
@@ -159,8 +163,8 @@ def _is_held_up_by_next(measures: Measures) -> bool:
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
-    if measures.is_crowded:  # handing out takes long where the thread stands in line
-        return False
+    if measures.have_others:  # handing out takes long where the thread stands in line
+        share *= measures.caller_part
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 

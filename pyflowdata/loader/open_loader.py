@@ -26,7 +26,13 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import first_work, note_first_work, read_fetched, read_worker_seconds
+from ..insight.stats import (
+    CallerTimes,
+    first_work,
+    note_first_work,
+    read_fetched,
+    read_other_times,
+)
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -147,7 +153,7 @@ class Observation:
         self._first_work = loader.first_work
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
-        self._before = {**read_fetched(), "workers": read_worker_seconds()}
+        self._before, self._caller = {**read_fetched(), **read_other_times()}, CallerTimes()
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
@@ -162,7 +168,7 @@ class Observation:
 
         return CountedLoader(
             self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
-            first_work=self._first_work, collectives=self._collectives,
+            first_work=self._first_work, collectives=self._collectives, caller=self._caller,
         )
 
     def report(
@@ -244,8 +250,9 @@ class Observation:
     # ---- Stalls -------------------------------------------------------------------------------
 
     def watch(self, loader: OpenLoader) -> None:
-        """Watches the waits of this OpenLoader, from its first iterator on."""
+        """This thread begins an epoch of this OpenLoader, whose waits are watched from then on."""
         self._serve_as_asked(loader)
+        self._caller.begin()
         if self._wait is None:
             from ..insight.stalls import begin
 

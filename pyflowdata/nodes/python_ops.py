@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..native import CData, address_of, lib
@@ -21,6 +22,7 @@ class Resource(Protocol):
     processes: int  # how many it has
     row_seconds: float  # time of a row in a process; 0: not known
     row_wait_seconds: float  # the part in which the process does not compute
+    start_seconds: float  # how long the first call waited until they had started
 
     def acquire(self) -> None:
         """Called before a loader opens."""
@@ -107,12 +109,30 @@ def processes_of(node: Node) -> int:
     return 0 if resource is None else resource.processes
 
 
-def row_seconds_of(node: Node) -> tuple[float, float]:
-    """The time of a row in the processes of a node's op, without copies, and the part of it in
-    which they do not compute; 0: not known.
-    """
+def process_times_of(node: Node) -> dict[str, float]:
+    """The times of a `Resource` of a node's op in processes, by name; {}: it has none."""
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
-    return (0.0, 0.0) if resource is None else (resource.row_seconds, resource.row_wait_seconds)
+    if resource is None:
+        return {}
+    names = ("row_seconds", "row_wait_seconds", "start_seconds")
+    return {name: getattr(resource, name) for name in names}
+
+
+@dataclass
+class SourceTimes:
+    """Of the calls of objects of the program that give records by number, of all loaders.
+
+    Attributes:
+        source_call_seconds: How long they took.
+        source_turn_seconds: How long they waited for their turn before, where one is called at a
+            time.
+    """
+
+    source_call_seconds: float = 0.0
+    source_turn_seconds: float = 0.0
+
+
+source_times = SourceTimes()
 
 
 class InUse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,7 @@ class Pool(pool.Pool):
         self._cannot_start: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
         self.row_wait_seconds = 0.0  # the part in which it does not compute
+        self.start_seconds = 0.0  # how long the first call waited until they had started
 
     # ---- Life -----------------------------------------------------------------------------------
 
@@ -71,6 +73,7 @@ class Pool(pool.Pool):
 
     def _first_message(self) -> bytes:
         self._cannot_start = None
+        self.start_seconds = 0.0
         return pickle.dumps((self.check(), self._how))
 
     # ---- Calls ----------------------------------------------------------------------------------
@@ -112,10 +115,12 @@ class Pool(pool.Pool):
                 _Piece(self._runner.said, one, args, begin, end - begin, inputs, outputs)
                 for one, begin, end in zip(workers, [0, *ends], ends, strict=False)
             ]
+            begin = time.perf_counter()
             for piece in pieces:
                 piece.start(keywords, ids, keys)
             for piece in pieces:
                 piece.finish(is_cancelled)
+            took = time.perf_counter() - begin
         finally:
             for one in workers:
                 self.give_back(one)
@@ -123,6 +128,8 @@ class Pool(pool.Pool):
             if piece.failure is not None:
                 self._cannot_start = self._cannot_start or piece.cannot_start
                 raise piece.failure
+        if not self.start_seconds:
+            self.start_seconds = max(took - max(piece.seconds for piece in pieces), 1e-9)
         weight = 0.2 if self.row_seconds else 1
         seconds = sum(piece.seconds for piece in pieces) / num_rows
         waited = sum(piece.wait_seconds for piece in pieces) / num_rows
