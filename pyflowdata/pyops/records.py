@@ -135,13 +135,13 @@ def uses_of(function: Callable[..., Any]) -> Uses | None:
     return Uses(tuple(walk.read), frozenset(walk.made) if walk.passes else None)
 
 
-def _is_text(blob: Blob) -> bool:
+def holds_texts(blob: Blob) -> bool:
     return is_bytes(RowType(blob.dtype, blob.shape[1:]))
 
 
 def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
     """The fields that a function of records must be given; at least one."""
-    refuse_str(function, {name for name, blob in blobs.items() if _is_text(blob)})
+    refuse_str(function, {name for name, blob in blobs.items() if holds_texts(blob)})
     uses = uses_of(function)
     if uses is None:
         return list(blobs)
