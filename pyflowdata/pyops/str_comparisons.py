@@ -23,11 +23,11 @@ _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removep
 _REMEDIES = {
     str: "compares bytes with a str, which are never equal, as a text of a record is bytes: write "
     "b'...', or decode() it, or give an expression in text, as where('{field} == \"a\"')",
-    type(None): "compares bytes with None, and no text is None: a null text is b''. Compare it with "
-    "b'', or give nulls a default where the file is read, as fields=[\"{field}:bytes=none\"]",
+    type(None): "compares bytes with None, and no text is None: a null text is b''. Compare it "
+    "with b'', or give nulls a default where the file is read, as fields=[\"{field}:bytes=none\"]",
     bytes: "compares an array with bytes, which are never equal, as rows of a column of texts are "
-    "arrays of uint8: write a function of a record, as lambda r: b'...' in r['{field}'], or compare "
-    "the column, {field} == b'...'",
+    "arrays of uint8: write a function of a record, as lambda r: b'...' in r['{field}'], or "
+    "compare the column, {field} == b'...'",
 }
 
 
