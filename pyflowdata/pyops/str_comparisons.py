@@ -1,8 +1,8 @@
-"""Texts that are compared with a str, with None, or row by row with bytes.
+"""Comparisons of texts with a str, with None, or row by row with bytes.
 
-A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
-The text of a null is b"", so that no text is None.  A row of a column of texts is an array, which
-NumPy says differs from any bytes.
+A text in a record is bytes, which are never equal to a str; Python gives no error for that.  The
+text of a null is b"", so no text is None.  A row of a column of texts is an array, which NumPy
+takes as unequal to any bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def refuse_str(
     *,
     of_columns: bool = False,
 ) -> None:
-    """Refuses a function in whose source a text of a record is compared with a str or with None.
+    """Refuses a function whose source compares a text of a record with a str or with None.
 
     Args:
         texts: The fields that are texts.
@@ -111,7 +111,7 @@ class _Comparisons(ast.NodeVisitor):
                 self._rows[row] = column
 
     def _field(self, node: ast.AST) -> str | None:
-        """The field whose text a node is; None: it is none."""
+        """The field whose text a node is; None: the node is not the text of a field."""
         if isinstance(node, ast.Name):
             return self._texts.get(node.id)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -190,7 +190,7 @@ class _Comparisons(ast.NodeVisitor):
 
 
 def _keys_stored(source: ast.AST, record: str) -> set[str] | None:
-    """The keys that a function stores into a record; None: its source does not show them."""
+    """The keys that a function stores in a record; None: its source does not show them."""
     keys: set[str] = set()
     for node in ast.walk(source):
         value = getattr(node, "value", None)
