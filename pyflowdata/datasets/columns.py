@@ -48,9 +48,11 @@ from ..pyops.records import (
     each_record,
     fields_named_by,
     fields_read,
+    holds_texts,
     parameters_by_name,
     uses_of,
 )
+from ..pyops.str_comparisons import refuse_str
 from ..ragged import Ragged
 from ..words import remedies
 from .base import DatasetBase, explain_key, node_alone, reason_of
@@ -398,6 +400,8 @@ class _Pass:
     def _of_list(self, found: list[Any]) -> Array:
         """Values of records; bytes as objects where NumPy would cut off a NUL at their end."""
         kinds = {*map(type, found)}
+        if self._is_bitmap and (listed := kinds & {list, tuple, set, dict}):
+            self._refuse(f"a {listed.pop().__name__}", len(found))
         if kinds == {bytes}:
             values = np.array(found, np.bytes_)
             is_whole = np.char.str_len(values).sum() == sum(map(len, found))
@@ -666,6 +670,8 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
             f"lambda label: label != 3; a parameter with a default keeps it"
         )
     blobs = {name: fields[name] for name in names}
+    texts = {name for name, blob in blobs.items() if holds_texts(blob)}
+    refuse_str(function, texts, of_columns=True)
 
     def called(batch: Columns) -> Any:
         return function(**batch)

@@ -135,13 +135,13 @@ def uses_of(function: Callable[..., Any]) -> Uses | None:
     return Uses(tuple(walk.read), frozenset(walk.made) if walk.passes else None)
 
 
-def _is_text(blob: Blob) -> bool:
+def holds_texts(blob: Blob) -> bool:
     return is_bytes(RowType(blob.dtype, blob.shape[1:]))
 
 
 def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
     """The fields that a function of records needs; at least one."""
-    refuse_str(function, {name for name, blob in blobs.items() if _is_text(blob)})
+    refuse_str(function, {name for name, blob in blobs.items() if holds_texts(blob)})
     uses = uses_of(function)
     if uses is None:
         return list(blobs)
@@ -652,8 +652,8 @@ def loop(rows, made, outputs, other, parts_of, keywords, before_row, own, refuse
             if not left:
                 left = before_row(len(done))
             left -= 1
-            own = {lists}, = [[] for _ in made]
-            {appends}, = [one.append for one in own]
+            own = {lists}, = {new_lists},
+            {appends}, = {new_appends},
             for found in parts_of({{{record}}}, keywords):
                 {body}
         if len(o0) != count:
@@ -704,6 +704,8 @@ def _loop(
                           for i, is_lasting in enumerate(lasting) if is_lasting),
         "taken": listed("t{i}"),
         "lists": listed("o{i}"),
+        "new_lists": listed("[]"),
+        "new_appends": listed("o{i}.append"),
         "appends": listed("a{i}"),
         "appended": listed("a{i}(t{i})", between="; "),
         "extends": listed("e{i}"),
@@ -717,12 +719,15 @@ def _loop(
     return found
 
 
-_CONSTANTS = frozenset((bytes, str, int, float, bool))  # their values do not change
+# Types whose values do not change; the scalars are those of NumPy.
+_CONSTANTS = frozenset((bytes, str, int, float, bool)) | {
+    one for one in np.sctypeDict.values() if issubclass(one, (np.number, np.bool_, str, bytes))
+}
 
 
 def _copied(value: Any) -> Any:
     """A value that does not change if the function reuses its memory for the next record."""
-    if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_, str, bytes)):
+    if type(value) in _CONSTANTS or isinstance(value, (str, bytes)):
         return value
     if isinstance(value, np.ma.MaskedArray):  # which is refused where it is looked at
         return value.copy()
