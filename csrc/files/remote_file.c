@@ -109,6 +109,18 @@ pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
     return returned(calls.kind(url, kind, err), err);
 }
 
+pfd_status pfd_remote_cut_query(char *url, pfd_error *err)
+{
+    char *query = strchr(url, '?');
+    if (!query || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
+        return PFD_OK;
+    PFD_TRY(check_calls(err));
+    pfd_error_clear(err);
+    PFD_TRY(returned(calls.note_query(url, err), err));
+    *query = '\0';
+    return PFD_OK;
+}
+
 /* Who lists objects. */
 typedef struct lister {
     pfd_take_path take;

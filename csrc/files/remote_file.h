@@ -28,6 +28,10 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
 
+/* Cuts off the query of an address of a web server, such as a signature, and keeps it for requests:
+ * an object is named without it. */
+pfd_status pfd_remote_cut_query(char *url, pfd_error *err);
+
 /* Takes over an address, from malloc(); NULL: out of memory. */
 typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
 

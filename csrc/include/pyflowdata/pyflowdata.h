@@ -1096,6 +1096,8 @@ typedef struct pfd_remote_calls {
     /* The facts of those of n paths that are addresses. */
     int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
+    /* Keeps the query of an address, for requests. */
+    int32_t (*note_query)(const char *url, pfd_error *err);
     /* Calls pfd_remote_listed() for each object that the pattern stands for. */
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */
