@@ -78,6 +78,9 @@ int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t 
  * would drop blocks that are needed before.  INT64_MAX: all that are planned fit. */
 int64_t pfd_block_plan_reach(pfd_block_plan *self);
 
+/* Bytes of the planned blocks of the batches before `end` that are not in the cache. */
+int64_t pfd_block_plan_missing(const pfd_block_plan *self, int64_t end);
+
 /* Blocks that were not there and were asked for ahead since the process began. */
 int64_t pfd_remote_blocks_asked(void);
 

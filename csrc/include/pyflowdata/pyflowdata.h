@@ -633,7 +633,8 @@ pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader
  * closed. */
 pfd_status pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i, char *out,
                            int64_t room, int64_t *size, pfd_error *err);
-/* Bytes of the readers' remote files that the cache does not have now; 0 of a closed loader. */
+/* Bytes of the readers' remote files that the cache does not have now: in blocks that the rest of
+ * the epoch reads, or, as long as those are not planned, in whole files; 0 of a closed loader. */
 int64_t pfd_loader_missing_bytes(const pfd_loader *loader);
 /* The number, as in "id", of the first record in file i or those after it, of a reader whose
  * records are in the order of its files; the number of records where there is none.
