@@ -262,7 +262,9 @@ def _without_queries() -> Iterator[None]:
     try:
         yield
     except Exception as failure:
-        raise type(failure)(re.sub(r"\?[^\s\"]+", "?...", str(failure))) from None
+        first, *others = _said(failure).split("?")
+        shown = "".join(f"?... {one.partition(' ')[2]}" for one in others)
+        raise type(failure)(first + shown) from None
 
 
 class _Fsspec:
@@ -446,9 +448,12 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     return None
 
 
+def _said(failure: BaseException) -> str:
+    return f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
+
+
 def _short(failure: BaseException) -> str:
-    said = f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
-    return textwrap.shorten(said, 300) or type(failure).__name__
+    return textwrap.shorten(_said(failure), 300) or type(failure).__name__
 
 
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
