@@ -1091,8 +1091,9 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
         if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
             ahead->planned = ahead->wanted = ahead->resume = now;
         ahead->started = now;
-        if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16)
-            ahead->wanted = now + num_batches + num_batches / 8 + 2;
+        /* From the last batch on the whole next epoch is planned, for pfd_record_missing_bytes(). */
+        if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16 + 2)
+            ahead->wanted = now + num_batches + num_batches / 8 + 4;
     }
     ahead->until = ahead->planned + most_planned;
     if (ahead->until > ahead->wanted) ahead->until = ahead->wanted;
