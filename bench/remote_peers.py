@@ -4,18 +4,19 @@ Face's streaming, Amazon's connector for torch.
     python -m bench.remote_peers
     python -m bench.remote_peers --data 64 --rounds 1 --rate 20   # MB/s of a connection
 
-The server is nginx on loopback, which answers GET and HEAD of S3's addresses as of others.  All read
-the same records, each in its own form, in shards of 8 MB, shuffled as the library does it, in
-batches of 64, with two worker processes where it is made for those.  Each contender has a process of
-its own, and a new cache: its first epoch is cold, its second one warm.  The clock of the cold one
-begins before the data set is opened.  Bytes are what nginx notes; CPU time is of the process and
-those it started.  The numbers of the records are compared with all that there are.
+The server is nginx on loopback, which answers GET and HEAD of S3's addresses as of others.  All
+read the same records, each in its own form, in shards of 8 MB, shuffled as the library does it, in
+batches of 64, with two worker processes where it is made for those.  Each contender has a process
+of its own, and a new cache: its first epoch is cold, its second one warm.  The clock of the cold
+one begins after the imports, and before the data set is opened.  Bytes are what nginx notes; CPU time is of the process
+and those it started.  The numbers of the records are compared with all that there are.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import itertools
 import os
@@ -79,7 +80,8 @@ def write_tar(folder: Path, count: int) -> None:
 def write_mds(folder: Path, count: int) -> None:
     from pyflowdata import io as writers
 
-    with writers.MDSWriter(folder, columns={"x": "bytes"}, shard_bytes=SHARD, overwrite=True) as out:
+    options: Any = {"columns": {"x": "bytes"}, "shard_bytes": SHARD, "overwrite": True}
+    with writers.MDSWriter(folder, **options) as out:
         for row in records(count):
             out.write({"x": row})
 
@@ -233,6 +235,12 @@ CONTENDERS: dict[str, list[Callable[[Path, str, Path], Epoch]]] = {
 }  # fmt: skip
 
 
+IMPORTS = {
+    "huggingface_streaming": ["datasets"], "mosaicml_streaming": ["streaming"],
+    "litdata": ["litdata"], "webdataset": ["webdataset", "torch.utils.data"],
+    "s3torchconnector": ["s3torchconnector", "torch.utils.data"],
+}  # fmt: skip
+
 # ---- Measuring, in the process of a contender ---------------------------------------------------
 
 
@@ -251,6 +259,8 @@ def measure(name: str, root: Path, url: str, count: int, log: Path) -> dict[str,
                    "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret"}  # fmt: skip
     (contender,) = [one for each in CONTENDERS.values() for one in each if one.__name__ == name]
     found: dict[str, float] = {}
+    for module in IMPORTS.get(name, ["pyflowdata.remote.client"]):
+        importlib.import_module(module)
     with tempfile.TemporaryDirectory() as folder:
         epoch = None
         for kind in ("cold", "warm"):

@@ -271,7 +271,7 @@ class Counters:
         first_work: What was done once while the loader was opened, besides the indexes of its own
             readers.
         fetched: What this process fetched of remote files since the loader opened.
-        missing_bytes: What the epoch has still to read of remote files, and the cache does not have.
+        missing_bytes: What the epoch has still to read of remote files and the cache lacks.
     """
 
     blobs: tuple[str, ...]

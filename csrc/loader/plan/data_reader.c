@@ -1091,7 +1091,7 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
         if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
             ahead->planned = ahead->wanted = ahead->resume = now;
         ahead->started = now;
-        /* From the last batch on the whole next epoch is planned, for pfd_record_missing_bytes(). */
+        /* From the last batch on the next epoch is planned, for pfd_record_missing_bytes(). */
         if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16 + 2)
             ahead->wanted = now + num_batches + num_batches / 8 + 4;
     }
