@@ -8,8 +8,9 @@ The server is nginx on loopback, which answers GET and HEAD of S3's addresses as
 read the same records, each in its own form, in shards of 8 MB, shuffled as the library does it, in
 batches of 64, with two worker processes where it is made for those.  Each contender has a process
 of its own, and a new cache: its first epoch is cold, its second one warm.  The clock of the cold
-one begins after the imports, and before the data set is opened.  Bytes are what nginx notes; CPU time is of the process
-and those it started.  The numbers of the records are compared with all that there are.
+one begins after the imports, and before the data set is opened.  Bytes are what nginx notes; CPU
+time is of the process and those it started.  The numbers of the records are compared with all
+that there are.
 """
 
 from __future__ import annotations
