@@ -158,15 +158,10 @@ static const limits limits_of[] = {
     [PFD_BFLOAT16] = {INT64_MIN, UINT64_MAX, -0x1.ffp127, 0x1.ffp127, "about -3.39e38 to 3.39e38"},
 };
 
-static int32_t is_float(int32_t dtype)
-{
-    return dtype >= PFD_FLOAT16;
-}
-
 static int32_t always_fits(int32_t from, int32_t to)
 {
     if (from == to || to == PFD_BOOL || to == PFD_FLOAT64) return 1;
-    if (is_float(from)) return to == PFD_FLOAT32 && pfd_is_narrow_float(from);
+    if (pfd_dtype_is_float(from)) return to == PFD_FLOAT32 && pfd_is_narrow_float(from);
     return limits_of[from].low >= limits_of[to].low && limits_of[from].high <= limits_of[to].high;
 }
 
@@ -175,7 +170,7 @@ static int32_t always_fits(int32_t from, int32_t to)
 static int32_t needs_no_look(int32_t from, int32_t to, int32_t overflow)
 {
     return always_fits(from, to) ||
-           (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to)));
+           (overflow == PFD_OVERFLOW_WRAP && (!pfd_dtype_is_float(from) || pfd_dtype_is_float(to)));
 }
 
 /* Returns the first element outside the limits; n: none. A first pass only finds whether there is
@@ -272,13 +267,13 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
         uint64_t bits[BLOCK];
         double values[BLOCK];
     } wide, changed;
-    if (!is_float(from)) {
+    if (!pfd_dtype_is_float(from)) {
         kernels[from][PFD_INT64](in, wide.bits, n); /* sign-extended */
         for (int64_t i = 0; i < n; i++)
             changed.bits[i] = clipped(wide.bits[i], from, &limits_of[to]);
         int32_t is_signed = limits_of[from].low < 0;
         convert_fitting(is_signed ? PFD_INT64 : PFD_UINT64, changed.bits, to, out, n);
-    } else if (is_float(to)) {
+    } else if (pfd_dtype_is_float(to)) {
         convert_fitting(from, in, PFD_FLOAT64, wide.values, n);
         for (int64_t i = 0; i < n; i++) changed.values[i] = resolved_to_float(wide.values[i], to);
         convert_fitting(PFD_FLOAT64, changed.values, to, out, n);
@@ -338,7 +333,7 @@ static int64_t convert_block(int32_t from, const void *in, int32_t to, void *out
     }
     int64_t fitting = n;
     if (!needs_no_look(from, to, overflow))
-        fitting = first_outside(from, in, &limits_of[to], is_float(to), n);
+        fitting = first_outside(from, in, &limits_of[to], pfd_dtype_is_float(to), n);
     if (fitting == n || overflow == PFD_OVERFLOW_RAISE)
         convert_fitting(from, in, to, out, fitting);
     else
@@ -378,9 +373,9 @@ int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t
 int64_t pfd_convert_stored(int32_t from, const void *in, int32_t to, void *out, int64_t n)
 {
     static const limits truth = {.low = 0, .high = 1};
-    if (to != PFD_BOOL || from == PFD_BOOL || is_float(from))
+    if (to != PFD_BOOL || from == PFD_BOOL || pfd_dtype_is_float(from))
         return pfd_convert(from, in, to, out, n,
-                           is_float(to) ? PFD_OVERFLOW_WRAP : PFD_OVERFLOW_RAISE);
+                           pfd_dtype_is_float(to) ? PFD_OVERFLOW_WRAP : PFD_OVERFLOW_RAISE);
     int64_t fitting = first_outside(from, in, &truth, 0, n);
     kernels[from][PFD_BOOL](in, out, fitting);
     return fitting;
@@ -403,7 +398,7 @@ const char *pfd_format_element(int32_t dtype, const void *element, char *out, in
     int64_t integer = 0;
     if (dtype == PFD_BOOL) {
         (void)snprintf(out, (size_t)capacity, *(const uint8_t *)element ? "true" : "false");
-    } else if (is_float(dtype)) {
+    } else if (pfd_dtype_is_float(dtype)) {
         (void)pfd_convert(dtype, element, PFD_FLOAT64, &number, 1, PFD_OVERFLOW_WRAP);
         (void)snprintf(out, (size_t)capacity, "%.17g", number);
     } else {

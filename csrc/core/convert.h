@@ -17,6 +17,11 @@ extern const char *const pfd_dtype_choices;
 /* The dtype of a NumPy dtype name; 0 for any other text. */
 int32_t pfd_dtype_parse(const char *name);
 
+static inline int32_t pfd_dtype_is_float(int32_t dtype)
+{
+    return dtype >= PFD_FLOAT16;
+}
+
 /* ---- Conversions ----------------------------------------------------------------------------- */
 
 /* The conversion of decoders, for numbers from a file. A value that an integer dtype does not hold

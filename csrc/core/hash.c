@@ -67,7 +67,7 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *data, int64_t size)
 }
 
 /* ---- CRC-32C: the processor's instruction ----------------------------------------------------
- * It has a latency of three cycles and a throughput of one: so three parts of a long buffer are
+ * It has a latency of three cycles and a throughput of one: so three chunks of a long buffer are
  * computed in parallel, and joined by advancing a state over the bytes that follow it. */
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -120,17 +120,17 @@ PFD_INLINE uint64_t step8(uint64_t state, uint8_t byte)
 #endif
 
 #ifdef HAS_INSTRUCTION
-enum { long_part = 4096, short_part = 512 }; /* bytes of one of three parts */
+enum { long_chunk = 4096, short_chunk = 512 }; /* bytes of one of three chunks */
 
 /* The factor that advances a state over this many bytes of 0: x to the power of 8 * bytes - 33 or,
  * where it is multiplied by shifts, of 8 * bytes; modulo the polynomial, reflected. */
-typedef struct part_powers {
-    uint32_t one, two; /* parts */
-} part_powers;
+typedef struct chunk_powers {
+    uint32_t one, two; /* chunks */
+} chunk_powers;
 
 #if defined(__x86_64__)
-static const part_powers long_powers = {0x82f89c77, 0x54a86326};
-static const part_powers short_powers = {0xdd7e3b0c, 0x170076fa};
+static const chunk_powers long_powers = {0x82f89c77, 0x54a86326};
+static const chunk_powers short_powers = {0xdd7e3b0c, 0x170076fa};
 
 /* The product has 64 bits, and the instruction itself reduces it to 32. */
 TARGET PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
@@ -140,8 +140,8 @@ TARGET PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
     return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
 #else
-static const part_powers long_powers = {0x35d73a62, 0x28461564};
-static const part_powers short_powers = {0x74c360a4, 0xe4172b16};
+static const chunk_powers long_powers = {0x35d73a62, 0x28461564};
+static const chunk_powers short_powers = {0x74c360a4, 0xe4172b16};
 
 PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
 {
@@ -154,14 +154,14 @@ PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
 }
 #endif
 
-TARGET PFD_INLINE uint64_t three_parts(uint64_t state, const uint8_t *data, int64_t part,
-                                       part_powers powers)
+TARGET PFD_INLINE uint64_t three_chunks(uint64_t state, const uint8_t *data, int64_t chunk,
+                                        chunk_powers powers)
 {
     uint64_t second = 0, third = 0;
-    for (int64_t i = 0; i < part; i += 8) {
+    for (int64_t i = 0; i < chunk; i += 8) {
         state = step64(state, pfd_load_le64(data + i));
-        second = step64(second, pfd_load_le64(data + part + i));
-        third = step64(third, pfd_load_le64(data + 2 * part + i));
+        second = step64(second, pfd_load_le64(data + chunk + i));
+        third = step64(third, pfd_load_le64(data + 2 * chunk + i));
     }
     return shifted(state, powers.two) ^ shifted(second, powers.one) ^ third;
 }
@@ -169,10 +169,10 @@ TARGET PFD_INLINE uint64_t three_parts(uint64_t state, const uint8_t *data, int6
 TARGET static uint32_t crc_instruction(uint32_t crc, const uint8_t *data, int64_t size)
 {
     uint64_t state = ~crc;
-    for (; size >= 3 * long_part; data += 3 * long_part, size -= 3 * long_part)
-        state = three_parts(state, data, long_part, long_powers);
-    for (; size >= 3 * short_part; data += 3 * short_part, size -= 3 * short_part)
-        state = three_parts(state, data, short_part, short_powers);
+    for (; size >= 3 * long_chunk; data += 3 * long_chunk, size -= 3 * long_chunk)
+        state = three_chunks(state, data, long_chunk, long_powers);
+    for (; size >= 3 * short_chunk; data += 3 * short_chunk, size -= 3 * short_chunk)
+        state = three_chunks(state, data, short_chunk, short_powers);
     for (; size >= 8; data += 8, size -= 8) state = step64(state, pfd_load_le64(data));
     for (; size > 0; data++, size--) state = step8(state, *data);
     return ~(uint32_t)state;
@@ -358,13 +358,13 @@ static hash128 hash_to_8(const uint8_t *data, uint64_t size)
 static hash128 hash_to_16(const uint8_t *data, uint64_t size)
 {
     uint64_t first = pfd_load_le64(data), last = pfd_load_le64(data + size - 8);
-    hash128 part = multiply(first ^ last ^ key_at(32), PRIME_1);
-    part.low += (size - 1) << 54;
+    hash128 product = multiply(first ^ last ^ key_at(32), PRIME_1);
+    product.low += (size - 1) << 54;
     last ^= key_at(48);
-    part.high += last + (last & UINT32_MAX) * (PRIME_32_2 - 1);
-    part.low ^= __builtin_bswap64(part.high);
-    hash128 hash = multiply(part.low, PRIME_2);
-    hash.high += part.high * PRIME_2;
+    product.high += last + (last & UINT32_MAX) * (PRIME_32_2 - 1);
+    product.low ^= __builtin_bswap64(product.high);
+    hash128 hash = multiply(product.low, PRIME_2);
+    hash.high += product.high * PRIME_2;
     return (hash128){avalanche(hash.low), avalanche(hash.high)};
 }
 

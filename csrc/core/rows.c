@@ -202,7 +202,7 @@ pfd_status pfd_infer_padding(const pfd_infer_args *args, double value, pfd_error
 {
     const pfd_row_type *in = &args->inputs[0], *out = &args->outputs[0];
     pfd_row_type *mask = &args->outputs[1], *lengths = &args->outputs[2];
-    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(value, in->dtype))
+    if (!pfd_dtype_is_float(in->dtype) && !pfd_is_exact(value, in->dtype))
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "value = %g; the rows are %s, which holds %s",
                         value, pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
     *mask = *out;

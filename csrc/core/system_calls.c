@@ -85,34 +85,6 @@ pfd_status pfd_error_set_errno(pfd_error *err, int reason)
     return found == PFD_REASON_NONE ? err->status : pfd_error_set_reason(err, found);
 }
 
-int32_t pfd_is_remote(int fd)
-{
-    /* The f_type of statfs(2) of file systems whose data come over a network, or from a program. */
-    static const uint32_t remote[] = {
-        0x6969,     /* NFS */
-        0xff534d42, /* CIFS */
-        0xfe534d42, /* SMB 2 and 3 */
-        0x517b,     /* SMB 1 */
-        0x65735546, /* FUSE */
-        0x0bd00bd0, /* Lustre */
-        0x00c36400, /* Ceph */
-        0x47504653, /* GPFS */
-        0x19830326, /* BeeGFS */
-        0x5346414f, /* AFS */
-        0x6b414653, /* kAFS */
-        0x01021997, /* 9P */
-        0x73757245, /* Coda */
-        0x01161970, /* GFS 2 */
-        0x7461636f, /* OCFS 2 */
-        0x786f4256, /* folders of VirtualBox */
-    };
-    struct statfs about;
-    if (fstatfs(fd, &about) != 0) return 0;
-    for (size_t i = 0; i < PFD_COUNT(remote); i++)
-        if ((uint32_t)about.f_type == remote[i]) return 1;
-    return 0;
-}
-
 static int32_t is_same_time(struct timespec a, struct timespec b)
 {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -160,12 +132,42 @@ static int32_t wait_ms(const attempts *self, int64_t ms)
     return 1;
 }
 
+/* Whether an open file, or a folder, lies on another machine: its input and output may fail for a
+ * while. */
+static int32_t is_on_network(int fd)
+{
+    /* The f_type of statfs(2) of file systems whose data come over a network, or from a program. */
+    static const uint32_t remote[] = {
+        0x6969,     /* NFS */
+        0xff534d42, /* CIFS */
+        0xfe534d42, /* SMB 2 and 3 */
+        0x517b,     /* SMB 1 */
+        0x65735546, /* FUSE */
+        0x0bd00bd0, /* Lustre */
+        0x00c36400, /* Ceph */
+        0x47504653, /* GPFS */
+        0x19830326, /* BeeGFS */
+        0x5346414f, /* AFS */
+        0x6b414653, /* kAFS */
+        0x01021997, /* 9P */
+        0x73757245, /* Coda */
+        0x01161970, /* GFS 2 */
+        0x7461636f, /* OCFS 2 */
+        0x786f4256, /* folders of VirtualBox */
+    };
+    struct statfs about;
+    if (fstatfs(fd, &about) != 0) return 0;
+    for (size_t i = 0; i < PFD_COUNT(remote); i++)
+        if ((uint32_t)about.f_type == remote[i]) return 1;
+    return 0;
+}
+
 /* A folder that is AT_FDCWD has no descriptor. */
 static int32_t is_remote(int fd)
 {
-    if (fd >= 0) return pfd_is_remote(fd);
+    if (fd >= 0) return is_on_network(fd);
     int here = open(".", O_PATH | O_CLOEXEC);
-    int32_t found = here >= 0 && pfd_is_remote(here);
+    int32_t found = here >= 0 && is_on_network(here);
     if (here >= 0) close(here);
     return found;
 }

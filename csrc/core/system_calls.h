@@ -29,10 +29,6 @@
  * is_remote: of a file that lies on another machine. */
 int32_t pfd_errno_class(int reason, int32_t is_remote);
 
-/* Whether an open file, or a folder, lies on another machine: its input and output may fail for a
- * while. */
-int32_t pfd_is_remote(int fd);
-
 /* The status of a failure to read a file that is one record: PFD_CORRUPT_DATA for damage,
  * PFD_OUT_OF_MEMORY, else PFD_IO. */
 pfd_status pfd_status_of_errno(int reason);

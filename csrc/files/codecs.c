@@ -156,7 +156,7 @@ static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, i
 /* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate;
  * where it does so without its header, only the checksum at the end is wrong.  -1: no memory to
  * try. */
-static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_complete)
 {
     int64_t produced = 0, without_header = 0;
     if (!has_zlib_header(data, size)) return 0;
@@ -164,7 +164,7 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
     if (step == HAS_ENDED) return 1;
     if (step == NO_MEMORY) return -1;
     if (is_text(data, size)) return 0;
-    if (step == WANTS_MORE) return is_whole || produced > 0;
+    if (step == WANTS_MORE) return is_complete || produced > 0;
     if (produced >= 1024) return 1;
     step = try_inflate(-15, data + 2, size - 2, &without_header);
     return step == NO_MEMORY ? -1 : step == HAS_ENDED;
@@ -177,9 +177,9 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
 #define restart_gzip NULL
 
 /* Without the library there is no trial: the first block must be of one of the two usual kinds. */
-static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_complete)
 {
-    (void)is_whole;
+    (void)is_complete;
     if (!has_zlib_header(data, size) || size < 3 || is_text(data, size)) return 0;
     return (data[2] & 6) == 2 || (data[2] & 6) == 4;
 }

@@ -115,7 +115,7 @@ const char *pfd_seal_file_name(const pfd_seal *seal, int64_t i)
 /* ---- Reading a seal -------------------------------------------------------------------------- */
 
 /* Whether the head (it is there) and the table fit the size; sets what the struct has of them. */
-static int32_t is_whole(pfd_seal *seal)
+static int32_t is_intact(pfd_seal *seal)
 {
     seal->files = int_at(seal, at_files);
     seal->names_bytes = int_at(seal, at_names_bytes);
@@ -163,7 +163,7 @@ static pfd_status check_image(pfd_seal *seal, const char *path, pfd_error *err)
     if (pfd_load_le32(seal->image + at_version) != version ||
         pfd_load_le32(seal->image + at_block_bytes) != block_bytes)
         return fail_seal(path, "the seal has a version that this pyflowdata does not know", err);
-    if (is_whole(seal) && has_valid_table(seal)) return PFD_OK;
+    if (is_intact(seal) && has_valid_table(seal)) return PFD_OK;
     return fail_seal(path, "the table of the seal is not valid", err);
 }
 
@@ -358,7 +358,7 @@ pfd_status pfd_seal_make(const char *path, const char *const *names, int64_t n, 
 
 /* ---- Comparing whole files ------------------------------------------------------------------- */
 
-static int32_t is_block_whole(const pfd_seal *seal, int64_t block, const uint8_t *data,
+static int32_t is_block_intact(const pfd_seal *seal, int64_t block, const uint8_t *data,
                               int64_t size)
 {
     uint8_t digest[digest_bytes];
@@ -381,7 +381,7 @@ static pfd_status find_damage(const pfd_seal *seal, int64_t i, block_walk *walk,
         if (!differs) {
             int64_t size;
             PFD_TRY(read_block(walk, block, &size, err));
-            differs = !is_block_whole(seal, first_block(seal, i) + block, walk->block, size);
+            differs = !is_block_intact(seal, first_block(seal, i) + block, walk->block, size);
         }
         if (!differs && *begin >= 0) break;
         if (!differs) continue;
@@ -405,7 +405,7 @@ pfd_status pfd_seal_find_damage(const pfd_seal *seal, const char *path, int64_t 
 
 /* ---- Open files ------------------------------------------------------------------------------ */
 
-typedef enum block_state { NOT_COMPARED, IS_WHOLE, DIFFERS } block_state;
+typedef enum block_state { NOT_COMPARED, IS_INTACT, DIFFERS } block_state;
 
 struct pfd_sealed_file {
     pfd_input_file file; /* first: the methods get a pointer to it */
@@ -443,7 +443,7 @@ static int64_t compare(const pfd_sealed_file *self, int64_t block, const uint8_t
     for (; size > 0; block++, data += block_bytes, size -= block_bytes) {
         if (state_of(self, block) == NOT_COMPARED) {
             int64_t some = size < block_bytes ? size : block_bytes;
-            uint8_t found = is_block_whole(self->seal, block, data, some) ? IS_WHOLE : DIFFERS;
+            uint8_t found = is_block_intact(self->seal, block, data, some) ? IS_INTACT : DIFFERS;
             atomic_store_explicit(&self->states[block], found, memory_order_relaxed);
         }
         if (state_of(self, block) == DIFFERS) break;
@@ -451,10 +451,10 @@ static int64_t compare(const pfd_sealed_file *self, int64_t block, const uint8_t
     return block;
 }
 
-/* The first block in [block, end) that was not found whole, or `end`. */
-static int64_t skip_whole(const pfd_sealed_file *self, int64_t block, int64_t end)
+/* The first block in [block, end) that was not found intact, or `end`. */
+static int64_t skip_intact(const pfd_sealed_file *self, int64_t block, int64_t end)
 {
-    while (block < end && state_of(self, block) == IS_WHOLE) block++;
+    while (block < end && state_of(self, block) == IS_INTACT) block++;
     return block;
 }
 
@@ -467,7 +467,7 @@ static pfd_status read_compared(const pfd_input_file *file, int64_t offset, int6
     int64_t first = offset / block_bytes, end = blocks_of(offset + size);
     if (size == 0 || offset + size > plain->file.size)
         return plain->methods->read(plain, offset, size, scratch, data, err);
-    int64_t block = skip_whole(self, first, end);
+    int64_t block = skip_intact(self, first, end);
     if (block == end) return plain->methods->read(plain, offset, size, scratch, data, err);
     if (state_of(self, block) == DIFFERS) return fail_block(self, block, err);
     int64_t begin = first * block_bytes, most = plain->file.size - begin;
@@ -559,7 +559,7 @@ pfd_status pfd_file_compare(const pfd_file *file, int64_t offset, int64_t size,
     if (opened->methods != &sealed_file) return PFD_OK;
     if (size > file->size - offset) size = file->size - offset;
     int64_t first = offset / block_bytes, end = blocks_of(offset + size);
-    if (size <= 0 || skip_whole(sealed_of(opened), first, end) == end) return PFD_OK;
+    if (size <= 0 || skip_intact(sealed_of(opened), first, end) == end) return PFD_OK;
     return read_compared(opened, offset, size, scratch, &data, err);
 }
 

@@ -580,14 +580,14 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 pfd_status pfd_loader_watch(pfd_loader *l, int64_t patience_ns, const char *const *doing,
                             pfd_error *err)
 {
-    pfd_watched_parts parts = {.plan = &l->plan,
-                               .lock = &l->lock,
-                               .threads = &l->threads,
-                               .steps = &l->counters.steps,
-                               .caller = &l->caller};
+    pfd_watched_loader fields = {.plan = &l->plan,
+                                 .lock = &l->lock,
+                                 .threads = &l->threads,
+                                 .steps = &l->counters.steps,
+                                 .caller = &l->caller};
     PFD_TRY(lock_consumer(l, INT64_MAX, err));
     pfd_status status =
-        l->watched ? PFD_OK : pfd_watchdog_add(&parts, patience_ns, doing, &l->watched, err);
+        l->watched ? PFD_OK : pfd_watchdog_add(&fields, patience_ns, doing, &l->watched, err);
     unlock_consumer(l);
     return status;
 }

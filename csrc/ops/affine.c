@@ -29,9 +29,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     int64_t channels = num_channels(attrs);
     int32_t axis = pfd_axis(attrs->axis, in->ndim);
     args->outputs[0] = *in;
-    args->outputs[0].dtype = attrs->dtype             ? attrs->dtype
-                             : in->dtype < PFD_FLOAT16 ? PFD_FLOAT32
-                                                       : in->dtype;
+    args->outputs[0].dtype = attrs->dtype                     ? attrs->dtype
+                             : pfd_dtype_is_float(in->dtype) ? in->dtype
+                                                             : PFD_FLOAT32;
     if (attrs->scale.size == 0 || attrs->shift.size == 0 ||
         (attrs->scale.size != channels && attrs->scale.size != 1) ||
         (attrs->shift.size != channels && attrs->shift.size != 1))

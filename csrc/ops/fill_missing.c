@@ -30,7 +30,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const fill_missing_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     int64_t n = attrs->value.size;
-    if (in->dtype < PFD_FLOAT16 && in->dtype != PFD_INT64)
+    if (!pfd_dtype_is_float(in->dtype) && in->dtype != PFD_INT64)
         return pfd_refuse_rows(args, 0, "in", "they must be floats, of which NaN is a missing one, "
                                "or int64 dates, of which NaT is one: read the column as float32 or "
                                "float64", err);

@@ -18,7 +18,7 @@ static int32_t is_text(const pfd_row_type *type)
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pfd_row_type *in = &args->inputs[0];
-    if (in->dtype == PFD_BOOL || in->dtype >= PFD_FLOAT16)
+    if (in->dtype == PFD_BOOL || pfd_dtype_is_float(in->dtype))
         return pfd_refuse_rows(args, 0, "in", "they must be texts or integers: take Bucketize for "
                                "floats", err);
     args->outputs[0] = is_text(in) ? (pfd_row_type){.ndim = 0} : *in;

@@ -18,7 +18,7 @@ static pfd_status check_value(const pfd_infer_args *args, const char *name, doub
                               pfd_error *err)
 {
     const one_hot_attrs *attrs = args->attrs;
-    if (attrs->dtype >= PFD_FLOAT16 || pfd_is_exact(value, attrs->dtype)) return PFD_OK;
+    if (pfd_dtype_is_float(attrs->dtype) || pfd_is_exact(value, attrs->dtype)) return PFD_OK;
     return args->host->fail(err, PFD_INVALID_ARGUMENT, "%s = %g; %s holds the integers %s", name,
                             value, pfd_dtype_name(attrs->dtype), pfd_dtype_limits(attrs->dtype));
 }
@@ -28,7 +28,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const one_hot_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0];
-    if (in->dtype == PFD_BOOL || in->dtype >= PFD_FLOAT16)
+    if (in->dtype == PFD_BOOL || pfd_dtype_is_float(in->dtype))
         return pfd_refuse_rows(args, 0, "in", "they must be integers: take Cast before", err);
     if (in->ndim == PFD_MAX_DIMS)
         return pfd_refuse_rows(args, 0, "in", "one dimension more would be too many", err);

@@ -1,4 +1,5 @@
 /* ToNumber: the number that a text states. */
+#include "core/convert.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/number_text.h"
@@ -70,7 +71,7 @@ static pfd_status convert(const pfd_compute_args *args, int64_t i, pfd_error *er
     while (text.size > 0 && is_space(text.data[text.size - 1])) text.size--;
     while (text.size > 0 && is_space(text.data[0])) text.data++, text.size--;
     _Alignas(8) uint8_t number[8] = {0};
-    int32_t from = PFD_FLOAT64, is_float = attrs->dtype >= PFD_FLOAT16;
+    int32_t from = PFD_FLOAT64, is_float = pfd_dtype_is_float(attrs->dtype);
     int64_t used = is_float ? read_float(text, (void *)number) : read_integer(text, number, &from);
     int64_t bytes = pfd_dtype_size(attrs->dtype);
     if (used > 0 && used == text.size &&

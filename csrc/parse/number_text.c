@@ -2,6 +2,7 @@
 #include "parse/number_text.h"
 
 #include "core/narrow_floats.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <float.h>
 #include <math.h>
@@ -338,7 +339,7 @@ static double convert_long(const decimal_text *number)
 }
 
 /* Whether the scanned mantissa is that of all digits, because 64 bits hold them. */
-static inline int is_mantissa_whole(const decimal_text *number)
+static inline int is_mantissa_complete(const decimal_text *number)
 {
     if (number->end - number->digits <= MOST_DIGITS) return 1;
     const char *first = number->digits;
@@ -359,13 +360,44 @@ int64_t pfd_parse_double(const char *text, int64_t size, double *value)
     if (!rest) {
         rest = scan_word(at, end, &absolute);
         if (!rest) return 0;
-    } else if (!is_mantissa_whole(&number)) {
+    } else if (!is_mantissa_complete(&number)) {
         absolute = convert_long(&number);
     } else if (!convert_exact(number.mantissa, number.exponent, &absolute)) {
         absolute = convert_by_table(number.mantissa, number.exponent);
     }
     *value = negative ? -absolute : absolute;
     return rest - text;
+}
+
+static void store(uint64_t value, int64_t bytes, void *out)
+{
+    uint32_t four = (uint32_t)value;
+    uint16_t two = (uint16_t)value;
+    uint8_t one = (uint8_t)value;
+    if (bytes == 8) memcpy(out, &value, 8);
+    else if (bytes == 4) memcpy(out, &four, 4);
+    else if (bytes == 2) memcpy(out, &two, 2);
+    else memcpy(out, &one, 1);
+}
+
+int32_t pfd_parse_integer(int32_t dtype, const uint8_t *text, int64_t size, void *out)
+{
+    int32_t is_signed = dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 ||
+                        dtype == PFD_INT64;
+    int32_t is_negative = size > 0 && *text == '-', is_large = 0;
+    int64_t bytes = pfd_dtype_size(dtype), i = is_negative || (size > 0 && *text == '+');
+    uint64_t most = UINT64_MAX >> (64 - 8 * bytes + is_signed), value = 0;
+    if (is_negative) most = is_signed ? most + 1 : 0;
+    if (i == size) return PFD_NOT_PARSED;
+    for (; i < size; i++) {
+        uint64_t digit = (uint64_t)text[i] - '0';
+        if (digit > 9) return PFD_NOT_PARSED;
+        is_large |= __builtin_mul_overflow(value, 10u, &value) ||
+                    __builtin_add_overflow(value, digit, &value);
+    }
+    if (is_large || value > most) return PFD_OUT_OF_RANGE;
+    store(is_negative ? 0 - value : value, bytes, out);
+    return PFD_PARSED;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

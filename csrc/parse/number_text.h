@@ -22,6 +22,17 @@ extern uint64_t pfd_powers_of_five[PFD_MOST_POWER - PFD_LEAST_POWER + 1][2];
 /* As pfd_host.parse_double in op.h: returns the bytes used, 0 if it is not a number. */
 int64_t pfd_parse_double(const char *text, int64_t size, double *value);
 
+/* What a parser of one value returns: */
+enum {
+    PFD_PARSED,      /* the value was written */
+    PFD_NOT_PARSED,  /* the text is not a value of the dtype */
+    PFD_OUT_OF_RANGE /* a number outside the range of the dtype */
+};
+
+/* Parses all of text[0, size), decimal digits with or without a sign, as a value of an integer
+ * dtype. */
+int32_t pfd_parse_integer(int32_t dtype, const uint8_t *text, int64_t size, void *out);
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 /* A float is the shortest text that reads as the same number of its type, and of the shortest ones

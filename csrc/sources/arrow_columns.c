@@ -28,7 +28,7 @@ static int32_t parse_item(const pfd_host *host, const pfd_field_spec *spec, int3
         out[0] = (uint8_t)is_word(spec, "true");
         return out[0] || is_word(spec, "false");
     }
-    if (dtype >= PFD_FLOAT16) {
+    if (pfd_dtype_is_float(dtype)) {
         double number;
         return spec->default_size > 0 &&
                host->parse_double(text, spec->default_size, &number) == spec->default_size &&
@@ -223,7 +223,7 @@ static const char *go_to_values(const pfd_arrow_schema *schema, int32_t i, pfd_a
     for (;; i++) {
         const pfd_arrow_field *field = &schema->fields[i];
         if (field->has_dictionary) return set_dictionary(column, field);
-        if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST) {
+        if (pfd_arrow_is_list(field->type)) {
             int32_t is_large = field->type == PFD_ARROW_LARGE_LIST;
             if (!add_level(column, field, is_large ? PFD_ARROW_LARGE_LISTS : PFD_ARROW_LISTS))
                 return deep;
@@ -386,8 +386,8 @@ static pfd_status follow_path(const pfd_host *host, const pfd_file *file,
         if (at == end) return PFD_OK;
         const pfd_arrow_field *field = &schema->fields[*found];
         int32_t fits = !field->has_dictionary;
-        for (; fits && (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-                        field->type == PFD_ARROW_FIXED_LIST); field++) {
+        for (; fits && (pfd_arrow_is_list(field->type) || field->type == PFD_ARROW_FIXED_LIST);
+             field++) {
             int32_t kind = field->type == PFD_ARROW_LIST         ? PFD_ARROW_LISTS
                            : field->type == PFD_ARROW_LARGE_LIST ? PFD_ARROW_LARGE_LISTS
                                                                  : PFD_ARROW_FIXED;
@@ -435,7 +435,7 @@ static const char *default_of(const pfd_arrow_column *column)
         case PFD_INT16:
         case PFD_INT32:
         case PFD_INT64: return "=-1";
-        default: return column->type.dtype >= PFD_FLOAT16 ? "=nan" : "=0";
+        default: return pfd_dtype_is_float(column->type.dtype) ? "=nan" : "=0";
     }
 }
 
@@ -597,7 +597,7 @@ static int32_t write_type(const pfd_arrow_column *column, pfd_inferred_field *ou
     if (is_text) (void)snprintf(out->type, sizeof out->type, "bytes");
     else (void)pfd_format_field_type(&column->type, out->type, sizeof out->type);
     int32_t is_list = column->type.ndim > 0 && strchr(out->type, '?');
-    if (column->has_nulls && column->type.dtype >= PFD_FLOAT16) instead = "=nan";
+    if (column->has_nulls && pfd_dtype_is_float(column->type.dtype)) instead = "=nan";
     else if (column->has_nulls == 1 && (is_text || is_list)) instead = "=";
     else if (column->has_nulls) return 0;
     size_t used = strlen(out->type);

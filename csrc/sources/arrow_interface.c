@@ -84,9 +84,8 @@ static int32_t type_of(const pfd_arrow_field *field)
 static int32_t buffers_of(const pfd_arrow_field *field)
 {
     size_t i = 0;
-    if (field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-        field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_STRUCT ||
-        field->type == PFD_ARROW_MAP)
+    if (pfd_arrow_is_list(field->type) || field->type == PFD_ARROW_FIXED_LIST ||
+        field->type == PFD_ARROW_STRUCT || field->type == PFD_ARROW_MAP)
         return 0;
     while (i < PFD_COUNT(formats) && formats[i].type != field->type) i++;
     return i < PFD_COUNT(formats) ? formats[i].buffers : 0;
@@ -97,16 +96,15 @@ static int32_t is_view(const pfd_arrow_field *field)
     return type_of(field) == PFD_ARROW_BINARY_VIEW || type_of(field) == PFD_ARROW_UTF8_VIEW;
 }
 
-enum { MOST_DEPTH = 64, MOST_FIELDS = 65536 };
-
 static int64_t count_fields(const pfd_exported_schema *from, int32_t depth)
 {
     int64_t n = 1;
-    if (depth > MOST_DEPTH || from->n_children < 0 || from->n_children > MOST_FIELDS)
-        return MOST_FIELDS + 1;
-    for (int64_t i = 0; i < from->n_children && n <= MOST_FIELDS; i++)
+    if (depth > PFD_ARROW_MOST_DEPTH || from->n_children < 0 ||
+        from->n_children > PFD_ARROW_MOST_FIELDS)
+        return PFD_ARROW_MOST_FIELDS + 1;
+    for (int64_t i = 0; i < from->n_children && n <= PFD_ARROW_MOST_FIELDS; i++)
         n += from->children && from->children[i] ? count_fields(from->children[i], depth + 1)
-                                                 : MOST_FIELDS;
+                                                 : PFD_ARROW_MOST_FIELDS;
     return n;
 }
 
@@ -140,8 +138,8 @@ static void add_field(pfd_arrow_schema *out, const pfd_exported_schema *from)
 /* The children that the readable types have. */
 static int32_t has_form(const pfd_arrow_field *field)
 {
-    int32_t is_list = field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-                      field->type == PFD_ARROW_FIXED_LIST || field->type == PFD_ARROW_MAP;
+    int32_t is_list = pfd_arrow_is_list(field->type) || field->type == PFD_ARROW_FIXED_LIST ||
+                      field->type == PFD_ARROW_MAP;
     if (field->has_dictionary) return field->index != 0 && field->num_children == 0;
     return field->size >= 0 && field->size <= INT32_MAX && (!is_list || field->num_children == 1);
 }
@@ -151,7 +149,7 @@ pfd_status pfd_arrow_schema_import(const pfd_host *host, const pfd_exported_sche
 {
     *out = (pfd_arrow_schema){0};
     int64_t n = count_fields(from, 0);
-    if (!from->format || strcmp(from->format, "+s") != 0 || n > MOST_FIELDS)
+    if (!from->format || strcmp(from->format, "+s") != 0 || n > PFD_ARROW_MOST_FIELDS)
         return host->fail(err, PFD_INVALID_ARGUMENT,
                           "this is no table, a struct of columns, of at most 65536 fields");
     out->fields = calloc((size_t)n, sizeof *out->fields);
@@ -339,7 +337,7 @@ static int32_t add_array(importer *im, int32_t i, const pfd_exported_array *arra
     if (is_fixed)
         return (field->size == 0 || n <= INT64_MAX / 64 / field->size) &&
                add_array(im, i + 1, array->children[0], begin * field->size, n * field->size);
-    if (type == PFD_ARROW_LIST || type == PFD_ARROW_LARGE_LIST || type == PFD_ARROW_MAP)
+    if (pfd_arrow_is_list(type) || type == PFD_ARROW_MAP)
         return array->children[0] &&
                add_array(im, i + 1, array->children[0], 0, array->children[0]->length);
     int32_t child = i + 1;

@@ -122,8 +122,6 @@ enum { FIELD_NAME, FIELD_NULLABLE, FIELD_TYPE_KIND, FIELD_TYPE, FIELD_DICTIONARY
 enum { DICTIONARY_ID, DICTIONARY_INDEX };
 enum { SCHEMA_ENDIANNESS, SCHEMA_FIELDS };
 
-enum { MOST_DEPTH = 64, MOST_FIELDS = 65536 };
-
 static int32_t integer(int32_t bits, int32_t is_signed)
 {
     switch (bits) {
@@ -286,8 +284,9 @@ static int32_t add_field(parser *p, int64_t at, int32_t depth, int32_t is_outsid
 {
     pfd_flatbuffer *fb = p->fb;
     int64_t n;
-    if (depth > MOST_DEPTH) refuse(fb, at, "the fields are nested deeper than 64");
-    if (p->out->num_fields >= MOST_FIELDS) refuse(fb, at, "the schema has more than 65536 fields");
+    if (depth > PFD_ARROW_MOST_DEPTH) refuse(fb, at, "the fields are nested deeper than 64");
+    if (p->out->num_fields >= PFD_ARROW_MOST_FIELDS)
+        refuse(fb, at, "the schema has more than 65536 fields");
     table field = table_at(fb, at);
     if (fb->problem) return 1;
     if (!grow(p)) return 0;

@@ -69,6 +69,14 @@ enum {
     PFD_ARROW_LARGE_LIST_VIEW = 26,
 };
 
+enum { PFD_ARROW_MOST_DEPTH = 64, PFD_ARROW_MOST_FIELDS = 65536 }; /* of a schema */
+
+/* Whether a type is lists of any length with offsets; the entries of a map are such a list too. */
+static inline int32_t pfd_arrow_is_list(int32_t type)
+{
+    return type == PFD_ARROW_LIST || type == PFD_ARROW_LARGE_LIST;
+}
+
 /* A field.  The fields of a schema are in depth-first order: the children of field i follow field
  * i, the first at i + 1, each next child at `end` of the child before. */
 typedef struct pfd_arrow_field {

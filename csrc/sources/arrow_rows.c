@@ -24,8 +24,7 @@ static int32_t is_in_json(const pfd_arrow_column *column, int32_t i)
 
 static int32_t is_list(const pfd_arrow_field *field)
 {
-    return field->type == PFD_ARROW_LIST || field->type == PFD_ARROW_LARGE_LIST ||
-           field->type == PFD_ARROW_MAP;
+    return pfd_arrow_is_list(field->type) || field->type == PFD_ARROW_MAP;
 }
 
 static int64_t nulls_of(const pfd_arrow_batch *batch, int32_t node)
@@ -428,11 +427,11 @@ static pfd_status no_memory(const writer *w)
 static pfd_status fail_null(const writer *w, const pfd_arrow_space *space, int32_t is_item)
 {
     const pfd_arrow_output *output = w->output;
-    const char *instead = pfd_arrow_is_bytes(w->column)                 ? ":bytes="
-                          : output->is_ragged && !is_item     ? "="
-                          : output->type.dtype >= PFD_FLOAT16 ? "=nan"
-                          : output->type.dtype == PFD_BOOL    ? "=false"
-                                                              : "=0";
+    const char *instead = pfd_arrow_is_bytes(w->column)              ? ":bytes="
+                          : output->is_ragged && !is_item          ? "="
+                          : pfd_dtype_is_float(output->type.dtype) ? "=nan"
+                          : output->type.dtype == PFD_BOOL         ? "=false"
+                                                                   : "=0";
     size_t size = strlen(output->element); /* without the default that replaces rows alone */
     if (output->has_default) size -= (size_t)output->spec.default_size + 1;
     const char *end = pfd_arrow_is_bytes(w->column) && output->spec.has_type ? "=" : instead;
@@ -832,7 +831,9 @@ static pfd_status put_number(json_text *to, int32_t dtype, const uint8_t *data)
     _Alignas(8) uint8_t stored[8] = {0}, wide[8];
     memcpy(stored, data, (size_t)pfd_dtype_size(dtype));
     if (dtype == PFD_BOOL) return put_word(to, stored[0] ? "true" : "false");
-    int32_t as = dtype >= PFD_FLOAT16 ? PFD_FLOAT64 : dtype == PFD_UINT64 ? PFD_UINT64 : PFD_INT64;
+    int32_t as = pfd_dtype_is_float(dtype) ? PFD_FLOAT64
+                 : dtype == PFD_UINT64     ? PFD_UINT64
+                                           : PFD_INT64;
     (void)pfd_convert_stored(dtype, stored, as, wide, 1);
     PFD_TRY(put(to, NULL, 0, PFD_MOST_NUMBER_BYTES));
     uint8_t *end, *at = to->data + to->size;

@@ -568,7 +568,7 @@ static pfd_status infer_field(const pfd_infer_args *args, int64_t i, pfd_error *
                         "the rows of input number %" PRId64
                         " are %s; packs are made of rows with one dimension",
                         i, pfd_format_row_type(in, found, sizeof found));
-    if (!pfd_is_exact(padding_of(attrs, i), in->dtype) && in->dtype < PFD_FLOAT16)
+    if (!pfd_is_exact(padding_of(attrs, i), in->dtype) && !pfd_dtype_is_float(in->dtype))
         return pfd_fail_attr(err, "padding", NULL, PFD_INVALID_ARGUMENT,
                              " = %g; input number %" PRId64 " is %s, which holds %s",
                              padding_of(attrs, i), i, pfd_dtype_name(in->dtype),

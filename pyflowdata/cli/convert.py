@@ -16,10 +16,9 @@ from ..formats import (
     Source,
     Upload,
     image_formats,
-    upload_of,
 )
 from ..nodes.registry import COMPRESSIONS
-from .conversion.running import add_shard_arguments, carry_out
+from .conversion.running import add_shard_arguments, begun, carry_out
 from .conversion.shards import are_types_of_all
 from .conversion.target import Target
 from .sources import (
@@ -27,7 +26,6 @@ from .sources import (
     add_source_arguments,
     expand,
     first_types,
-    load_plugins,
     source_of,
     with_types,
 )
@@ -110,12 +108,8 @@ def _target(args: argparse.Namespace, path: str) -> Target:
 
 def run(args: argparse.Namespace) -> int:
     """Converts; prints what was made."""
-    if len(args.paths) < 2:
-        raise UsageError("name the files to read, and the file to make")
-    *given, path = args.paths
-    load_plugins(args)
-    upload = upload_of(path, goes_on=True)
-    target = _target(args, upload.path_as(path) if upload else path)
+    given, path, upload = begun(args)
+    target = _target(args, path)
     source = source_of(args, expand(given, args.format))
     if target.takes_images(source):
         source = FORMATS[source.format.name].with_images(source)
@@ -135,7 +129,7 @@ def _convert(
     args: argparse.Namespace, source: Source, target: Target, upload: Upload | None, *,
     is_checked: bool = False,
 ) -> int:
-    """Converts a source whose types hold all records, or are checked while they are read."""
+    """Converts a source whose types hold all records, or are checked during reading."""
     target.check(source)
     made = carry_out("converting", args, source, target, is_checked=is_checked, upload=upload)
     say(f"{about(source)} to {target.kind.title}: {made.records} records in {made.names}")

@@ -11,17 +11,281 @@ import os
 import runpy
 import sys
 import threading
+import time
 import traceback
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pyflowdata
 
+from ..errors import shown
+from ..insight.speed import (
+    Limits,
+    Replay,
+    Speed,
+    Steps,
+    Usage,
+    notes_of,
+    other_programs,
+    too_short,
+    wait_for_devices,
+    wait_until_idle,
+)
 from ..insight.trials import Trials
 from ..loader.iterator_hook import hook_with
-from ..errors import shown
+from ..native.calling_line import calling_frame
+from ..nodes.batch_forms import rows_of
 from .usage import UsageError, say, say_json
-from .speed_of_script import ScriptWatch, Watched
+
+# ---- The steps of a script -----------------------------------------------------------------------
+
+_clock = time.perf_counter
+_SETTLE = 3  # steps that are not counted at the start of each phase
+_LEAST = 3  # steps that are measured, however long they take
+_TRIAL = 2.0  # seconds for each remedy
+
+
+class Watched(BaseException):
+    """Ends the script when everything is measured; `except Exception` does not catch it."""
+
+
+class ScriptWatch:
+    """Watches the first loader that is iterated over for more than a few steps.
+
+    It sees each call of next(), and the time between two of them is a step of the script.  What
+    happens between two epochs is not counted.
+
+    Attributes:
+        few: Steps after which a loader is the watched one.
+        most_steps: The most steps that a loader has given.
+        described: The watched loader, and where it is iterated over; None: there is none yet.
+        batch_rows: Records of the largest batch.
+        is_done: Whether everything is measured.
+        trials: The remedies that were tried, if requested; None: not yet.
+    """
+
+    few = 3
+    trials: Trials | None = None
+
+    def __init__(self, steps: int, seconds: float, *, tries: bool = False) -> None:
+        self._steps, self._seconds, self._tries = steps, seconds, tries
+        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._loader: weakref.ref[Any] | None = None
+        self._phase: _Together | None = None  # the phase in measurement
+        self._alone: Speed | None = None
+        self._together: _Together | None = None
+        self._training: _Training | None = None
+        self._is_inside = False
+        self._process = os.getpid()
+        self._usage: Usage | None = None  # at the start of the measurement
+        self.most_steps = 0
+        self.described: str | None = None
+        self.is_done = False
+
+    def __call__(self, loader: Any, batches: Iterator[Any]) -> Iterator[Any]:
+        return _Batches(self, loader, batches) if self.is_here else batches
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process of the command, and not one that the script has forked."""
+        return os.getpid() == self._process
+
+    @property
+    def batch_rows(self) -> int:
+        """The rows of a batch of this rank; 0: the script has not trained with the loader."""
+        return self._together.rows if self._together else 0
+
+    @property
+    def limits(self) -> Limits:
+        """The rates of loader and training, alone and together, as far as they were measured."""
+        both = self._together.measured if self._together else None
+        training = self._training.measured if self._training else None
+        taken = [(one.steps, one.seconds) for one in (training, both) if one is not None]
+        if self._alone is not None:
+            taken.append((self._alone.batches, self._alone.seconds))
+        longer = "give more --steps, or --seconds"
+        short = too_short(*min(taken, key=lambda one: one[1]), longer) if taken else None
+        return Limits(self._alone, training, both, notes_of(short, other_programs(self._usage)))
+
+    def take(self, asked: _Batches) -> Any:
+        """The next batch of an iterator; a forked child is not watched."""
+        if not self.is_here:
+            return next(asked.batches)
+        watched = self._loader() if self._loader is not None else None
+        if watched is not None and not watched.data_loader.is_open:
+            watched = None
+        if self._is_inside or (watched is not None and watched is not asked.loader):
+            return next(asked.batches)
+        self._is_inside = True
+        try:
+            return self._take_first(asked) if watched is None else self._take_watched(asked)
+        finally:
+            self._is_inside = False
+
+    def _take_first(self, asked: _Batches) -> Any:
+        """The next batch of a loader that may become the watched one."""
+        loader = asked.loader
+        count = self._counts.get(loader, 0)
+        if count < self.few:
+            batch = next(asked.batches)
+            self._counts[loader] = count + 1
+            self.most_steps = max(self.most_steps, count + 1)
+            return batch
+        self._loader = weakref.ref(loader)
+        names = ", ".join(blob.name for blob in loader.data_loader.blobs)
+        described = f"{_caller()}{type(loader).__name__}({names})"
+        if described != self.described:  # else it is the next epoch's, of a script that makes many
+            self.described = described
+            self._usage = Usage.now()
+            self._alone = loader.speed(seconds=self._seconds)
+            self._phase = self._together = _Together(self._steps, self._seconds)
+            self._training = None
+        return self._take_watched(asked)
+
+    def _take_watched(self, asked: _Batches) -> Any:
+        if self.is_done or self._phase is None:
+            raise Watched
+        if asked.is_new:
+            asked.is_new = False
+            self._phase.forget_step()
+        if self._phase.end_step():
+            if self._training is not None or self._together is None:
+                self.is_done = True
+                raise Watched
+            if self._tries:
+                self.trials = asked.loader.try_remedies(seconds=min(_TRIAL, self._seconds))
+            wait_until_idle(asked.loader)
+            replay = self._together.replay
+            self._phase = self._training = _Training(self._steps, self._seconds, replay)
+        return self._phase.take(asked.batches)
+
+
+class _Batches(Iterator[Any]):
+    """An iterator of a loader that a ScriptWatch watches.
+
+    Attributes:
+        is_new: Whether the watch has not taken a batch of it during a measurement.
+        is_measured: Whether its steps are not an epoch: a progress bar would count the measured
+            steps.
+    """
+
+    is_measured = True
+
+    def __init__(self, watch: ScriptWatch, loader: Any, batches: Iterator[Any]) -> None:
+        self._watch, self.loader, self.batches = watch, loader, batches
+        self.is_new = True
+
+    def __next__(self) -> Any:
+        return self._watch.take(self)
+
+
+def _caller() -> str:
+    """The file and line outside of the package that ask for a batch; "" if there are none."""
+    frame = calling_frame(sys._getframe())
+    if frame is None:
+        return ""
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}: "
+
+
+class _Together:
+    """The unchanged steps of the script: each step has the wait for its batch, and the work after
+    it.
+
+    Attributes:
+        rows: Records of the largest batch of the first steps.
+        replay: A replay of that batch.
+    """
+
+    rows = 0
+    replay: Replay
+
+    def __init__(self, steps: int, seconds: float) -> None:
+        self._steps, self._seconds = steps, seconds
+        self._settling = _SETTLE
+        self._before: float | None = None  # when the last batch was handed out, in a step
+        self._wait = 0.0  # for that batch
+        self._pending = 0  # records of it
+        self._done = self._records = 0
+        self._elapsed = self._waited = 0.0
+
+    @property
+    def measured(self) -> Steps | None:
+        """The steps so far; None: there was none."""
+        if not self._done:
+            return None
+        return Steps(self._done, self._records, self._elapsed, self._waited)
+
+    def forget_step(self) -> None:
+        """Forgets the time since the last batch, which is no step: the script left the loop."""
+        self._before = None
+
+    def end_step(self) -> bool:
+        """The script asks for a batch again; returns whether enough is measured."""
+        if self._before is None:
+            return False
+        now = _clock()
+        if self._settling:
+            self._settling -= 1
+            if not self._settling:
+                self._begin()
+            return False
+        self._elapsed += self._wait + now - self._before
+        self._waited += self._wait
+        self._records += self._pending
+        self._done += 1
+        is_late = self._done >= _LEAST and self._elapsed >= self._seconds
+        if self._done < self._steps and not is_late:
+            return False
+        wait_for_devices()
+        self._elapsed += _clock() - now
+        return True
+
+    def _begin(self) -> None:
+        wait_for_devices()
+
+    def take(self, batches: Iterator[Any]) -> Any:
+        """The next batch for the script."""
+        asked = _clock()
+        is_in_epoch, self._before = self._before is not None, None
+        batch = next(batches)  # StopIteration: what comes until the next batch is not counted
+        now = _clock()
+        self._wait = now - asked if is_in_epoch else 0.0
+        self._pending = rows_of(batch)
+        if self._settling and self._pending > self.rows:
+            self.rows, self.replay = self._pending, Replay(batch)
+        self._before = _clock()
+        return batch
+
+
+class _Training(_Together):
+    """Steps of the script that get one batch again and again; next() takes none of their time."""
+
+    def __init__(self, steps: int, seconds: float, replay: Replay) -> None:
+        super().__init__(steps, seconds)
+        self.replay = replay
+        self._pending = rows_of(replay.take())
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.replay.check()
+
+    def end_step(self) -> bool:
+        """Ends a step; if batches are copied, devices finish their work first."""
+        if self.replay.is_copied:
+            wait_for_devices()
+        return super().end_step()
+
+    def take(self, _batches: Iterator[Any]) -> Any:
+        """The one batch again, in place of the loader's next."""
+        batch = self.replay.take()
+        if self.replay.is_copied:
+            wait_for_devices()
+        self._before = _clock()
+        return batch
+
+
+# ---- The command ---------------------------------------------------------------------------------
 
 _EPILOG = """\
 The script runs in this process as it is, up to the end of the measurement.  After a few steps it
@@ -144,7 +408,7 @@ def _as_main(script: str, arguments: list[str]) -> Iterator[None]:
 
 
 def _run_until_measured(script: str, watch: ScriptWatch) -> int:
-    """Runs it; what would be its exit status, if it ends by itself."""
+    """Runs the script; returns its exit status if it ends by itself."""
     try:
         runpy.run_path(script, run_name="__main__")
     except Watched:

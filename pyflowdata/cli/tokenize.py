@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Field, Source, upload_of
+from ..formats import FORMATS, Field, Source
 from ..nodes import Blob, find_op
 from ..ops import RowLength
 from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
 from ..words.plain_text import counted
-from .conversion.running import add_shard_arguments, carry_out
+from .conversion.running import add_shard_arguments, begun, carry_out
 from .conversion.target import Target
-from .sources import about, add_source_arguments, expand, load_plugins, source_of
+from .sources import about, add_source_arguments, expand, source_of
 from .usage import UsageError, say
 
 _TO = [name for name, one in FORMATS.items() if one.tokens]
@@ -56,7 +56,7 @@ class _TokenTarget(Target):
     """Files of the tokens of a field.
 
     Attributes:
-        tokenizer: The tokenizer; what states it to a later run is `fingerprint`.
+        tokenizer: The tokenizer; `fingerprint` identifies it for a later run.
         text: The name of the field.
         eos: The number of a token to put after each text; None: none.
         adds_special: Whether the template of the tokenizer is applied.
@@ -109,7 +109,7 @@ class _TokenTarget(Target):
 
 
 def _text_of(source: Source, wanted: str | None) -> Source:
-    """The source with the field of the text alone."""
+    """The source with only the field of the text."""
     texts = [field.name for field in source.fields if field.dtype == _BYTES]
     if wanted is None:
         if len(texts) != 1 and _TEXT not in texts:
@@ -158,12 +158,8 @@ def _target(args: argparse.Namespace, path: str) -> _TokenTarget:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the tokens; prints what was made."""
-    if len(args.paths) < 2:
-        raise UsageError("name the files to read, and the file to make")
-    *given, path = args.paths
-    load_plugins(args)
-    upload = upload_of(path, goes_on=True)
-    target = _target(args, upload.path_as(path) if upload else path)
+    given, path, upload = begun(args)
+    target = _target(args, path)
     source = _text_of(source_of(args, expand(given, args.format)), args.field)
     target = dataclasses.replace(target, text=source.fields[0].name)
     target.check(source)

@@ -1,4 +1,4 @@
-"""The folder of what was computed from records, and the files of `cache()`."""
+"""The folder for results that were computed from records: arrays, and the files of `cache()`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import atexit
 import contextlib
 import errno
 import fcntl
+import hashlib
+import io
 import json
 import os
 import stat
+import struct
 import sys
 import time
-from collections.abc import Iterator, Mapping
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ..errors import FileError, InvalidArgumentError
-from ..native import ffi, lib, risk_of, text
+from ..native import ffi, lib, risk_of, text, xxh64
 from ..native.calling_line import warn_program_once
 from ..native.lock_files import open_lock, try_lock
+from .expressions import parsed
 
 # ---- The folder ----------------------------------------------------------------------------------
 
@@ -26,7 +34,9 @@ _ROOM = 4096  # bytes of a path, and of a clause about a folder
 
 
 def cache_folder(index_dir: str) -> Path | None:
-    """The folder of indexes, and of what is computed from records; None: there is none."""
+    """The folder for indexes and for results that are computed from records; None: there is no
+    folder.
+    """
     room = ffi.new("char[]", _ROOM)
     lib.pfd_index_folder(os.fsencode(index_dir), room, _ROOM)
     found = ffi.string(room)
@@ -86,7 +96,7 @@ class CachePlace:
 
     Attributes:
         folder: Its path.
-        is_memory: Whether its files are memory, and end with their last process.
+        is_memory: Whether the files are in memory, and vanish with the last process that uses them.
     """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
@@ -170,15 +180,16 @@ class CacheFolder:
     """
 
     def __init__(self, place: CachePlace, identity: str) -> None:
-        """Names it, and touches nothing."""
+        """Takes the name; touches no file."""
         self._folder = place.folder / f"{identity}.cache"
         self._is_memory = place.is_memory
         self.records = self._folder / "records"
         self._notes = self._folder / "notes.json"
 
     def is_usable(self, state: str) -> bool:
-        """Whether the records are whole, of data in this state, and of this user; in memory they
-        are kept from now on."""
+        """Whether the records are whole, belong to this user, and were made from data in this
+        state.  Records in memory are kept from now on.
+        """
         if self._is_memory and not self._keep():
             return False
         try:
@@ -195,8 +206,9 @@ class CacheFolder:
             return False
 
     def complete(self, state: str, notes: Mapping[str, Any]) -> None:
-        """Writes the notes of records that were just written: the state of the data, and facts for
-        people."""
+        """Writes the notes about records that were just written: the state of the data, and facts
+        for people.
+        """
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
         with new_file(self._notes, self.temporary()) as file:
             file.write(json.dumps(said, indent=1).encode())
@@ -207,7 +219,8 @@ class CacheFolder:
 
     @contextlib.contextmanager
     def filling(self) -> Iterator[None]:
-        """Keeps other processes from making this cache; the lock of a killed one has ended.
+        """Keeps other processes from making this cache.  The lock of a process ends when it is
+        killed.
 
         Raises:
             FileError: Nothing can be written there.
@@ -254,13 +267,13 @@ class CacheFolder:
     # ---- In memory ----------------------------------------------------------------------------
 
     def keep(self, number: int) -> None:
-        """Keeps a file in memory, which is being made, as long as it is open."""
+        """Keeps a file in memory that is being made, as long as it is open."""
         if self._is_memory:
             with contextlib.suppress(OSError):
                 fcntl.flock(number, fcntl.LOCK_SH)
 
     def _keep(self) -> bool:
-        """Keeps the records as long as this process lives; False: there are none."""
+        """Keeps the records as long as this process lives; False: there are no records."""
         global _owner
         if _owner != os.getpid():  # also in a forked child, where the locks are its parent's
             _held.clear()
@@ -304,10 +317,162 @@ def _remove_unused(cache: Path) -> None:
 
 
 def _release() -> None:
-    """At the end of the process: removes the caches in memory that no other one uses."""
+    """Removes, at the end of the process, the caches in memory that no other process uses."""
     if _owner != os.getpid():
         return
     for path, number in _held.items():
         os.close(number)
         _remove_unused(path.parent)
     _held.clear()
+
+
+# ---- Arrays --------------------------------------------------------------------------------------
+
+# Arrays that were computed from all records of a data set, kept on disk like indexes.
+#
+# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
+# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
+# under another name, synced and renamed.  Where files cannot be written, which is no error, each
+# process computes its own array.
+
+Array = npt.NDArray[Any]
+
+_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
+_MAGIC = b"pfdcolmn"
+_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
+_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
+
+
+def array_folder(index_dir: str) -> Path | None:
+    """Like cache_folder(); None also if another user could change the folder, with one warning."""
+    folder = cache_folder(index_dir)
+    if folder is not None and (said := foreign_user(folder)):
+        warn_program_once(
+            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
+        )
+        return None
+    return folder
+
+
+class CachedArray:
+    """The file of one array.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    def __init__(self, folder: Path, identity: str, state: str) -> None:
+        """Names the file for the result `identity`, and touches no file.  A file that was made from
+        data in another state is replaced later.
+        """
+        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
+        self._state = hashlib.sha256(state.encode()).digest()
+
+    def load(self) -> Array | None:
+        """The array, mapped; None if there is no whole and current file."""
+        try:
+            with open(self.path, "rb") as file:
+                if not is_trusted(os.fstat(file.fileno())):
+                    return None
+                return self._map(file)
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
+            return None
+
+    def _map(self, file: io.BufferedReader) -> Array | None:
+        file.seek(-_FOOTER.size, os.SEEK_END)
+        end = file.tell()
+        magic, state, checksum = _FOOTER.unpack(file.read())
+        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
+            return None
+        file.seek(0)
+        major, minor = np.lib.format.read_magic(file)
+        read_header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
+        place = file.tell()
+
+        def header() -> tuple[Any, Any, Any]:
+            """Reads the header from the start of the file, also when called again."""
+            file.seek(place)
+            found: tuple[Any, Any, Any] = read_header(file)
+            return found
+
+        shape, _, dtype = parsed(header)
+        begin, count = file.tell(), int(np.prod(shape))
+        if dtype.hasobject or begin + count * dtype.itemsize != end:
+            return None
+        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
+        if _checksum(array) != checksum:
+            return None
+        return array if magic == _MAGIC else as_objects([one[:-1] for one in array.tolist()])
+
+    def store(self, array: Array) -> Array:
+        """Writes the array; returns it mapped from the new file, or as given if it cannot be
+        written.
+        """
+        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+        written, magic = array, _MAGIC
+        if array.dtype.hasobject:
+            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
+            magic = _MAGIC_OF_TEXTS
+        try:
+            make_folder(self.path.parent)
+            with new_file(self.path, temporary) as file:
+                np.lib.format.write_array(file, written, allow_pickle=False)
+                file.write(_FOOTER.pack(magic, self._state, _checksum(written)))
+        except OSError:
+            return array
+        stored = self.load()
+        return array if stored is None else stored
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
+        path = f"{self.path}.lock"
+        try:
+            make_folder(self.path.parent)
+            number = self._take_lock(path)
+        except OSError:
+            number = None
+        try:
+            if number is not None:
+                self._remove_leftovers()
+            yield
+        finally:
+            if number is not None:  # those who wait make their own lock, and find the array
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                os.close(number)
+
+    def _take_lock(self, path: str) -> int | None:
+        """A descriptor that holds the lock; None: other processes have held the lock for too long.
+        """
+        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
+        while time.monotonic() < deadline:
+            number = open_lock(path)
+            try:
+                if try_lock(number, path):
+                    return number
+            except BlockingIOError:
+                pass
+            except OSError:
+                os.close(number)
+                raise
+            os.close(number)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return None
+
+    def _remove_leftovers(self) -> None:
+        """Removes the files of processes that were killed."""
+        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def as_objects(texts: Sequence[bytes]) -> Array:
+    found = np.empty(len(texts), np.object_)
+    found[:] = texts
+    return found
+
+
+def _checksum(array: Array) -> int:
+    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))

@@ -1,4 +1,5 @@
-"""Columns: a value for each record of a data set, from one pass over all records, kept on disk.
+"""Columns: a value for each record of a data set, computed by one pass over all records, stored on
+disk.
 
 A pass reads only the fields that it needs.  Records are in the order before a last shuffle, which
 has no part in what a record is.
@@ -8,19 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import inspect
-import io
 import json
 import math
-import os
-import struct
 import sys
 import time
-import tokenize
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -39,9 +34,8 @@ from ..insight.stats import note_first_work
 from ..loader import DataLoader
 from ..loader.open_loader import open_loader_of
 from ..loader.state import ENDLESS, Reader
-from ..native import version, xxh64
+from ..native import version
 from ..native.calling_line import warn_program_once
-from ..native.lock_files import open_lock, try_lock
 from ..nodes import Blob, Node, find_op, widened
 from ..nodes.batch_forms import rows_of
 from ..nodes.file_states import FileState, state_of, state_of_files
@@ -60,8 +54,8 @@ from ..pyops.records import (
 from ..ragged import Ragged
 from ..words import remedies
 from .base import DatasetBase, explain_key, node_alone, reason_of
-from .cache_files import cache_folder, foreign_user, is_trusted, make_folder, new_file
-from .expressions import Expression, empty_column, parsed
+from .cache_files import CachedArray, array_folder, as_objects
+from .expressions import Expression, empty_column
 from .fingerprints import of_blobs, of_function
 
 
@@ -96,8 +90,8 @@ def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
     changing = changing_fields(blobs)
     if changing:
         raise InvalidArgumentError(
-            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so that no "
-            "value is that of the record for good; use fields before random ops"
+            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so no value "
+            f"belongs to a record for good; use fields before random ops"
         )
 
 
@@ -145,157 +139,9 @@ def files_state(data: DatasetBase) -> tuple[FileState, ...]:
     return state_of_files(data._fields.values())
 
 
-# ---- Arrays on disk -----------------------------------------------------------------------------
-
-# Arrays that were computed from all records of a data set, kept on disk like indexes.
-#
-# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
-# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
-# under another name, synced and renamed.  Where files cannot be written, which is no error, each
-# process computes its own array.
-
-Array = npt.NDArray[Any]
-
-_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
-_MAGIC = b"pfdcolmn"
-_MAGIC_OF_TEXTS = b"pfdtexts"  # of objects of bytes, stored with one more byte, which is not NUL
-_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
-
-
-def _array_folder(index_dir: str) -> Path | None:
-    """As cache_folder(); None also where another user could change the folder, which is warned of
-    once."""
-    folder = cache_folder(index_dir)
-    if folder is not None and (said := foreign_user(folder)):
-        warn_program_once(
-            ("foreign", folder), UserWarning(f"columns stay in memory, as {said}.")
-        )
-        return None
-    return folder
-
-
-class _CachedArray:
-    """The file of one array.
-
-    Attributes:
-        path: Where it is.
-    """
-
-    def __init__(self, folder: Path, identity: str, state: str) -> None:
-        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
-        in another state is replaced."""
-        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
-        self._state = hashlib.sha256(state.encode()).digest()
-
-    def load(self) -> Array | None:
-        """The array, mapped; None where there is none that is whole and current."""
-        try:
-            with open(self.path, "rb") as file:
-                if not is_trusted(os.fstat(file.fileno())):
-                    return None
-                return self._map(file)
-        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # the header
-            return None
-
-    def _map(self, file: io.BufferedReader) -> Array | None:
-        file.seek(-_FOOTER.size, os.SEEK_END)
-        end = file.tell()
-        magic, state, checksum = _FOOTER.unpack(file.read())
-        if magic not in (_MAGIC, _MAGIC_OF_TEXTS) or state != self._state:
-            return None
-        file.seek(0)
-        major, minor = np.lib.format.read_magic(file)
-        read_header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
-        place = file.tell()
-
-        def header() -> tuple[Any, Any, Any]:
-            """Reads it from its start, also a second time."""
-            file.seek(place)
-            found: tuple[Any, Any, Any] = read_header(file)
-            return found
-
-        shape, _, dtype = parsed(header)
-        begin, count = file.tell(), int(np.prod(shape))
-        if dtype.hasobject or begin + count * dtype.itemsize != end:
-            return None
-        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        if _checksum(array) != checksum:
-            return None
-        return array if magic == _MAGIC else _objects([one[:-1] for one in array.tolist()])
-
-    def store(self, array: Array) -> Array:
-        """The array, mapped from its new file where that can be written; else as it is."""
-        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
-        written, magic = array, _MAGIC
-        if array.dtype.hasobject:
-            written = np.array([one + b"." for one in array.tolist()], np.bytes_)
-            magic = _MAGIC_OF_TEXTS
-        try:
-            make_folder(self.path.parent)
-            with new_file(self.path, temporary) as file:
-                np.lib.format.write_array(file, written, allow_pickle=False)
-                file.write(_FOOTER.pack(magic, self._state, _checksum(written)))
-        except OSError:
-            return array
-        stored = self.load()
-        return array if stored is None else stored
-
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
-        path = f"{self.path}.lock"
-        try:
-            make_folder(self.path.parent)
-            number = self._take_lock(path)
-        except OSError:
-            number = None
-        try:
-            if number is not None:
-                self._remove_leftovers()
-            yield
-        finally:
-            if number is not None:  # those who wait make their own lock, and find the array
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                os.close(number)
-
-    def _take_lock(self, path: str) -> int | None:
-        """A descriptor, which has the lock; None: others have had it for too long."""
-        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
-        while time.monotonic() < deadline:
-            number = open_lock(path)
-            try:
-                if try_lock(number, path):
-                    return number
-            except BlockingIOError:
-                pass
-            except OSError:
-                os.close(number)
-                raise
-            os.close(number)
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
-        return None
-
-    def _remove_leftovers(self) -> None:
-        """Removes the files of processes that were killed."""
-        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _objects(texts: Sequence[bytes]) -> Array:
-    found = np.empty(len(texts), np.object_)
-    found[:] = texts
-    return found
-
-
-def _checksum(array: Array) -> int:
-    return xxh64(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-
-
 # ---- What a pass computes -----------------------------------------------------------------------
 
+Array = npt.NDArray[Any]
 Columns = dict[str, Any]
 
 _LEAST_BYTES = 16 << 20  # data whose columns are kept on disk, as indexes are
@@ -314,15 +160,15 @@ class Computation:
     Attributes:
         blobs: The fields that it needs.
         of_batch: The values of a batch.
-        key: A text; the same key means the same values.  None: there is no such text.
-        said: What is evaluated, in words.
+        key: A text: the same key means the same values.  None: there is no such text.
+        said: What is evaluated, for messages.
         sample: The values of a batch without rows, if they are known.
-        attrs: Attrs of the batches; by "with_id" and "with_mask" a batch has the blobs `ID` and
-            `MASK`, too.
+        attrs: Attrs of the batches; with "with_id" and "with_mask" a batch also has the blobs `ID`
+            and `MASK`.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
-        fields: The fields that the values depend on, where `blobs` are not they, but results of a
-            Python function that the key tells.
+        fields: The fields that the values depend on, if `blobs` are not these fields but results of
+            a Python function that the key describes.
     """
 
     blobs: Mapping[str, Blob]
@@ -338,14 +184,15 @@ class Computation:
 
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
     """The values of all records of a data set with these fields, from the cache or from a pass over
-    them."""
+    the records.
+    """
     return _values_and_count(wanted, fields, is_bitmap)[0]
 
 
 def _values_and_count(
     wanted: Computation, fields: Mapping[str, Blob], is_bitmap: bool
 ) -> tuple[Array, int]:
-    """The values, as of evaluate(), and the number of records."""
+    """The values, as evaluate() returns them, and the number of records."""
     try:
         opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
@@ -392,7 +239,7 @@ def refuse_endless(records: int, what: str) -> None:
 
 @contextlib.contextmanager
 def naming(remedy: str = remedies.SKIP_DAMAGED) -> Iterator[None]:
-    """Ends the message about a damaged record with what to do."""
+    """Adds to the message about a damaged record what to do."""
     try:
         yield
     except CorruptDataError as failure:
@@ -408,7 +255,7 @@ def pass_over(
     remedy: str = remedies.SKIP_DAMAGED,
     kind: str = "pass",
 ) -> Iterator[Any]:
-    """The batches of an epoch of a loader, which has a bar meanwhile.
+    """The batches of an epoch of a loader, with a progress bar.
 
     Args:
         loader: It has one reader.
@@ -433,8 +280,9 @@ def pass_over(
 
 
 def batches_once(loader: DataLoader[Any], at_once: int) -> Iterator[Any]:
-    """The batches of an epoch.  A loop would begin the next epoch as well, and call slow functions
-    for records that nobody takes; a stream cannot be read otherwise."""
+    """The batches of one epoch.  A loop over the loader would also begin the next epoch, and call
+    slow functions for records that nobody takes; a stream can be read only by a loop.
+    """
     records = loader.readers[0].records
     if records < 0:
         yield from loader
@@ -456,8 +304,8 @@ def _opened(
 
 def _cached(
     wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
-) -> tuple[_CachedArray | None, bool]:
-    """The file for the values, if they can be kept; and whether the user said where."""
+) -> tuple[CachedArray | None, bool]:
+    """The file for the values, if they can be stored; and whether the user chose its folder."""
     blobs = list(wanted.blobs.values()) or list(fields.values())
     given = (str(node.values.get("index_dir", "")) for node in reader_nodes(blobs))
     named = next((folder for folder in given if folder), "")
@@ -467,14 +315,14 @@ def _cached(
         files = tuple(map(state_of, open_loader_of(loader).files()))
     if wanted.key is None or graph is None or not files:
         return None, False
-    folder = _array_folder(named)
+    folder = array_folder(named)
     if folder is None:
         return None, False
     reader = loader.readers[0]
     paths = [one.path for one in files]
     identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]
     state = [reader.data, files]
-    return _CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
+    return CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
 
 
 class _Pass:
@@ -516,7 +364,7 @@ class _Pass:
         return self._array if of_all is None else of_all(self._array)
 
     def _computed(self, batch: Columns, rows: int) -> Any:
-        """The values for a batch; an error names the record, or the batch's records."""
+        """The values for a batch; an error names the record, or the records of the batch."""
         try:
             return self._wanted.of_batch(batch)
         except UserFunctionError as failure:
@@ -553,7 +401,7 @@ class _Pass:
         if kinds == {bytes}:
             values = np.array(found, np.bytes_)
             is_whole = np.char.str_len(values).sum() == sum(map(len, found))
-            return values if is_whole else _objects(found)
+            return values if is_whole else as_objects(found)
         if kinds == {str} and any(one.endswith("\0") for one in found):
             self._refuse("texts that NumPy cuts off at NUL, .encode() them,", len(found))
         are_texts = {issubclass(kind, (bytes, str)) for kind in kinds}
@@ -601,9 +449,9 @@ What = str | Callable[..., Any] | Blob
 def column(data: DatasetBase, what: What) -> Array:
     """The value of an expression for each record, such as "label" or "len(tokens)".
 
-    It is computed once, by all threads, and kept in the cache of indexes; the array is mapped from
-    there.  Texts come as an array of bytes of one length; as an array of objects of bytes where
-    one ends with NUL, which NumPy would cut off.
+    All threads compute the values once; they are stored in the cache of indexes, and the array is
+    mapped from there.  Texts come as an array of bytes of one length, or as an array of bytes
+    objects if a text ends with NUL, which NumPy would cut off.
 
     Args:
         data: The records.
@@ -611,14 +459,15 @@ def column(data: DatasetBase, what: What) -> Array:
             blob of an op on fields.
 
     Raises:
-        InvalidArgumentError: It has another name than those of fields, or no value for each record.
+        InvalidArgumentError: It names something that is not a field, or has no value for each
+            record.
     """
     return evaluate(made_of(data, what), data._fields)
 
 
 def bitmap_of(data: DatasetBase, predicate: What) -> Table:
-    """Where a predicate is true, as a table of the words of a bitmap, which is computed when it is
-    needed.
+    """The records for which a predicate is true, as a table of the words of a bitmap, computed when
+    it is needed.
 
     Raises:
         InvalidArgumentError: As `column()`; or the predicate gives no truths.
@@ -646,7 +495,7 @@ _MOST_LISTED = 10  # damaged records in a warning
 
 
 def whole_of(data: DatasetBase, max_skipped: float) -> Table:
-    """Which records are not damaged in any field, as `bitmap_of()`."""
+    """The records that are not damaged in any field, in the form that `bitmap_of()` returns."""
     fields = data._fields
     blobs = {f"field{place}": blob for place, blob in enumerate(fields.values())}  # none is MASK
     attrs: dict[str, Any] = {"on_error": "pad", "max_skipped": max_skipped}
@@ -672,7 +521,7 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
 
 
 def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> None:
-    """Warns once of the records that are left out, and of why."""
+    """Warns once, with the records that are left out and the reasons."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
     node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
     with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
@@ -686,7 +535,7 @@ def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> No
 
 
 def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
-    """The numbers of the records in the order of a value, as a table, which is computed when it is
+    """The numbers of the records in the order of a value, as a table that is computed when it is
     needed.
 
     Raises:
@@ -725,7 +574,8 @@ def _check_sorted(values: Array | Ragged, said: str) -> None:
 
 
 def _sorted_numbers(values: Array, reverse: bool) -> npt.NDArray[np.int64]:
-    """The places of values in their order; of equal ones the first comes first, and NaN last."""
+    """The places of values in ascending order; equal values keep their order, and NaN comes last.
+    """
     values = widened(values)
     if not reverse:
         return np.argsort(values, kind="stable").astype(np.int64, copy=False)
@@ -812,8 +662,8 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
             )
     if not names:
         raise InvalidArgumentError(
-            f"{said}: it has no parameter; they are the fields it needs, as in lambda label: "
-            "label != 3, and one with a default keeps that"
+            f"{said}: it has no parameter; its parameters are the fields that it needs, as in "
+            f"lambda label: label != 3; a parameter with a default keeps it"
         )
     blobs = {name: fields[name] for name in names}
 
@@ -850,7 +700,7 @@ def _of_records(
 def _of_user(
     called: Callable[[Columns], Any], said: str, fields: Mapping[str, Blob]
 ) -> Callable[[Columns], Any]:
-    """A call of the user's function, whose exceptions name it."""
+    """Calls the user's function; an exception names the function."""
 
     def of_batch(batch: Columns) -> Any:
         try:
@@ -868,22 +718,23 @@ def _of_user(
 def refuse_changing_order(
     data: DatasetBase, instead: str = "use where(), split() and columns before it"
 ) -> None:
-    """Records have a number for good only where no view draws them in each epoch.
+    """Refuses a view that draws the records anew in each epoch: they have no lasting numbers.
 
     Raises:
-        InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
+        InvalidArgumentError: There is such a view, for example a shuffle before another view.
     """
     node = drawing_view(data._fields.values())
     if node is not None:
         raise InvalidArgumentError(
-            f"{node.op.name} draws other records, or in another order, in each epoch, so that "
-            f"record i is not the same in all of them: {instead}"
+            f"{node.op.name} draws other records, or another order, in each epoch, so that record "
+            f"i differs from epoch to epoch: {instead}"
         )
 
 
 def drawing_view(blobs: Iterable[Blob]) -> Node | None:
-    """A view by which the records are others, or in another order, in each epoch; None: there is
-    none.  Packs are those of the first epoch of what is below them."""
+    """A view that gives other records, or another order, in each epoch; None: there is no such
+    view.  Packs are made from the first epoch of the data below them.
+    """
     waiting, seen = [(blob.node, False) for blob in blobs], set()
     while waiting:
         node, is_packed = one = waiting.pop()
@@ -900,5 +751,5 @@ def drawing_view(blobs: Iterable[Blob]) -> Node | None:
 
 
 def has_no_seed(node: Node) -> bool:
-    """Whether a view has the seed of the batches."""
+    """Whether a view takes the seed of the batches."""
     return int(str(node.values.get("seed", -1))) < 0

@@ -28,7 +28,8 @@ from .drawing import (
     whole_ticks,
 )
 from .measures import Course, Measures, course_of
-from .verdict import TABLE_HEAD, Verdict, lines_below, table_rows
+from .report_text import TABLE_HEAD, lines_below, table_rows
+from .verdict import Verdict
 
 
 # ---- Pictures -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What `loader.stats()` returns: the counters of a loader, without those of its ops and threads.
+"""The result of `loader.stats()`: the counters of a loader, without those of its ops and threads.
 
 A loader imports this module; counters.py, which reports need, takes longer to import.
 """
@@ -33,7 +33,7 @@ def read_stats(handle: CData) -> dict[str, float]:
 
 
 def read_fetched() -> dict[str, float]:
-    """What this process fetched of remote files."""
+    """How much of remote files this process has fetched."""
     counts = ffi.new("pfd_fetch_counts *")
     lib.pfd_fetch_counted(counts)
     return {
@@ -43,8 +43,9 @@ def read_fetched() -> dict[str, float]:
 
 
 def read_worker_seconds() -> float:
-    """What the worker processes of this program have computed, and all its processes that have
-    ended."""
+    """The CPU time of the worker processes of this program, and of all its processes that have
+    ended.
+    """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     pool = sys.modules.get("pyflowdata.workers.pool")  # else no worker has been started
     return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
@@ -59,8 +60,8 @@ class FirstWork:
 
     Attributes:
         kind: "index", building one; "pass", over all records, as for where(); "cache-fill".
-        said: What was made, as "where('x > 3')".
-        seconds: How long it took.
+        said: The thing that was made, as "where('x > 3')".
+        seconds: The time that it took.
     """
 
     kind: str
@@ -77,14 +78,14 @@ _open = _Open()
 
 
 def note_first_work(kind: str, said: str, seconds: float) -> None:
-    """This thread has done such work: each first_work() block around the call has caused it."""
+    """Notes first work of this thread, for each first_work() block around the call."""
     for found in _open.lists:
         found.append(FirstWork(kind, said, seconds))
 
 
 @contextlib.contextmanager
 def first_work() -> Iterator[list[FirstWork]]:
-    """A list, which gets what this thread notes in the block."""
+    """A context manager with a list of the first work that this thread notes in the block."""
     found: list[FirstWork] = []
     _open.lists.append(found)
     try:

@@ -205,7 +205,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
 
 
 def parse_attr(op: Op, name: str, said: str) -> Any:
-    """The value of a text; InvalidArgumentError if it does not have the attr's type."""
+    """The value that a text spells; InvalidArgumentError if it does not have the type of the attr.
+    """
     attr = op.attr(name)
     if attr is None:
         return said  # the op refuses the name, and lists near ones
@@ -257,7 +258,7 @@ def encode_node_name(name: object) -> bytes:
 
 
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
-    """A `pfd_attr_value[]`, and the objects that must live as long as it."""
+    """A `pfd_attr_value[]`, and the objects that must live as long as this array."""
     filler = _Filler()
     slots = ffi.new("pfd_attr_value[]", len(values))
     for slot, (name, value) in zip(slots, values.items(), strict=True):

@@ -1,4 +1,4 @@
-"""Worker processes of an op: a Python function that several processes run side by side."""
+"""Worker processes of an op: several processes run a Python function at the same time."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Pool(pool.Pool):
         Args:
             keywords: The attrs.
             inputs, outputs: Their types.
-            ids, keys: A row for each row, where the function takes `ids` and `rng`.
+            ids, keys: Arrays with an entry for each row, if the function takes `ids` and `rng`.
 
         Raises:
             BaseException: The exception of the function; or a worker has ended.
@@ -146,7 +146,8 @@ class Pool(pool.Pool):
 
 
 class _DiedOfRow(CorruptDataError, Told):
-    """A process ended in the call for a row: `on_error` decides, as where the call raises."""
+    """A process ended in the call for a row: `on_error` decides, as for an exception of the call.
+    """
 
 
 @dataclass
@@ -156,7 +157,7 @@ class _Piece:
     Attributes:
         failure: The death of the worker, or the exception of its function.
         cannot_begin: The answer of a worker that cannot import the function.
-        seconds, wait_seconds: Those of the answer.
+        seconds, wait_seconds: The times in the answer.
     """
 
     _said: str
@@ -230,7 +231,9 @@ class _Piece:
             waits_for.pop(me, None)
 
     def _death(self, row: int) -> Told:
-        """The end of the process; if the row that it had can be the cause, the row is damaged."""
+        """The error for the end of the process; if its current row may be the cause, the row counts
+        as damaged.
+        """
         kind = _DiedOfRow if row >= 0 and not self._worker.was_ended() else Told
         return kind(
             f"a process of {self._said}() (pid {self._worker.pid}) {self._worker.how_it_ended()}; "

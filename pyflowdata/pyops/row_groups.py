@@ -368,5 +368,5 @@ def _make() -> tuple[CData, list[CData]]:
     return source, kept
 
 
-_kept = _make()  # C calls it as long as the process lives
-lib.pfd_row_group_source_set(_kept[0])
+_source = _make()  # C calls it as long as the process lives
+lib.pfd_row_group_source_set(_source[0])

@@ -410,5 +410,5 @@ def _signature(name: str) -> Any:
     return dict(ffi.typeof("pfd_object_source").fields)[name].type
 
 
-_kept = _make()  # C calls it as long as the process lives
-lib.pfd_object_source_set(_kept[0])
+_source = _make()  # C calls it as long as the process lives
+lib.pfd_object_source_set(_source[0])

@@ -1,7 +1,5 @@
-"""Texts that are compared with a str, or with None.
-
-A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
-The text of a null is b"", so that no text is None.
+"""Comparisons of texts with a str, or with None.  A text in a record is bytes, which are never
+equal to a str; Python gives no error for that.  The text of a null is b"", so no text is None.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removep
 def refuse_str(
     function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
 ) -> None:
-    """Refuses a function in whose source a text of a record is compared with a str or with None.
+    """Refuses a function whose source compares a text of a record with a str or with None.
 
     Args:
         texts: The fields that are texts.
@@ -86,7 +84,7 @@ class _Comparisons(ast.NodeVisitor):
         self.found: tuple[str, str, bool] | None = None
 
     def _field(self, node: ast.AST) -> str | None:
-        """The field whose text a node is; None: it is none."""
+        """The field whose text a node is; None: the node is not the text of a field."""
         if isinstance(node, ast.Name):
             return self._texts.get(node.id)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -154,7 +152,7 @@ class _Comparisons(ast.NodeVisitor):
 
 
 def _keys_stored(source: ast.AST, record: str) -> set[str] | None:
-    """The keys that a function stores into a record; None: its source does not show them."""
+    """The keys that a function stores in a record; None: its source does not show them."""
     keys: set[str] = set()
     for node in ast.walk(source):
         value = getattr(node, "value", None)

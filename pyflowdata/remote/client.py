@@ -18,8 +18,9 @@ import re
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
@@ -90,22 +91,25 @@ def full_address(path: str) -> str:
     return f"{path}?{_queries[path]}" if path in _queries else path
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
-    """A pattern of keys: * and ? stand for no slash, ** also for those."""
-    words, at = [], 0
-    while at < len(pattern):
-        end = pattern.find("]", at + 2) if pattern[at] == "[" else -1
-        if pattern.startswith("**", at):
-            at += 3 if pattern.startswith("**/", at) else 2
-            words.append("(?:.*/)?" if pattern[at - 1] == "/" else ".*")
-        elif end > 0:
-            inside = pattern[at + 1 : end].replace("\\", r"\\")
-            words.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
-            at = end + 1
-        else:
-            words.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at]) or re.escape(pattern[at]))
-            at += 1
-    return re.compile("".join(words), re.DOTALL)
+def name_matches(name: str, pattern: str) -> bool:
+    """Whether a name without slashes matches a pattern, as glob(3) has it: hidden names match only
+    where the pattern begins with a dot."""
+    is_hidden = name.startswith(".") and not pattern.startswith(".")
+    return not is_hidden and fnmatchcase(name, pattern.replace("[^", "[!"))
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Whether the parts of a key match those of a pattern, of which ** stands for any number."""
+    if not patterns or not names:
+        return not patterns and not names
+    first, *others = patterns
+    if first != "**":
+        return name_matches(names[0], first) and _matches(names[1:], others)
+    if others and _matches(names, others):
+        return True
+    return name_matches(names[0], "*") and (
+        _matches(names[1:], patterns) or not others and len(names) == 1
+    )
 
 
 # ---- Stores -------------------------------------------------------------------------------------
@@ -613,15 +617,12 @@ def listed(pattern: str) -> list[str]:
         return names_in(pattern)
     magic = _MAGIC.search(pattern)
     folder = pattern[: pattern.rindex("/", 0, magic.start() if magic else None) + 1]
-    rest, matches = pattern[len(folder) :], _regex(pattern[len(folder) :]).fullmatch
-    is_deep = "/" in rest or "**" in rest
+    patterns = pattern[len(folder) :].split("/")
 
     def is_wanted(url: str) -> bool:
-        name = url[len(folder) :]
-        hidden = name.startswith(".") and not rest.startswith(".")
-        return not hidden and matches(name) is not None
+        return _matches(url[len(folder) :].split("/"), patterns)
 
-    if not is_deep:
+    if len(patterns) == 1 and patterns != ["**"]:
         return [url for url in names_in(folder) if not url.endswith("/") and is_wanted(url)]
     return _noted(pattern, lambda: {
         url: facts for url, facts in _store_of(pattern).list(folder, True) if is_wanted(url)

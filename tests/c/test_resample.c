@@ -72,7 +72,7 @@ static void test_edges(const guarded *source, const guarded *result)
         pfd_error err = {.struct_size = sizeof err};
         int64_t height = draw_side(), width = draw_side(), channels = 1 + below(4);
         int64_t out_height = draw_side(), out_width = draw_side();
-        pfd_image_part in = {place(source, height * width * channels, round % 2), height, width,
+        pfd_image_region in = {place(source, height * width * channels, round % 2), height, width,
                              channels, width * channels};
         int64_t out_bytes = out_height * out_width * channels;
         uint8_t *out = place(result, out_bytes, round % 2);
@@ -145,7 +145,7 @@ static void test_warps(const guarded *source, const guarded *result)
             .centre_x = (double)width / 2,
         };
         pfd_affine places = pfd_affine_of(&motion);
-        pfd_image_part in = {place(source, height * width * channels, round % 2), height, width,
+        pfd_image_region in = {place(source, height * width * channels, round % 2), height, width,
                              channels, width * channels};
         int64_t out_bytes = out_height * out_width * channels;
         uint8_t *out = place(result, out_bytes, round % 2);

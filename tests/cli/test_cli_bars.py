@@ -4,7 +4,8 @@ import io
 import sys
 import threading
 
-from support.cli_files import examples, run
+from support.cli_files import examples
+from support.command import here
 
 from pyflowdata.cli import bars
 from pyflowdata.formats import Source, open_source
@@ -32,27 +33,27 @@ CALLS = {
 }
 
 
-def test_bars_on_a_terminal(run, tmp_path, monkeypatch):
+def test_bars_on_a_terminal(here, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = terminal(monkeypatch)
     examples(tmp_path, {"x": [1, 2, 3]})
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
     for what, call in CALLS.items():
         shown.truncate(shown.seek(0))
-        assert run(*call)[0] == 0
+        assert here(*call)[0] == 0
         said = shown.getvalue()
         assert f"\rpyflowdata: {what}: " in said and said.endswith("\r\033[K")
     shown.truncate(shown.seek(0))
-    assert run("convert", "a.tfrecord", "c.csv", "--quiet")[0] == 0 and not shown.getvalue()
+    assert here("convert", "a.tfrecord", "c.csv", "--quiet")[0] == 0 and not shown.getvalue()
 
 
-def test_no_bars_elsewhere(run, tmp_path, monkeypatch):
+def test_no_bars_elsewhere(here, tmp_path, monkeypatch):
     monkeypatch.setattr(bars, "_AFTER", 0.0)
     monkeypatch.chdir(tmp_path)
     examples(tmp_path, {"x": [1, 2, 3]})
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
     for call in [*CALLS.values(), ["index", "a.csv"]]:
-        status, _, err = run(*call)
+        status, _, err = here(*call)
         assert (status, err) == (0, "")
 
 

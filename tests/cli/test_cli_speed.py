@@ -182,19 +182,21 @@ while True:
 
 
 def test_a_script_that_ends_before(here, script):
-    run = here("speed", *QUICK, script("for batch in zip(open_loader(), range(2)): pass"))
+    path = script("for batch in zip(open_loader(), range(2)): pass")
+    run = here("speed", *QUICK, path)
     assert run.returncode == 1
     assert run.stdout == (
-        f"{run.args[-1]} ended after 3 steps with one loader; nothing was measured, which begins "
+        f"{path} ended after 3 steps with one loader; nothing was measured, which begins "
         "after 3 steps\n"
     )
-    run = here("speed", *QUICK, script("for batch in open_loader(): pass\nsys.exit(7)"))
+    path = script("for batch in open_loader(): pass\nsys.exit(7)")
+    run = here("speed", *QUICK, path)
     assert run.returncode == 7
     parts = [line.split("  ")[0] for line in certain(run.stdout)]
     assert parts[1:] == [
         "loader alone", "both together",
         "Which one is the limit is not known: training alone was not measured.",
-        f"{run.args[-1]} ended before all was measured.",
+        f"{path} ended before all was measured.",
     ]  # fmt: skip
     run = here("speed", *QUICK, script("sys.exit('no data')"))
     assert (run.returncode, run.stderr) == (1, "no data\n")

@@ -8,7 +8,7 @@ import sys
 import tarfile
 
 import pytest
-from support.cli_files import run  # noqa: F401  (a fixture)
+from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 COMMANDS = ("head", "stats", "verify", "convert")
@@ -29,9 +29,9 @@ def archive(path, members, folder=""):
     return path
 
 
-def ask(run, command, path, *options):
+def ask(here, command, path, *options):
     target = [path.with_name("out.tar")] if command == "convert" else []
-    status, out, err = run(command, path, *target, *options)
+    status, out, err = here(command, path, *target, *options)
     return status, out + err
 
 
@@ -39,47 +39,47 @@ def ask(run, command, path, *options):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_archive_whose_first_member_is_damaged_is_not_empty(command, run, tmp_path):
+def test_an_archive_whose_first_member_is_damaged_is_not_empty(command, here, tmp_path):
     path = archive(tmp_path / "a.tar", {"d/a.txt": b"lost", "d/b.txt": b"lost"}, "d")
     data = bytearray(path.read_bytes())
     data[532] ^= 0x10
     path.write_bytes(data)
-    status, said = ask(run, command, path)
+    status, said = ask(here, command, path)
     assert status == 1 and "byte 512" in said and "no damage" not in said, said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_table_whose_header_has_an_open_quote_is_not_empty(command, run, tmp_path):
+def test_a_table_whose_header_has_an_open_quote_is_not_empty(command, here, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('key,"name\n' + "".join(f"{i},n{i}\n" for i in range(1000)))
-    status, said = ask(run, command, path, *(["--to", "csv"] if command == "convert" else []))
+    status, said = ask(here, command, path, *(["--to", "csv"] if command == "convert" else []))
     assert status == 1 and "a.csv:1" in said and "no damage" not in said, said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_archive_of_folders_alone_is_empty(command, run, tmp_path):
-    status, said = ask(run, command, archive(tmp_path / "a.tar", {}, "d"))
+def test_an_archive_of_folders_alone_is_empty(command, here, tmp_path):
+    status, said = ask(here, command, archive(tmp_path / "a.tar", {}, "d"))
     assert status == 0 and "0 records" in said
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 @pytest.mark.parametrize("name", ["folder{}/LICENSE", "notes{}"])
-def test_samples_after_many_other_members_are_found(name, pack, run, tmp_path):
+def test_samples_after_many_other_members_are_found(name, pack, here, tmp_path):
     """300 of them are more than is looked at to find the fields of samples."""
     members = {name.format(i): b"text" for i in range(300)} | {"a.txt": b"1", "b.txt": b"2"}
     path = archive(tmp_path / "a.tar", members)
     path.write_bytes(pack(path.read_bytes()))
-    status, said = ask(run, "verify", path)
+    status, said = ask(here, "verify", path)
     assert status == 0 and "2 records whole, no damage" in said
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_damage_after_the_first_sample_has_its_place(command, run, tmp_path):
+def test_damage_after_the_first_sample_has_its_place(command, here, tmp_path):
     path = archive(tmp_path / "a.tar", {"a.txt": b"1", "b.txt": b"2", "c.txt": b"3"})
     data = bytearray(path.read_bytes())
     data[2 * 1024 + 20] ^= 0x10  # a header and a block of content are before it, twice
     path.write_bytes(data)
-    status, said = ask(run, command, path)
+    status, said = ask(here, command, path)
     assert status == 1 and "a.tar (byte 2048): this is not a header" in said, said
 
 
@@ -112,11 +112,11 @@ def test_a_member_that_says_it_is_endless(size, tmp_path):
 
 
 @pytest.mark.parametrize("shape", ["(2,(", "(2,", "((((", "2", "(1 << 9,)", "'x'", "(-1,)"])
-def test_an_array_member_with_a_malformed_header_stays_bytes(shape, run, tmp_path):
+def test_an_array_member_with_a_malformed_header_stays_bytes(shape, here, tmp_path):
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + bytes(8)
     path = archive(tmp_path / "a.tar", {"a.npy": content})
-    status, out, err = run("head", path)
+    status, out, err = here("head", path)
     assert (status, err) == (0, "") and "npy:bytes" in out
 
 
@@ -154,19 +154,19 @@ def test_memory_has_a_bound(command, endless_line):
     assert megabytes < 300
 
 
-def test_smaller_batches_are_tried_before_memory_is_short(run, tmp_path):
+def test_smaller_batches_are_tried_before_memory_is_short(here, tmp_path):
     """1,024 records of 100 KB are more than the budget, one is not."""
     path = archive(tmp_path / "a.tar", {f"{i:04}.bin": bytes(100_000) for i in range(200)})
     for command in ("stats", "verify"):
-        status, out, err = run(command, path, "--memory-budget", "4MB")
+        status, out, err = here(command, path, "--memory-budget", "4MB")
         assert (status, err) == (0, "") and "200 records" in out
-    assert run("head", path, "-n", 100, "--memory-budget", "4MB")[0] == 0
+    assert here("head", path, "-n", 100, "--memory-budget", "4MB")[0] == 0
 
 
 @pytest.mark.parametrize("said", ["0", "-1", "1XB", "MB", "lots", "nanGB"])
-def test_memory_budgets_that_are_none(said, run, tmp_path):
+def test_memory_budgets_that_are_none(said, here, tmp_path):
     (tmp_path / "a.txt").write_text("line\n")
-    assert run("head", tmp_path / "a.txt", f"--memory-budget={said}")[0] == 2
+    assert here("head", tmp_path / "a.txt", f"--memory-budget={said}")[0] == 2
 
 
 # ---- What is printed ----------------------------------------------------------------------------
@@ -178,33 +178,33 @@ def assert_printable(said):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_names_of_files_have_no_effect_on_a_terminal(command, run, tmp_path):
+def test_names_of_files_have_no_effect_on_a_terminal(command, here, tmp_path):
     path = tmp_path / f"{ESCAPE}.txt"
     path.write_text("line\n")
     target = [tmp_path / f"{ESCAPE}.log"] if command == "convert" else []
-    status, out, err = run(command, path, *target)
+    status, out, err = here(command, path, *target)
     assert status == 0 and err == ""
     assert command == "stats" or SHOWN in out  # which names no file
     assert all(line.isprintable() for line in out.split("\n"))
-    status, out, err = run(command, tmp_path / f"{ESCAPE}.not-there", *target)
+    status, out, err = here(command, tmp_path / f"{ESCAPE}.not-there", *target)
     assert status == 1
     assert_printable(err)
 
 
 @pytest.mark.parametrize("command", ["head", "stats"])
-def test_names_of_columns_and_members_have_no_effect_on_a_terminal(command, run, tmp_path):
+def test_names_of_columns_and_members_have_no_effect_on_a_terminal(command, here, tmp_path):
     (tmp_path / "a.csv").write_text(f"{ESCAPE},y\n{ESCAPE},2\n")
-    assert_printable(run(command, tmp_path / "a.csv")[1])
+    assert_printable(here(command, tmp_path / "a.csv")[1])
     path = archive(tmp_path / "a.tar", {f"k.{ESCAPE}": b"1"})
-    assert_printable(run(command, path)[1])
+    assert_printable(here(command, path)[1])
 
 
-def test_what_is_damaged_has_no_effect_on_a_terminal(run, tmp_path):
+def test_what_is_damaged_has_no_effect_on_a_terminal(here, tmp_path):
     (tmp_path / f"{ESCAPE}.csv").write_text('a,b\n1,2\n3,"\n')
-    assert_printable(run("verify", tmp_path / f"{ESCAPE}.csv")[1])
+    assert_printable(here("verify", tmp_path / f"{ESCAPE}.csv")[1])
     (tmp_path / "a.csv").write_text(f"a,{ESCAPE}\n1,2\n")
     (tmp_path / "b.csv").write_text("a,b\n1,2\n")
-    status, _, err = run("head", tmp_path / "b.csv", tmp_path / "a.csv")
+    status, _, err = here("head", tmp_path / "b.csv", tmp_path / "a.csv")
     assert status == 1 and all(line.isprintable() for line in err.split("\n"))
 
 
@@ -219,12 +219,12 @@ def test_tracebacks_have_no_effect_on_a_terminal(tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_of_no_known_format_may_be_given_one(command, run, tmp_path):
+def test_a_file_of_no_known_format_may_be_given_one(command, here, tmp_path):
     (tmp_path / "a").write_bytes(b"\0\1\2\3" * 9)
-    status, said = ask(run, command, tmp_path / "a")
+    status, said = ask(here, command, tmp_path / "a")
     assert status != 0 and "--format" in said.split("error:")[-1], said
     (tmp_path / "a").write_text("a,b\n", "utf-16")
-    status, said = ask(run, command, tmp_path / "a")
+    status, said = ask(here, command, tmp_path / "a")
     assert status != 0 and "UTF-16" in said and "--format" not in said.split("error:")[-1], said
 
 

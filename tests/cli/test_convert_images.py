@@ -11,7 +11,8 @@ from formats.flat_files import cifar
 from formats.imagefolder.image_trees import by_torchvision, write_tree
 from images.image_files import as_pillow, photo, saved
 from PIL import Image
-from support.cli_files import convert, damage, examples, read, run
+from support.cli_files import convert, damage, examples, read
+from support.command import here
 
 import pyflowdata as flow
 from pyflowdata.cli.conversion import running
@@ -61,24 +62,24 @@ def resampled(data, size):
 # ---- Names and bytes ----------------------------------------------------------------------------
 
 
-def test_a_folder_to_tfrecord_and_back(run, tree, tmp_path):
+def test_a_folder_to_tfrecord_and_back(here, tree, tmp_path):
     expected = samples(tree)
-    out = convert(run, tree, tmp_path / "a.tfrecord")
+    out = convert(here, tree, tmp_path / "a.tfrecord")
     assert out == f"image folder to TFRecord: 14 records in {tmp_path / 'a.tfrecord'}\n"
     found = read(tmp_path / "a.tfrecord")
     assert sorted(found) == ["image/class/label", "image/class/text", "image/encoded"]
     assert found["image/encoded"] == [data for _, data in expected]
     assert found["image/class/text"] == [name.encode() for name, _ in expected]
     assert found["image/class/label"].tolist() == [CLASSES.index(name) for name, _ in expected]
-    status, _, err = run("convert", tmp_path / "a.tfrecord", f"{tmp_path}/b/")
+    status, _, err = here("convert", tmp_path / "a.tfrecord", f"{tmp_path}/b/")
     assert status == 0 and "classes are called as image/class/text says" in err
     assert samples(tmp_path / "b") == expected
     assert sorted(os.listdir(tmp_path)) == ["a.tfrecord", "b", "src"]
 
 
-def test_tensorflow_parses_what_a_folder_became(run, tree, tmp_path):
+def test_tensorflow_parses_what_a_folder_became(here, tree, tmp_path):
     tf = pytest.importorskip("tensorflow", reason="the package tensorflow is not here")
-    convert(run, tree, tmp_path / "a.tfrecord")
+    convert(here, tree, tmp_path / "a.tfrecord")
     spec = {
         "image/encoded": tf.io.FixedLenFeature([], tf.string),
         "image/class/label": tf.io.FixedLenFeature([], tf.int64),
@@ -91,52 +92,52 @@ def test_tensorflow_parses_what_a_folder_became(run, tree, tmp_path):
         assert int(found["image/class/label"]) == CLASSES.index(name)
 
 
-def test_a_folder_to_tar_and_back(run, tree, tmp_path):
+def test_a_folder_to_tar_and_back(here, tree, tmp_path):
     expected = samples(tree)
-    convert(run, tree, tmp_path / "a.tar")
+    convert(here, tree, tmp_path / "a.tar")
     found = members(tmp_path / "a.tar")
     assert list(found) == [f"{number:09d}" for number in range(COUNT)]
     for sample, (name, data) in zip(found.values(), expected, strict=True):
         ending = "png" if data[1:4] == b"PNG" else "jpg"
         assert sample == {ending: data, "cls": str(CLASSES.index(name)).encode()}
-    convert(run, tmp_path / "a.tar", tmp_path / "b", "--to", "imagefolder")
+    convert(here, tmp_path / "a.tar", tmp_path / "b", "--to", "imagefolder")
     assert samples(tmp_path / "b") == [
         (str(CLASSES.index(name)), data) for name, data in expected
     ]
-    convert(run, tmp_path / "a.tar", tmp_path / "c.tfrecord", "--fields", "jpg|png:bytes,cls")
-    convert(run, tmp_path / "a.tar", tmp_path / "d.tfrecord")
+    convert(here, tmp_path / "a.tar", tmp_path / "c.tfrecord", "--fields", "jpg|png:bytes,cls")
+    convert(here, tmp_path / "a.tar", tmp_path / "d.tfrecord")
     for path in ("c.tfrecord", "d.tfrecord"):
         again = read(tmp_path / path, "image/encoded", "image/class/label")
         assert again["image/encoded"] == [data for _, data in expected]
         assert again["image/class/label"].tolist() == [CLASSES.index(one) for one, _ in expected]
 
 
-def test_a_folder_to_ofrecord_and_back(run, tree, tmp_path):
-    convert(run, tree, tmp_path / "a.ofrecord")
+def test_a_folder_to_ofrecord_and_back(here, tree, tmp_path):
+    convert(here, tree, tmp_path / "a.ofrecord")
     found = read(tmp_path / "a.ofrecord")
     assert sorted(found) == ["class/label", "class/text", "encoded"]
-    convert(run, tmp_path / "a.ofrecord", f"{tmp_path}/b/")
-    convert(run, tmp_path / "a.ofrecord", tmp_path / "c", "--to", "imagefolder")
-    convert(run, tmp_path / "c", tmp_path / "d", "--to", "imagefolder")
+    convert(here, tmp_path / "a.ofrecord", f"{tmp_path}/b/")
+    convert(here, tmp_path / "a.ofrecord", tmp_path / "c", "--to", "imagefolder")
+    convert(here, tmp_path / "c", tmp_path / "d", "--to", "imagefolder")
     assert samples(tree) == samples(tmp_path / "c") == samples(tmp_path / "d")
 
 
-def test_a_manifest_to_a_folder_and_to_tfrecord(run, tree, tmp_path):
+def test_a_manifest_to_a_folder_and_to_tfrecord(here, tree, tmp_path):
     lines = [
         json.dumps({"source": f"src/{path}", "usage": "train", "annotation": [{"name": name}]})
         for path, name in [("cät/2.jpg", "two"), ("ant/0.png", "zero"), ("ant/3.jpg", "two")]
     ]
     (tmp_path / "a.manifest").write_text("\n".join(lines))
     expected = [("two", picture(2)), ("two", picture(3)), ("zero", picture(0))]
-    convert(run, tmp_path / "a.manifest", tmp_path / "b", "--to", "imagefolder")
+    convert(here, tmp_path / "a.manifest", tmp_path / "b", "--to", "imagefolder")
     assert samples(tmp_path / "b") == expected
-    convert(run, tmp_path / "a.manifest", tmp_path / "b.tfrecord")
+    convert(here, tmp_path / "a.manifest", tmp_path / "b.tfrecord")
     found = read(tmp_path / "b.tfrecord")
     assert found["image/encoded"] == [picture(2), picture(0), picture(3)]
     assert found["image/class/text"] == [b"two", b"zero", b"two"]
 
 
-def test_numbers_of_classes_are_kept_by_the_choice_of_fields(run, tmp_path):
+def test_numbers_of_classes_are_kept_by_the_choice_of_fields(here, tmp_path):
     columns = {
         "image/encoded": [picture(number, "jpeg") for number in range(3)],
         "image/class/label": np.array([1, 12, 1]),
@@ -144,10 +145,10 @@ def test_numbers_of_classes_are_kept_by_the_choice_of_fields(run, tmp_path):
         "image/height": np.arange(3),
     }
     path = examples(tmp_path, columns)
-    status, _, err = run("convert", path, tmp_path / "b", "--to", "imagefolder")
+    status, _, err = here("convert", path, tmp_path / "b", "--to", "imagefolder")
     assert status == 1 and "image/height has no place in an image folder" in err
     fields = ["--fields", "image/encoded,image/class/label"]
-    convert(run, path, tmp_path / "b", "--to", "imagefolder", *fields)
+    convert(here, path, tmp_path / "b", "--to", "imagefolder", *fields)
     assert sorted(os.listdir(tmp_path / "b")) == [f"{number:02d}" for number in range(13)]
     image, label = flow.ImageFolderReader(tmp_path / "b", batch_size=3, allow_empty=True)
     with flow.DataLoader(image, label) as loader:
@@ -157,22 +158,22 @@ def test_numbers_of_classes_are_kept_by_the_choice_of_fields(run, tmp_path):
     assert images.to_bytes_list() == [columns["image/encoded"][row] for row in order]
 
 
-def test_names_of_fields_that_are_not_usual_stay(run, tmp_path):
+def test_names_of_fields_that_are_not_usual_stay(here, tmp_path):
     columns = {"image": [picture(1)], "label": np.array([3]), "x": np.array([[1.0, 2.0]], "f4")}
     path = examples(tmp_path, columns)
-    convert(run, path, tmp_path / "b.ofrecord")
+    convert(here, path, tmp_path / "b.ofrecord")
     assert sorted(read(tmp_path / "b.ofrecord")) == ["image", "label", "x"]
-    convert(run, path, tmp_path / "b.tar")
+    convert(here, path, tmp_path / "b.tar")
     assert list(members(tmp_path / "b.tar")["000000000"]) == ["image", "label.cls", "x.npy"]
     taken = {"image/encoded": [picture(1)], "jpg": [b"other"], "image/class/label": np.array([3])}
-    convert(run, examples(tmp_path, taken, "c.tfrecord"), tmp_path / "c.tar")
+    convert(here, examples(tmp_path, taken, "c.tfrecord"), tmp_path / "c.tar")
     sample = members(tmp_path / "c.tar")["000000000"]
     assert sample["jpg"] == b"other" and sample["image_class_label.cls"] == b"3"
 
 
-def test_images_of_any_name_where_a_folder_needs_them(run, tmp_path):
+def test_images_of_any_name_where_a_folder_needs_them(here, tmp_path):
     columns = {"frame": [picture(1), picture(2)], "class": [b"dog", b"cat"]}
-    convert(run, examples(tmp_path, columns), f"{tmp_path}/b/")
+    convert(here, examples(tmp_path, columns), f"{tmp_path}/b/")
     assert samples(tmp_path / "b") == [("cat", picture(2)), ("dog", picture(1))]
     for columns, says in [
         ({"a": [picture(1)], "b": [b"x"], "label": np.array([1])}, "known as that of the images"),
@@ -180,16 +181,16 @@ def test_images_of_any_name_where_a_folder_needs_them(run, tmp_path):
         ({"image": [picture(1)], "label": np.array([1]), "x": np.array([1])}, "x has no place"),
     ]:
         path = examples(tmp_path, columns, "c.tfrecord", overwrite=True)
-        status, _, err = run("convert", path, f"{tmp_path}/d/")
+        status, _, err = here("convert", path, f"{tmp_path}/d/")
         assert status == 1 and says in err, err
 
 
-def test_two_images_in_a_sample_stay_two(run, tmp_path):
+def test_two_images_in_a_sample_stay_two(here, tmp_path):
     with TarWriter(tmp_path / "a.tar") as writer:
         writer.write({"jpg": picture(1), "png": picture(4), "cls": 1})
         writer.write({"jpg": picture(2), "cls": 2})
         writer.write({"png": picture(8), "cls": 3})
-    convert(run, tmp_path / "a.tar", tmp_path / "b.tfrecord")
+    convert(here, tmp_path / "a.tar", tmp_path / "b.tfrecord")
     found = read(tmp_path / "b.tfrecord")
     assert found["image/encoded"] == [picture(1), picture(2), b""]
     assert found["png"] == [picture(4), b"", picture(8)]
@@ -205,11 +206,11 @@ def sizes(shape, side, length):
 
 
 @pytest.mark.parametrize("resize", ["9x13", "shorter=11", "longer=40"])
-def test_images_are_resized_as_pillow_does(resize, run, tmp_path):
+def test_images_are_resized_as_pillow_does(resize, here, tmp_path):
     images = [photo(20 + number, 31 - number, seed=number) for number in range(6)]
     columns = {"i": [saved(one, "png") for one in images], "label": np.arange(6)}
     path = examples(tmp_path, columns)
-    convert(run, path, tmp_path / "b.tfrecord", "--resize", resize, "--image-format", "png")
+    convert(here, path, tmp_path / "b.tfrecord", "--resize", resize, "--image-format", "png")
     found = read(tmp_path / "b.tfrecord")
     assert found["label"].tolist() == list(range(6))
     for data, image in zip(found["i"], images, strict=True):
@@ -218,9 +219,9 @@ def test_images_are_resized_as_pillow_does(resize, run, tmp_path):
         assert np.array_equal(as_pillow(data, "RGB"), resampled(saved(image, "png"), size))
 
 
-def test_quality_and_format(run, tree, tmp_path):
+def test_quality_and_format(here, tree, tmp_path):
     for quality in (20, 95):
-        convert(run, tree, tmp_path / f"{quality}.tar", "--quality", quality)
+        convert(here, tree, tmp_path / f"{quality}.tar", "--quality", quality)
     low, high = (members(tmp_path / f"{quality}.tar") for quality in (20, 95))
     for number, (_, data) in enumerate(samples(tree)):
         key = f"{number:09d}"
@@ -228,7 +229,7 @@ def test_quality_and_format(run, tree, tmp_path):
         assert len(low[key]["jpg"]) < len(high[key]["jpg"])
         errors = np.abs(as_pillow(high[key]["jpg"], "RGB").astype(int) - as_pillow(data, "RGB"))
         assert errors.mean() < 8
-    convert(run, tmp_path / "95.tar", tmp_path / "c.tar", "--image-format", "png")
+    convert(here, tmp_path / "95.tar", tmp_path / "c.tar", "--image-format", "png")
     again = members(tmp_path / "c.tar")
     for key, sample in high.items():
         assert list(again[key]) == ["png", "cls"] and again[key]["cls"] == sample["cls"]
@@ -238,43 +239,43 @@ def test_quality_and_format(run, tree, tmp_path):
         assert np.abs(difference).max() <= 2  # versions of libjpeg differ
 
 
-def test_new_files_need_no_orientation(run, tmp_path):
+def test_new_files_need_no_orientation(here, tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6
     image = photo(10, 24)
     path = examples(tmp_path, {"image": [saved(image, "png", exif=exif)], "label": np.array([0])})
-    convert(run, path, f"{tmp_path}/b/", "--image-format", "png")
+    convert(here, path, f"{tmp_path}/b/", "--image-format", "png")
     ((_, data),) = samples(tmp_path / "b")
     assert np.array_equal(as_pillow(data, "RGB"), np.rot90(image, -1))
 
 
-def test_pixels_become_files(run, tmp_path):
+def test_pixels_become_files(here, tmp_path):
     images = np.random.default_rng(1).integers(0, 256, (4, 3, 32, 32), np.uint8)
     (tmp_path / "train.bin").write_bytes(cifar(images, np.array([3, 0, 9, 3])))
     attrs = ["--attr", "layout=HWC", "--image-format", "png"]
-    convert(run, tmp_path / "train.bin", tmp_path / "b", "--to", "imagefolder", *attrs)
+    convert(here, tmp_path / "train.bin", tmp_path / "b", "--to", "imagefolder", *attrs)
     found = samples(tmp_path / "b")
     assert [name for name, _ in found] == ["0", "3", "3", "9"]
     for (_, data), row in zip(found, [1, 0, 3, 2], strict=True):
         assert np.array_equal(as_pillow(data, "RGB"), images[row].transpose(1, 2, 0))
-    convert(run, tmp_path / "train.bin", tmp_path / "c", "--to", "imagefolder", *attrs[:2])
+    convert(here, tmp_path / "train.bin", tmp_path / "c", "--to", "imagefolder", *attrs[:2])
     assert [data[:3] for _, data in samples(tmp_path / "c")] == [b"\xff\xd8\xff"] * 4
     gray = images[:, 0]
     with IDXWriter(tmp_path / "a.idx") as writer:
         writer.write_batch(gray)
     path, options = tmp_path / "d.tar", ["--format", "idx", "--image-format", "png"]
-    convert(run, tmp_path / "a.idx", path, *options)
+    convert(here, tmp_path / "a.idx", path, *options)
     for row, sample in enumerate(members(path).values()):
         (data,) = sample.values()
         assert np.array_equal(as_pillow(data, "GRAY")[..., 0], gray[row])
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_shards_hold_what_one_file_holds(jobs, run, tree, tmp_path, monkeypatch):
+def test_shards_hold_what_one_file_holds(jobs, here, tree, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "_IMAGES", 4)
     options = ["--resize", "8x8", "--quality", "60"]
-    convert(run, tree, tmp_path / "a.tfrecord", *options)
-    convert(run, tree, tmp_path / "b.tfrecord", *options, "--shards", 3, "--jobs", jobs)
+    convert(here, tree, tmp_path / "a.tfrecord", *options)
+    convert(here, tree, tmp_path / "b.tfrecord", *options, "--shards", 3, "--jobs", jobs)
     parts = [read(tmp_path / f"b-0000{i}-of-00003.tfrecord") for i in range(3)]
     whole = read(tmp_path / "a.tfrecord")
     assert [len(one["image/encoded"]) for one in parts] == [4, 5, 5]
@@ -297,16 +298,16 @@ def test_shards_hold_what_one_file_holds(jobs, run, tree, tmp_path, monkeypatch)
         (["--to", "imagefolder", "--compression", "gzip"], "never compressed"),
     ],
 )
-def test_calls_that_make_no_sense(options, says, run, tree, tmp_path):
+def test_calls_that_make_no_sense(options, says, here, tree, tmp_path):
     target = "b" if "imagefolder" in options else "b.tfrecord"
-    status, _, err = run("convert", tree, tmp_path / target, *options, "--quiet")
+    status, _, err = here("convert", tree, tmp_path / target, *options, "--quiet")
     assert status in (1, 2) and says in err, err
     assert os.listdir(tmp_path) == ["src"]
 
 
-def test_no_images_to_resize(run, tmp_path):
+def test_no_images_to_resize(here, tmp_path):
     path = examples(tmp_path, {"x": np.zeros((3, 2), np.float32)})
-    status, _, err = run("convert", path, tmp_path / "b.tfrecord", "--resize", "8x8")
+    status, _, err = here("convert", path, tmp_path / "b.tfrecord", "--resize", "8x8")
     assert status == 1 and "no field is known as that of the images; there are x:float32[2]" in err
 
 
@@ -314,20 +315,20 @@ def test_no_images_to_resize(run, tmp_path):
 
 
 def test_damaged_images_are_refused_or_left_out_where_they_are_decoded(
-    run, tree, tmp_path
+    here, tree, tmp_path
 ):
     expected = samples(tree)
     broken = tree / "bee" / "4.png"
     row = [data for _, data in expected].index(broken.read_bytes())
     broken.write_bytes(broken.read_bytes()[:300])
     (tree / "ant" / "9.jpg").write_bytes(b"no image")
-    convert(run, tree, tmp_path / "a.tfrecord")  # bytes are bytes
+    convert(here, tree, tmp_path / "a.tfrecord")  # bytes are bytes
     assert read(tmp_path / "a.tfrecord")["image/encoded"][row] == broken.read_bytes()
     for source, says in ((tree, "9.jpg"), (tmp_path / "a.tfrecord", "record 4")):
-        status, _, err = run("convert", source, tmp_path / "b.tar", "--resize", "8x8", "--quiet")
+        status, _, err = here("convert", source, tmp_path / "b.tar", "--resize", "8x8", "--quiet")
         assert status == 1 and says in err, err
         assert not (tmp_path / "b.tar").exists()
-        status, _, err = run(
+        status, _, err = here(
             "convert", source, tmp_path / "b.tar", "--resize", "8x8", "--skip-damaged", "--quiet"
         )
         assert status == 0 and says in err and err.endswith("\n2 damaged records left out\n")
@@ -338,43 +339,43 @@ def test_damaged_images_are_refused_or_left_out_where_they_are_decoded(
         (tmp_path / "b.tar").unlink()
 
 
-def test_bytes_that_are_no_image_do_not_get_into_a_folder(run, tmp_path):
+def test_bytes_that_are_no_image_do_not_get_into_a_folder(here, tmp_path):
     columns = {"image": [picture(1), b"text", b"", picture(2)], "label": np.arange(4)}
     path = examples(tmp_path, columns)
-    status, _, err = run("convert", path, f"{tmp_path}/b/", "--quiet")
+    status, _, err = here("convert", path, f"{tmp_path}/b/", "--quiet")
     assert status == 1 and "record 1" in err and "no image of a known format" in err
     assert os.listdir(tmp_path) == ["a.tfrecord"]
-    convert(run, path, f"{tmp_path}/b/", "--skip-damaged")
+    convert(here, path, f"{tmp_path}/b/", "--skip-damaged")
     assert [(one, data) for one, data in samples(tmp_path / "b")] == [
         ("0", picture(1)), ("3", picture(2))
     ]  # fmt: skip
 
 
-def test_a_damaged_record_file(run, tmp_path):
+def test_a_damaged_record_file(here, tmp_path):
     columns = {"image": [picture(number) for number in range(4)], "label": np.arange(4)}
     path = examples(tmp_path, columns)
     damage(path, path.stat().st_size - 20)
-    status, _, err = run("convert", path, f"{tmp_path}/b/", "--quiet")
+    status, _, err = here("convert", path, f"{tmp_path}/b/", "--quiet")
     assert status == 1 and "record 3" in err and os.listdir(tmp_path) == ["a.tfrecord"]
 
 
 # ---- Folders that are there ---------------------------------------------------------------------
 
 
-def test_a_folder_that_is_there(run, tree, tmp_path):
+def test_a_folder_that_is_there(here, tree, tmp_path):
     target = tmp_path / "b"
-    convert(run, tree, target, "--to", "imagefolder", "--resize", "4x4")
-    status, _, err = run("convert", tree, target, "--to", "imagefolder", "--quiet")
+    convert(here, tree, target, "--to", "imagefolder", "--resize", "4x4")
+    status, _, err = here("convert", tree, target, "--to", "imagefolder", "--quiet")
     assert status == 1 and "it is there already; remove it, or say --overwrite" in err
-    convert(run, tree, target, "--to", "imagefolder", "--overwrite")
+    convert(here, tree, target, "--to", "imagefolder", "--overwrite")
     assert samples(target) == samples(tree)
     (target / "notes.txt").write_bytes(b"mine")
-    status, _, err = run("convert", tree, f"{target}/", "--overwrite", "--quiet")
+    status, _, err = here("convert", tree, f"{target}/", "--overwrite", "--quiet")
     assert status == 1 and "it has notes.txt, which is no image" in err
     assert sorted(os.listdir(tmp_path)) == ["b", "src"]
 
 
-def test_a_finished_folder_is_found_again(run, tree, tmp_path, monkeypatch):
+def test_a_finished_folder_is_found_again(here, tree, tmp_path, monkeypatch):
     arguments = ["convert", tree, f"{tmp_path}/b/", "--to", "imagefolder", "--jobs", 1]
 
     def fail(self):
@@ -382,16 +383,16 @@ def test_a_finished_folder_is_found_again(run, tree, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(shards.Conversion, "publish", fail)
-        status, _, err = run(*arguments)
+        status, _, err = here(*arguments)
     assert status == 1 and "the disk is gone" in err
     assert sorted(os.listdir(tmp_path)) == [".b.convert", "src"]
-    status, _, err = run(*arguments)
+    status, _, err = here(*arguments)
     assert status == 0 and "1 of 1 shards are there already" in err
     assert samples(tmp_path / "b") == samples(tree)
     with monkeypatch.context() as patch:
         patch.setattr(shards.Conversion, "publish", fail)
-        run(*arguments[:2], tmp_path / "c", *arguments[3:])
-    status, _, err = run(*arguments[:2], tmp_path / "c", *arguments[3:], "--resize", "4x4")
+        here(*arguments[:2], tmp_path / "c", *arguments[3:])
+    status, _, err = here(*arguments[:2], tmp_path / "c", *arguments[3:], "--resize", "4x4")
     assert status == 0 and "starting again" in err
     assert {as_pillow(data, "RGB").shape for _, data in samples(tmp_path / "c")} == {(4, 4, 3)}
     assert sorted(os.listdir(tmp_path)) == ["b", "c", "src"]

@@ -4,7 +4,8 @@ import os
 import struct
 
 import pytest
-from support.cli_files import RNG, S, X, Y, damage, run, write
+from support.cli_files import RNG, S, X, Y, damage, write
+from support.command import here
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -108,10 +109,10 @@ def test_formats_of_other_files(content, name, format, tmp_path):
         assert detect(tmp_path / name).format == format
 
 
-def test_a_file_that_is_not_there(run, tmp_path):
+def test_a_file_that_is_not_there(here, tmp_path):
     with pytest.raises(flow.FileError, match="No such file"):
         detect(tmp_path / "no")
-    assert run("head", tmp_path / "no")[0] == 1
+    assert here("head", tmp_path / "no")[0] == 1
 
 
 def test_a_column_without_a_type_leaves_the_choice_to_the_user():

@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 from formats.mds import mds_files
-from support.cli_files import run  # noqa: F401
+from support.command import here  # noqa: F401
 
 import pyflowdata as flow
 from pyflowdata.io import TFRecordWriter
@@ -48,11 +48,11 @@ READERS = {
 }  # fmt: skip
 
 
-def test_beginnings_that_are_no_text(tmp_path, run):
+def test_beginnings_that_are_no_text(tmp_path, here):
     path = tmp_path / "a.csv"
     path.write_bytes(b"\x1b[2J\xff,\0b\n1,2\n")
     for command in ("head", "stats", "verify"):
-        status, out, err = run(command, path)
+        status, out, err = here(command, path)
         assert status == 1 and "a NUL byte in its first line" in out + err, command
         assert "usage: " not in err
     path = tmp_path / "picture"
@@ -94,7 +94,7 @@ def test_files_of_other_programs_are_named_by_every_reader(tmp_path):
         flow.open(path)
 
 
-def test_what_is_there_in_place_of_a_missing_file(tmp_path, run, monkeypatch):  # noqa: F811
+def test_what_is_there_in_place_of_a_missing_file(tmp_path, here, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/where/home/is")
     for name in ("train.csv", "ark/part-0.ark", "deep/inner/x"):
@@ -112,7 +112,7 @@ def test_what_is_there_in_place_of_a_missing_file(tmp_path, run, monkeypatch):  
             with pytest.raises(flow.FileError) as caught:
                 call()
             assert names in caught.value.message or caught.value.file == names, caught.value
-        status, _, err = run("head", path)
+        status, _, err = here("head", path)
         assert status == 1 and names in err
     for data_dir, names in (("ark", "ark/*.ark"), ("train.csv", "train.csv"), ("empty", "empty")):
         with pytest.raises(flow.FileError) as caught:
@@ -190,15 +190,15 @@ def test_features_that_are_found_and_those_that_are_not_there(tmp_path):
         flow.open(path, fields=["idz:int64[?]", "idx"])
 
 
-def test_verify_says_what_it_did_not_check(tmp_path, run):  # noqa: F811
+def test_verify_says_what_it_did_not_check(tmp_path, here):  # noqa: F811
     index = mds_files.write(tmp_path, mds_files.SMALL, [mds_files.small_samples()])
-    assert run("verify", index)[0] == 0
+    assert here("verify", index)[0] == 0
     written = json.loads(index.read_text())
 
     def status_with(**changes):
         shard = {**written["shards"][0], **changes}
         index.write_text(json.dumps({**written, "shards": [shard]}))
-        return run("verify", index)[0]
+        return here("verify", index)[0]
 
     raw = written["shards"][0]["raw_data"]
     names = [name.upper() for name in written["shards"][0]["column_names"]]
@@ -208,7 +208,7 @@ def test_verify_says_what_it_did_not_check(tmp_path, run):  # noqa: F811
     assert status_with(samples=11) == 1
     path = tmp_path / "a.csv"
     path.write_text('a,b\n1,"open\n2,x\n3,y"\n4,z\n')
-    status, out, _ = run("verify", path)
+    status, out, _ = here("verify", path)
     assert status == 0 and "line 2 to 4" in out
     path.write_text('a,b\n1,"a\nlong word"\n4,z\n')
-    assert "line 2" not in run("verify", path)[1]
+    assert "line 2" not in here("verify", path)[1]

@@ -113,7 +113,7 @@ def test_rows_that_happen_to_be_of_one_size():
     """A batch is padded, and bytes are of any size, whatever the others are."""
     same(flow.PadBatch([[1, 2], [3, 4]], multiple_of=4), [np.array([1, 2, 0, 0]),
                                                           np.array([3, 4, 0, 0])])  # fmt: skip
-    assert len(eager._kept) > 0
+    assert len(eager._prepared) > 0
     for text in (b"1", b"12", b"123"):
         assert flow.DecodeClass([text, text]) == [int(text)] * 2
         assert flow.DecodeClass(text) == int(text)
@@ -378,13 +378,13 @@ def test_attrs_that_python_takes_for_equal_are_told_apart():
 def test_arrays_of_addresses_are_not_kept():
     eager.forget()
     assert flow.Affine(np.ones(1), scale=np.array([2.5], object)) == [2.5]
-    assert not eager._kept
+    assert not eager._prepared
 
 
 def test_what_is_prepared_is_kept_within_bounds():
     for size in range(eager._MOST_KEPT + 50):
         assert flow.Cast(np.zeros(size), dtype="int8").shape == (size,)
-    assert len(eager._kept) == eager._MOST_KEPT
+    assert len(eager._prepared) == eager._MOST_KEPT
 
 
 def test_threads():

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from support.cli_files import examples, run  # noqa: F401  (a fixture)
+from support.cli_files import examples
+from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -336,7 +337,7 @@ def test_a_notebook_and_a_file(tmp_path):
     (lambda: flow.show([noise(9, 9), None]), r"row 1 is None \(NoneType\)"),
     (lambda: flow.show([noise(9, 9).astype(str)]), r"row 0 is an array of <U3 \(9, 9\)"),
     (lambda: flow.show(noise(2, 9, 9), image=[1]), r"image = \[1\]; it must be the name"),
-    (lambda: flow.show([b"x"]), "the bytes are not files of images: 1 of 1 .* image 0: "),
+    (lambda: flow.show([b"x"]), "the bytes are not image files: 1 of 1 .* image 0: "),
     (lambda: flow.show(noise(9, 9)).save(None), "path = None; it must be the path of a file"),
     (lambda: flow.show(noise(9, 9)).save("a\0b"), "path = 'a.*b'; it must be the path"),
 ])  # fmt: skip
@@ -348,63 +349,63 @@ def test_mistakes(call, says):
 # ---- The command --------------------------------------------------------------------------------
 
 
-def test_head_images(run, tmp_path, monkeypatch):  # noqa: F811
+def test_head_images(here, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     columns = {"jpg": FILES, "label": np.arange(5) * 11, "text": [b"BM, P5 or so"] * 5}
     path = examples(tmp_path, columns, "birds.tfrecord")
-    status, out, err = run("head", path, "--images")
+    status, out, err = here("head", path, "--images")
     assert (status, out, err) == (0, "birds-sheet.png\n", "")
     found = flow.Sheet(np.asarray(Image.open(tmp_path / "birds-sheet.png")), 5, ())
     assert colors_on(found) == [0, 1, 2, 3, 4]
     assert texts_on(found, "44", "record 3") == ["44", "record 3"]
-    status, out, _ = run("head", path, "--images", "-n", 2, "--out", tmp_path / "two.png")
+    status, out, _ = here("head", path, "--images", "-n", 2, "--out", tmp_path / "two.png")
     assert out == f"{tmp_path / 'two.png'}\n"
     found = flow.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 2, ())
     assert colors_on(found) == [0, 1]
     other = examples(tmp_path, columns, "b.tfrecord")
     first = examples(tmp_path, columns, "a.tfrecord")
-    assert run("head", first, other, "--images", "--out", tmp_path / "two.png")[0] == 0
+    assert here("head", first, other, "--images", "--out", tmp_path / "two.png")[0] == 0
     found = flow.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 10, ())
     names = ["a.tfrecord record 4", "b.tfrecord record 0"]
     assert texts_on(found, *names) == names
 
 
-def test_head_images_of_damaged_files(run, tmp_path):  # noqa: F811
+def test_head_images_of_damaged_files(here, tmp_path):  # noqa: F811
     (tmp_path / "birds/x").mkdir(parents=True)
     for number, data in enumerate([FILES[0], b"", FILES[1], b"no image"]):
         (tmp_path / f"birds/x/{number}.jpg").write_bytes(data)
     out = str(tmp_path / "sheet.png")
-    status, said, err = run("head", tmp_path / "birds", "--images", "-n", 30, "--out", out)
+    status, said, err = here("head", tmp_path / "birds", "--images", "-n", 30, "--out", out)
     assert (status, said) == (0, f"{out}\n") and err.startswith("2 of 4 not decoded; image 1: ")
     found = flow.Sheet(np.asarray(Image.open(out)), 4, ())
     assert colors_on(found) == [0, 1]
     assert texts_on(found, "x/1.jpg", "x/2.jpg", "record 1") == ["x/1.jpg", "x/2.jpg"]
-    assert run("head", tmp_path / "birds")[0] == 1  # of a table no cell is left empty
+    assert here("head", tmp_path / "birds")[0] == 1  # of a table no cell is left empty
 
 
-def test_head_images_of_arrays(run, tmp_path, monkeypatch):  # noqa: F811
+def test_head_images_of_arrays(here, tmp_path, monkeypatch):  # noqa: F811
     from pyflowdata.io import IDXWriter
 
     monkeypatch.chdir(tmp_path)
     digits = noise(70, 28, 28)
     with IDXWriter(tmp_path / "digits.idx") as writer:
         writer.write_batch(digits)
-    status, out, _ = run("head", tmp_path / "digits.idx", "--images")
+    status, out, _ = here("head", tmp_path / "digits.idx", "--images")
     assert (status, out) == (0, "digits-sheet.png\n")
     sheet = np.asarray(Image.open(tmp_path / "digits-sheet.png"))
     assert np.array_equal(sheet[GAP : GAP + 140 : 5, GAP : GAP + 140 : 5, 0], digits[0])
 
 
-def test_head_images_where_there_are_none(run, tmp_path):  # noqa: F811
+def test_head_images_where_there_are_none(here, tmp_path):  # noqa: F811
     path = examples(tmp_path)
-    status, _, err = run("head", path, "--images")
+    status, _, err = here("head", path, "--images")
     assert status == 1 and "no column has images (s, x, y)" in err
-    assert run("head", path, "--out", "a.png")[0] == 2
-    assert run("head", path, "--json", "--images")[0] == 2
-    status, _, err = run("head", path, "--images", "-n", 1001)
+    assert here("head", path, "--out", "a.png")[0] == 2
+    assert here("head", path, "--json", "--images")[0] == 2
+    status, _, err = here("head", path, "--images", "-n", 1001)
     assert status == 2 and "-n 1001: a sheet has at most 1000 images" in err
     files = [FILES[0], b"\xff\xd8\xff"]
-    status, _, err = run("head", examples(tmp_path, {"jpg": files}, "d.tfrecord"), "--images",
+    status, _, err = here("head", examples(tmp_path, {"jpg": files}, "d.tfrecord"), "--images",
                          "--out", tmp_path / "d.png")  # fmt: skip
     assert status == 0 and "1 of 2 not decoded; image 1: " in err
 

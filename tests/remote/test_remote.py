@@ -27,6 +27,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import io
+from pyflowdata.formats import expanded
 from pyflowdata.insight.verdict import judge
 from pyflowdata.native import lib, text
 from pyflowdata.remote import cache as blocks
@@ -525,6 +526,44 @@ def test_other_stores_are_read_with_fsspec(tmp_path):
         raw("memory://set/*.none")
     with pytest.raises(flow.UnsupportedError, match="nosuch"):
         raw("nosuch://a/b")
+
+
+NAMES = (
+    "a1", "a2", "b1", "A1", "a-", "[x]", "a]", ".h1", "d1/a1", "d1/.h", "d1/e/a1", "d2/a1",
+    "e/b1", ".d/a1",
+)  # fmt: skip
+PATTERNS = (
+    "*", "?1", "[ab]1", "[!a]1", "[^a]1", "[a-c]?", "[a-]1", "a[-]", "[[]x]", "[]a]*", "*]", "a[",
+    "A*", ".h*", ".*", "[.]h1", "?h1", "d*/a1", "*/a1", "*/*", "*/.h", "d?/.*", "[d-e]*/?1", "*/*/*"
+)  # fmt: skip
+DEEP = "**", "**/a1", "d1/**", "d*/**/a1", "**/.h", "**1"  # not of glob(3)
+
+
+def read_names(pattern):
+    try:
+        with flow.DataLoader(flow.TextLineReader(files=pattern, batch_size=1)) as loader:
+            return {batch[0].tobytes().decode() for batch in loader}
+    except flow.FileError:
+        return set()
+
+
+def test_a_pattern_means_the_same_to_readers_to_open_and_in_stores(tmp_path):
+    files = pytest.importorskip("fsspec").filesystem("memory")
+    tree = tmp_path / "tree"
+    for name in NAMES:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+        files.pipe(f"/globs/{name}", name.encode())
+    for pattern in (*PATTERNS, *DEEP):
+        path = f"{tree}/{pattern}"
+        found = read_names(path) if pattern in PATTERNS else set()
+        opened = set()
+        with contextlib.suppress(flow.FileError):
+            opened = {os.path.relpath(one, tree) for one in expanded([path]) if os.path.isfile(one)}
+        keys = client.listed(f"memory://globs/{pattern}")
+        stored = {key.removeprefix("memory://globs/") for key in keys}
+        assert stored == opened and (found == opened or pattern in DEEP), pattern
+        assert bool(opened) == (pattern not in ("a[", "[.]h1", "?h1")), pattern
 
 
 def test_options_are_checked(tmp_path):

@@ -1,10 +1,8 @@
-"""Files for the tests of commands, and how these are called."""
+"""Files for the tests of commands."""
 
 import numpy as np
-import pytest
 
 import pyflowdata as flow
-from pyflowdata import cli
 from pyflowdata.formats import open_source
 from pyflowdata.io import TFRecordWriter, encode_examples
 
@@ -15,21 +13,6 @@ Y = RNG.integers(-5, 1000, N)
 S = [f"s{i}".encode() for i in range(N)]
 V = flow.Ragged(np.arange(2 * N), np.sort(np.r_[0, RNG.integers(0, 2 * N, N - 1), 2 * N]))
 COLUMNS = {"x": X, "y": Y, "s": S}
-
-
-@pytest.fixture
-def run(capsys):
-    """Runs a command in this process: (exit status, what it printed, what it said of errors)."""
-
-    def call(*arguments):
-        try:
-            status = cli.main([str(one) for one in arguments])
-        except SystemExit as leave:
-            status = leave.code
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
 
 
 def write(writer, path, batch, **options):
@@ -74,8 +57,8 @@ def damage(path, *places, cut=0):
     path.write_bytes(data[: len(data) - cut])
 
 
-def convert(run, *arguments):
+def convert(here, *arguments):
     jobs = () if "--jobs" in arguments else ("--jobs", 1)
-    status, out, err = run("convert", *arguments, "--quiet", *jobs)
+    status, out, err = here("convert", *arguments, "--quiet", *jobs)
     assert status == 0, err
     return out

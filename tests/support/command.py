@@ -1,10 +1,18 @@
 """The command `pyflowdata` in the process of the tests."""
 
-import subprocess
+from typing import NamedTuple
 
 import pytest
 
 from pyflowdata import cli
+
+
+class Done(NamedTuple):
+    """The names are those of subprocess.CompletedProcess."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @pytest.fixture
@@ -16,7 +24,6 @@ def here(capsys):
             status = cli.main([str(one) for one in arguments])
         except SystemExit as leave:
             status = leave.code
-        said = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, status, said.out, said.err)
+        return Done(status, *capsys.readouterr())
 
     return call

@@ -62,7 +62,7 @@ static int64_t num_blocks(const cache_header *header)
 }
 
 /* Whether the records, the table and the sums are the file, one after the other. */
-static int32_t is_whole(const cache_header *header, int64_t num_fields, int64_t file_bytes)
+static int32_t is_complete(const cache_header *header, int64_t num_fields, int64_t file_bytes)
 {
     int64_t n = header->num_records, records, table = 0;
     int64_t fields = (int64_t)sizeof *header + num_fields * (int64_t)sizeof(pfd_row_type);
@@ -96,7 +96,7 @@ static pfd_status cache_header_read(const pfd_host *host, const pfd_file *file,
                                "the cache has version %" PRIu32 ", and %d is read; delete it",
                                out->version, CACHE_VERSION);
     PFD_TRY(check_fields(host, file, out, types, num_types, scratch, err));
-    if (is_whole(out, num_types, file->size)) return PFD_OK;
+    if (is_complete(out, num_types, file->size)) return PFD_OK;
     return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
                            "the file has %" PRId64 " bytes, and its header is of a file of another "
                            "size: it is damaged or truncated; delete it",

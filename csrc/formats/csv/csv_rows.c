@@ -3,6 +3,7 @@
 #include "formats/csv/csv_rows.h"
 
 #include "core/bytes.h"
+#include "core/convert.h"
 #include "core/cpu.h"
 #include "core/error.h"
 #include "formats/csv/csv_value.h"
@@ -665,7 +666,7 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
 static pfd_status parse_default(const pfd_host *host, const pfd_csv_column *column,
                                 const char *text, int64_t size, void *out, pfd_error *err)
 {
-    if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_CSV_VALUE)
+    if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_PARSED)
         return PFD_OK;
     char found[256];
     return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
@@ -1022,7 +1023,7 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
         found,
         (int)size, key,
         column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
-        column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0",
+        pfd_dtype_is_float(column->type.dtype) ? "nan" : "0",
         column->is_bytes ? "" : ", or is NaN in a column of floats, for FillMissing");
 }
 
@@ -1034,7 +1035,7 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
     const char *dtype = pfd_dtype_name(column->type.dtype);
     const char *shown =
         pfd_quote_bytes(r->text + at->begin, at->end - at->begin, text, sizeof text);
-    if (found == PFD_CSV_OUT_OF_RANGE) {
+    if (found == PFD_OUT_OF_RANGE) {
         (void)r->args->host->fail_row(err, r->number, at->begin, PFD_CORRUPT_DATA,
                                       "%s: %s is out of the range of %s, the type of '%s'",
                                       name_of(r, field, name, sizeof name), shown, dtype,
@@ -1248,7 +1249,7 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
         return fail_missing(r, about, number, r->size, "the end of a row that is too short", err);
     int32_t found =
         pfd_csv_value(about->type.dtype, r->text + field.begin, field.end - field.begin, out);
-    if (found == PFD_CSV_VALUE)
+    if (found == PFD_PARSED)
         return r->table->is_strict ? check_number(r, about, number, &field, err) : PFD_OK;
     if (field.begin == field.end)
         return fail_missing(r, about, number, field.begin, "an empty field", err);
@@ -1266,7 +1267,7 @@ static int64_t set_plain(const row *r, int32_t dtype, int64_t first, int64_t n, 
     int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
     double values[at_once];
     if (dtype == PFD_BOOL) return 0;
-    if (dtype != PFD_FLOAT32 && dtype != PFD_FLOAT64)
+    if (!pfd_dtype_is_float(dtype))
         return pfd_csv_integers(dtype, r->text, begin, r->ends + first, n, out);
     if (dtype == PFD_FLOAT64)
         return r->doubles(r->text, r->size, begin, r->ends + first, n, (double *)(void *)out);

@@ -2,6 +2,7 @@
 #include "formats/csv/csv_value.h"
 
 #include "core/bytes.h"
+#include "core/convert.h"
 #include "parse/number_text.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
@@ -10,45 +11,6 @@
 #include <string.h>
 
 /* ---- Integers -------------------------------------------------------------------------------- */
-
-typedef struct integer {
-    uint64_t magnitude;
-    int32_t is_negative;
-} integer;
-
-static int32_t scan_integer(const uint8_t *text, int64_t size, integer *out)
-{
-    const uint8_t *at = text, *end = text + size;
-    *out = (integer){.is_negative = size > 0 && *at == '-'};
-    if (size > 0 && (*at == '-' || *at == '+')) at++;
-    if (at == end) return PFD_CSV_NO_VALUE;
-    int32_t fits = 1;
-    for (; at < end; at++) {
-        uint64_t digit = (uint64_t)(*at - '0'), next;
-        if (digit > 9) return PFD_CSV_NO_VALUE;
-        if (__builtin_mul_overflow(out->magnitude, UINT64_C(10), &next) ||
-            __builtin_add_overflow(next, digit, &out->magnitude))
-            fits = 0;
-    }
-    return fits ? PFD_CSV_VALUE : PFD_CSV_OUT_OF_RANGE;
-}
-
-static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, void *out)
-{
-    integer number;
-    int32_t found = scan_integer(text, size, &number);
-    if (found != PFD_CSV_VALUE) return found;
-    int32_t has_sign = dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 ||
-                       dtype == PFD_INT64;
-    int64_t bits = 8 * pfd_dtype_size(dtype) - has_sign; /* of the magnitude */
-    uint64_t most = UINT64_MAX >> (64 - bits);
-    if (number.is_negative) most = has_sign ? most + 1 : 0;
-    if (number.magnitude > most) return PFD_CSV_OUT_OF_RANGE;
-    uint8_t bytes[8];
-    pfd_store_le64(number.is_negative ? 0 - number.magnitude : number.magnitude, bytes);
-    pfd_copy_stored(out, bytes, 1, dtype, pfd_order_is_foreign(PFD_ORDER_LITTLE));
-    return PFD_CSV_VALUE;
-}
 
 /* Parses up to 18 digits, which always fit into int64.  Returns 0 for any other text. */
 static inline int scan_short(const uint8_t *at, const uint8_t *end, int64_t *out)
@@ -112,29 +74,29 @@ static int32_t parse_bool(const uint8_t *text, int64_t size, void *out)
         while (at < length && (text[at] | 0x20) == (uint8_t)word[at]) at++;
         if (at < length || (length == 1 && text[0] < '0')) continue;
         memcpy(out, &words[i].value, 1);
-        return PFD_CSV_VALUE;
+        return PFD_PARSED;
     }
-    return PFD_CSV_NO_VALUE;
+    return PFD_NOT_PARSED;
 }
 
 static int32_t parse_float(int32_t dtype, const uint8_t *text, int64_t size, void *out)
 {
     double value;
     if (size < 1 || pfd_parse_double((const char *)text, size, &value) != size)
-        return PFD_CSV_NO_VALUE;
+        return PFD_NOT_PARSED;
     float narrow = (float)value;
     if (dtype == PFD_FLOAT32)
         memcpy(out, &narrow, sizeof narrow);
     else
         memcpy(out, &value, sizeof value);
-    return PFD_CSV_VALUE;
+    return PFD_PARSED;
 }
 
 int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *out)
 {
     if (dtype == PFD_BOOL) return parse_bool(text, size, out);
-    if (dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64) return parse_float(dtype, text, size, out);
-    return parse_integer(dtype, text, size, out);
+    if (pfd_dtype_is_float(dtype)) return parse_float(dtype, text, size, out);
+    return pfd_parse_integer(dtype, text, size, out);
 }
 
 int32_t pfd_csv_value_is_known(int32_t dtype)
@@ -145,7 +107,7 @@ int32_t pfd_csv_value_is_known(int32_t dtype)
 const char *pfd_csv_value_kind(int32_t dtype)
 {
     if (dtype == PFD_BOOL) return "a bool (true, false, t, f, yes, no, y, n, 1 or 0)";
-    if (dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64) return "a number";
+    if (pfd_dtype_is_float(dtype)) return "a number";
     return "an integer";
 }
 

@@ -6,14 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PFD_CSV_VALUE 0        /* the value was written */
-#define PFD_CSV_NO_VALUE 1     /* the text is not a value of the dtype */
-#define PFD_CSV_OUT_OF_RANGE 2 /* an integer outside the range of the dtype */
-
 /* Parses all of text[0, size) into one value at `out`.  Floats are parsed by pfd_parse_double(),
  * and float32 is rounded from the float64.  Integers are decimal digits with or without a sign.
  * Bools are true, false, t, f, yes, no, y, n, 1 and 0 in any case.  `dtype` must be one of
- * these. */
+ * these.  Returns one of the results of parse/number_text.h. */
 int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *out);
 
 /* Parses neighbouring fields, given as in csv_rows.h, into integers.  Returns how many, from the

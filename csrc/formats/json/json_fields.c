@@ -1,6 +1,7 @@
 /* Parses the fields of JSONLinesReader, and makes the tree of their paths. */
 #include "formats/json/json_fields.h"
 
+#include "core/convert.h"
 #include "core/rows.h"
 #include "parse/json.h"
 #include "parse/number_text.h"
@@ -134,7 +135,7 @@ static int32_t parse_item(pfd_json_field *field)
         field->fill[0] = (uint8_t)is_word(spec, "true");
         return field->fill[0] || is_word(spec, "false");
     }
-    int32_t is_float = dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64;
+    int32_t is_float = pfd_dtype_is_float(dtype);
     double value;
     if (is_float && (is_word(spec, "nan") || is_word(spec, "inf") || is_word(spec, "-inf"))) {
         (void)pfd_parse_double(spec->default_text, spec->default_size, &value);
@@ -145,7 +146,7 @@ static int32_t parse_item(pfd_json_field *field)
     }
     return pfd_json_is(&json, 0) && json.at == 0 && pfd_json_skip(&json) &&
            json.at == json.size &&
-           pfd_json_number(dtype, text, json.size, field->fill) == PFD_JSON_ITEM;
+           pfd_json_number(dtype, text, json.size, field->fill) == PFD_PARSED;
 }
 
 static pfd_status check_default(const pfd_host *host, pfd_json_field *field, pfd_error *err)

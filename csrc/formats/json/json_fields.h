@@ -73,10 +73,7 @@ void pfd_json_fields_free(void *fields); /* accepts NULL */
 pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *args,
                          pfd_error *err);
 
-/* One item of a dtype, from the text of a JSON number or word.  What may be wrong with it: */
-#define PFD_JSON_ITEM 0
-#define PFD_JSON_NOT_WHOLE 1 /* a fraction or an exponent, for an integer */
-#define PFD_JSON_BEYOND 2    /* outside the range of the dtype */
-
+/* One item of a dtype, from the text of a JSON number.  Returns what parse/number_text.h says of
+ * it: PFD_NOT_PARSED for an integer dtype and a number with a fraction or an exponent. */
 int32_t pfd_json_number(int32_t dtype, const uint8_t *text, int64_t size, uint8_t *out);
 #endif

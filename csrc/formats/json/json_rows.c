@@ -16,47 +16,17 @@
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static void store(uint64_t value, int64_t bytes, uint8_t *out)
-{
-    uint32_t four = (uint32_t)value;
-    uint16_t two = (uint16_t)value;
-    uint8_t one = (uint8_t)value;
-    if (bytes == 8) memcpy(out, &value, 8);
-    else if (bytes == 4) memcpy(out, &four, 4);
-    else if (bytes == 2) memcpy(out, &two, 2);
-    else *out = one;
-}
-
-static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, uint8_t *out)
-{
-    int32_t has_sign = dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 ||
-                       dtype == PFD_INT64;
-    int32_t is_negative = *text == '-', is_large = 0;
-    int64_t bytes = pfd_dtype_size(dtype);
-    uint64_t most = UINT64_MAX >> (64 - 8 * bytes + has_sign), value = 0;
-    if (is_negative) most = has_sign ? most + 1 : 0;
-    for (int64_t i = is_negative; i < size; i++) {
-        uint64_t digit = (uint64_t)text[i] - '0';
-        if (digit > 9) return PFD_JSON_NOT_WHOLE;
-        is_large |= __builtin_mul_overflow(value, 10u, &value) ||
-                    __builtin_add_overflow(value, digit, &value);
-    }
-    if (is_large || value > most) return PFD_JSON_BEYOND;
-    store(is_negative ? 0 - value : value, bytes, out);
-    return PFD_JSON_ITEM;
-}
-
 int32_t pfd_json_number(int32_t dtype, const uint8_t *text, int64_t size, uint8_t *out)
 {
-    if (dtype != PFD_FLOAT32 && dtype != PFD_FLOAT64)
-        return parse_integer(dtype, text, size, out);
+    if (!pfd_dtype_is_float(dtype))
+        return pfd_parse_integer(dtype, text, size, out);
     double value = 0;
     (void)pfd_parse_double((const char *)text, size, &value);
     float narrow = (float)value;
-    if (isinf(dtype == PFD_FLOAT32 ? (double)narrow : value)) return PFD_JSON_BEYOND;
+    if (isinf(dtype == PFD_FLOAT32 ? (double)narrow : value)) return PFD_OUT_OF_RANGE;
     if (dtype == PFD_FLOAT32) memcpy(out, &narrow, sizeof narrow);
     else memcpy(out, &value, sizeof value);
-    return PFD_JSON_ITEM;
+    return PFD_PARSED;
 }
 
 /* ---- A record -------------------------------------------------------------------------------- */
@@ -148,8 +118,8 @@ static int32_t read_item(reader *r, pfd_json *json, sink *to)
         int64_t begin = json->at;
         if (!pfd_json_skip(json)) return 0;
         found = pfd_json_number(dtype, json->data + begin, json->at - begin, out);
-        if (found == PFD_JSON_ITEM) return 1;
-        return refuse(to->slot, found == PFD_JSON_BEYOND ? BEYOND : NOT_WHOLE, begin);
+        if (found == PFD_PARSED) return 1;
+        return refuse(to->slot, found == PFD_OUT_OF_RANGE ? BEYOND : NOT_WHOLE, begin);
     }
     to->slot->is_item = 1;
     return refuse(to->slot, WRONG_KIND, json->at);
@@ -435,9 +405,9 @@ static const char *kind_of(const pfd_json_field *field, int32_t is_item)
     int32_t dtype = field->spec.type.dtype;
     if (field->kind == PFD_JSON_STRING) return "a string";
     if (!is_item) return "an array";
-    return dtype == PFD_BOOL                              ? "true or false"
-           : dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64 ? "a number"
-                                                          : "an integer";
+    return dtype == PFD_BOOL           ? "true or false"
+           : pfd_dtype_is_float(dtype) ? "a number"
+                                       : "an integer";
 }
 
 static const char *default_of(const pfd_json_field *field)
@@ -454,8 +424,7 @@ static void describe(const pfd_json_field *field, const slot *s, char *out, size
 {
     const char *dtype = pfd_dtype_name(field->spec.type.dtype);
     const char *limits = pfd_dtype_limits(field->spec.type.dtype);
-    int32_t is_float = field->spec.type.dtype == PFD_FLOAT32 ||
-                       field->spec.type.dtype == PFD_FLOAT64;
+    int32_t is_float = pfd_dtype_is_float(field->spec.type.dtype);
     if (s->state == WRONG_KIND)
         (void)snprintf(out, capacity, "expected %s%s", kind_of(field, s->is_item),
                        field->kind == PFD_JSON_STRING ? " (the type json takes any value)" : "");

@@ -96,9 +96,9 @@ static int32_t of_find(pfd_wire_cursor c, const char *name, int64_t name_size, p
         *place = c.at;
         if (!pfd_wire_bytes(&c, &entry)) return -1;
         rest = entry;
-        int32_t is_whole = read_key(&rest, &key);
+        int32_t is_complete = read_key(&rest, &key);
         *place = rest.at;
-        if (!is_whole) return -1;
+        if (!is_complete) return -1;
         if (key.end - key.at != name_size || memcmp(key.at, name, (size_t)name_size) != 0) continue;
         found = read_entry(entry, out, place);
         if (found < 0) return -1;

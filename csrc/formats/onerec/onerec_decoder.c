@@ -466,10 +466,10 @@ static pfd_status open_message(const pfd_compute_args *args, int64_t row, messag
     pfd_bytes bytes = pfd_row_bytes(args->inputs[0], row);
     *out = (message){.args = args, .row = row, .buffer = {bytes.data, bytes.size, -1}};
     flat_table example;
-    int32_t is_whole = flat_root(&out->buffer, "1REC", &example) &&
-                       flat_vector_field(&out->buffer, &example, example_features, offset_bytes,
-                                         &out->features);
-    return is_whole ? PFD_OK : fail_damaged(out, err);
+    int32_t is_complete = flat_root(&out->buffer, "1REC", &example) &&
+                          flat_vector_field(&out->buffer, &example, example_features,
+                                            offset_bytes, &out->features);
+    return is_complete ? PFD_OK : fail_damaged(out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

@@ -475,7 +475,7 @@ static pfd_status parse_default(const pfd_host *host, const feature_spec *spec, 
 static pfd_status read_type(const pfd_host *host, feature_spec *spec, pfd_error *err)
 {
     const pfd_row_type *type = &spec->field.type;
-    int32_t is_float = type->dtype >= PFD_FLOAT16, varying = 0;
+    int32_t is_float = pfd_dtype_is_float(type->dtype), varying = 0;
     if (!spec->field.has_type) return refuse(host, spec, "a type is missing", err);
     if (pfd_is_narrow_float(type->dtype) && !spec->is_raw)
         return refuse(host, spec,

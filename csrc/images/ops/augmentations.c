@@ -61,7 +61,8 @@ static pfd_affine places_of(const pfd_image *in, int32_t change, const pfd_stren
 static void warp(const pfd_image *in, int32_t change, const pfd_strength *strength,
                  const pfd_warp_style *style, uint8_t *out)
 {
-    pfd_image_part all = {in->data, in->height, in->width, in->channels, in->width * in->channels};
+    pfd_image_region all = {in->data, in->height, in->width, in->channels,
+                            in->width * in->channels};
     pfd_affine places = places_of(in, change, strength);
     pfd_affine_warp(&all, &places, style->bilinear, style->fill, out, in->height, in->width);
 }

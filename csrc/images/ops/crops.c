@@ -53,9 +53,9 @@ static pfd_status decode(const pfd_input_image *image, const pfd_window *window,
     return status == PFD_OK ? PFD_OK : pfd_producer_failed(image->decoder, err);
 }
 
-static pfd_image_part part_of(const pfd_image *image, const pfd_window *window)
+static pfd_image_region region_of(const pfd_image *image, const pfd_window *window)
 {
-    pfd_image_part out = pfd_whole_image(image);
+    pfd_image_region out = pfd_whole_image(image);
     out.data += window->top * out.stride + window->left * out.channels;
     out.height = window->height;
     out.width = window->width;
@@ -63,19 +63,19 @@ static pfd_image_part part_of(const pfd_image *image, const pfd_window *window)
 }
 
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
-                           pfd_image_part *out, pfd_error *err)
+                           pfd_image_region *out, pfd_error *err)
 {
     pfd_pixels pixels = {0};
     if (!image->decoder) {
-        *out = part_of(&image->pixels, window);
+        *out = region_of(&image->pixels, window);
         return PFD_OK;
     }
     PFD_TRY(decode(image, window, &pixels, err));
-    *out = (pfd_image_part){.data = pixels.data,
-                            .height = window->height,
-                            .width = window->width,
-                            .channels = image->pixel_bytes,
-                            .stride = pixels.stride};
+    *out = (pfd_image_region){.data = pixels.data,
+                              .height = window->height,
+                              .width = window->width,
+                              .channels = image->pixel_bytes,
+                              .stride = pixels.stride};
     return PFD_OK;
 }
 

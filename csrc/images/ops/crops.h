@@ -46,10 +46,10 @@ typedef struct pfd_input_image {
 pfd_status pfd_open_image(const pfd_compute_args *args, const pfd_producer *decoder, int64_t i,
                           pfd_input_image *out, pfd_error *err);
 
-/* Takes the part of an image of uint8 in a window, which is not empty and lies in the image.
+/* Takes the region of an image of uint8 in a window, which is not empty and lies in the image.
  * Decoded pixels are in the call's scratch. */
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
-                           pfd_image_part *out, pfd_error *err);
+                           pfd_image_region *out, pfd_error *err);
 
 /* Writes a window to `out`, as pfd_copy_window() does. */
 pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,

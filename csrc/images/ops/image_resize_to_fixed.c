@@ -47,10 +47,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_image image;
         PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
-        pfd_image_part part = pfd_whole_image(&image);
+        pfd_image_region region = pfd_whole_image(&image);
         int32_t filter = pfd_oneflow_filter(attrs->interpolation_type, &image, &size);
         uint8_t *bytes = bytes_of_row(args, i, between);
-        PFD_TRY(pfd_resample(&resampler, filter, &part, NULL, bytes, size.height, size.width, err));
+        PFD_TRY(pfd_resample(&resampler, filter, &region, NULL, bytes, size.height, size.width,
+                             err));
         if (between)
             (void)pfd_convert(PFD_UINT8, bytes, out->type.dtype, out->data + i * out->row_bytes,
                               pixels, PFD_OVERFLOW_WRAP);

@@ -88,9 +88,9 @@ pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degr
         places.x0 -= x_by_x + x_by_y;
         places.y0 -= y_by_x + y_by_y;
     }
-    pfd_image_part part = pfd_whole_image(&image);
+    pfd_image_region region = pfd_whole_image(&image);
     uint8_t *out = pfd_image_to_write(args, 0, i, size.height, size.width, err);
     if (!out) return err->status;
-    pfd_affine_warp(&part, &places, style->bilinear, style->fill, out, size.height, size.width);
+    pfd_affine_warp(&region, &places, style->bilinear, style->fill, out, size.height, size.width);
     return PFD_OK;
 }

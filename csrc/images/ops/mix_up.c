@@ -1,11 +1,12 @@
 /* MixUp: each row's image and labels mixed with another row's. */
+#include "core/convert.h"
 #include "core/op_parts.h"
 #include "images/ops/mixing.h"
 #include "parse/row_type.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    if (args->inputs[0].dtype < PFD_FLOAT16)
+    if (!pfd_dtype_is_float(args->inputs[0].dtype))
         return pfd_refuse_rows(args, 0, "x", "they must be floats: take Normalize or Cast before",
                                err);
     args->outputs[0] = args->inputs[0];

@@ -1,6 +1,7 @@
 /* Groups of rows, their shares and their sums. */
 #include "images/ops/mixing.h"
 
+#include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "images/pixels/random_draws.h"
@@ -82,7 +83,7 @@ void pfd_mix_row(const pfd_compute_args *args, int32_t port, int64_t i, int64_t 
 pfd_status pfd_check_labels(const pfd_infer_args *args, pfd_error *err)
 {
     const pfd_row_type *type = &args->inputs[1];
-    if (type->ndim >= 1 && type->dtype >= PFD_FLOAT16) return PFD_OK;
+    if (type->ndim >= 1 && pfd_dtype_is_float(type->dtype)) return PFD_OK;
     return pfd_refuse_rows(args, 1, "labels",
                            "they must be vectors of floats, a number for each class: take OneHot "
                            "before",

@@ -24,8 +24,8 @@ pfd_status pfd_expect_float_table(const pfd_infer_args *args, int32_t input, con
 pfd_status pfd_expect_image_size(const pfd_infer_args *args, int32_t input, pfd_error *err)
 {
     const pfd_row_type *type = &args->inputs[input];
-    int32_t is_whole = type->dtype == PFD_INT32 || type->dtype == PFD_INT64;
-    if (is_whole && type->ndim == 1 && type->shape[0] == 2) return PFD_OK;
+    int32_t is_integer = type->dtype == PFD_INT32 || type->dtype == PFD_INT64;
+    if (is_integer && type->ndim == 1 && type->shape[0] == 2) return PFD_OK;
     return pfd_refuse_rows(args, input, "image_size",
                            "they must be int32 or int64 (2,): height and width", err);
 }

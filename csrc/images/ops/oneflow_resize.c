@@ -55,11 +55,11 @@ pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *res
                                 pfd_error *err)
 {
     int32_t *new_size = (int32_t *)(void *)args->outputs[1]->data + 2 * i;
-    pfd_image_part part = pfd_whole_image(image);
+    pfd_image_region region = pfd_whole_image(image);
     PFD_TRY(pfd_check_size(args, i, size, err));
     uint8_t *out = pfd_image_to_write(args, 0, i, size->height, size->width, err);
     if (!out) return err->status;
-    PFD_TRY(pfd_resample(resampler, filter, &part, NULL, out, size->height, size->width, err));
+    PFD_TRY(pfd_resample(resampler, filter, &region, NULL, out, size->height, size->width, err));
     new_size[0] = (int32_t)size->height;
     new_size[1] = (int32_t)size->width;
     pfd_write_scale(image, size, (float *)(void *)args->outputs[2]->data + 2 * i);

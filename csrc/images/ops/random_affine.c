@@ -73,11 +73,11 @@ static double draw(const pfd_compute_args *args, int64_t i, int64_t number, cons
     return pfd_uniform_between(args, i, number, range[0], range[1]);
 }
 
-/* Draws a shift of whole pixels, at most a part of the side, in either direction. */
-static double draw_pixels(const pfd_compute_args *args, int64_t i, int64_t number, double part,
+/* Draws a shift of whole pixels, at most a share of the side, in either direction. */
+static double draw_pixels(const pfd_compute_args *args, int64_t i, int64_t number, double share,
                           int64_t side)
 {
-    double most = part * (double)side;
+    double most = share * (double)side;
     return rint(pfd_uniform_between(args, i, number, -most, most));
 }
 
@@ -106,10 +106,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         PFD_TRY(pfd_check_size(args, i, &(pfd_size){image.height, image.width}, err));
         pfd_affine_motion motion = draw_motion(args, i, &plan, &image);
         pfd_affine places = pfd_affine_of(&motion);
-        pfd_image_part part = pfd_whole_image(&image);
+        pfd_image_region region = pfd_whole_image(&image);
         uint8_t *out = pfd_image_to_write(args, 0, i, image.height, image.width, err);
         if (!out) return err->status;
-        pfd_affine_warp(&part, &places, plan.style.bilinear, plan.style.fill, out, image.height,
+        pfd_affine_warp(&region, &places, plan.style.bilinear, plan.style.fill, out, image.height,
                         image.width);
     }
     return PFD_OK;

@@ -42,13 +42,13 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     PFD_TRY(make_plan(args->host, args->attrs, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_input_image image;
-        pfd_image_part part;
+        pfd_image_region region;
         PFD_TRY(pfd_open_image(args, decoder, i, &image, err));
         pfd_window window = pfd_random_window(args, i, &plan.rule, image.height, image.width);
-        PFD_TRY(pfd_take_window(&image, &window, &part, err));
+        PFD_TRY(pfd_take_window(&image, &window, &region, err));
         void *out = pfd_image_to_write(args, 0, i, plan.size.height, plan.size.width, err);
         if (!out) return err->status;
-        PFD_TRY(pfd_resample(&resampler, plan.filter, &part, NULL, out, plan.size.height,
+        PFD_TRY(pfd_resample(&resampler, plan.filter, &region, NULL, out, plan.size.height,
                              plan.size.width, err));
     }
     return PFD_OK;

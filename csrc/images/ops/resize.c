@@ -93,10 +93,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
         pfd_size size = size_for(attrs, image.height, image.width);
         PFD_TRY(pfd_check_size(args, i, &size, err));
-        pfd_image_part part = pfd_whole_image(&image);
+        pfd_image_region region = pfd_whole_image(&image);
         void *out = pfd_image_to_write(args, 0, i, size.height, size.width, err);
         if (!out) return err->status;
-        PFD_TRY(pfd_resample(&resampler, filter, &part, NULL, out, size.height, size.width, err));
+        PFD_TRY(pfd_resample(&resampler, filter, &region, NULL, out, size.height, size.width, err));
     }
     return PFD_OK;
 }

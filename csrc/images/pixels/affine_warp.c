@@ -23,7 +23,7 @@ typedef struct span {
 } span;
 
 typedef struct warp_row {
-    const pfd_image_part *in;
+    const pfd_image_region *in;
     place_line x, y;     /* in [0, width) and [0, height) for the pixels of the spans */
     int64_t width;       /* pixels of `out` */
     uint8_t *out;
@@ -75,7 +75,7 @@ static inline int32_t mix(int32_t a, int32_t b, int32_t weight)
 
 PFD_INLINE void bilinear(const warp_row *row, int64_t begin, int64_t end, int64_t channels)
 {
-    const pfd_image_part *in = row->in;
+    const pfd_image_region *in = row->in;
     for (int64_t i = begin; i < end; i++) {
         pair x = pair_at(row->x.first + i * row->x.step, in->width);
         pair y = pair_at(row->y.first + i * row->y.step, in->height);
@@ -311,7 +311,7 @@ static span inner_span(const warp_row *row)
                 inside(y, row->in->height - 1, row->width));
 }
 
-void pfd_affine_warp(const pfd_image_part *in, const pfd_affine *places, int32_t bilinear,
+void pfd_affine_warp(const pfd_image_region *in, const pfd_affine *places, int32_t bilinear,
                      const uint8_t fill[4], uint8_t *out, int64_t height, int64_t width)
 {
     place_line (*line_at)(double, double, double, int64_t) = bilinear ? line_of : coarse_line_of;

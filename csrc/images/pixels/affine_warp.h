@@ -32,6 +32,6 @@ pfd_affine pfd_affine_of(const pfd_affine_motion *motion);
 /* Warps `in` to (height, width) at `out`.  `bilinear` 1: the mean of the four nearest pixels by
  * distance, where a pixel beyond the edge equals the pixel at the edge; 0: the pixel that has the
  * place. If the place is not in the source, the pixel is `fill`.  Sides are at most 65535. */
-void pfd_affine_warp(const pfd_image_part *in, const pfd_affine *places, int32_t bilinear,
+void pfd_affine_warp(const pfd_image_region *in, const pfd_affine *places, int32_t bilinear,
                      const uint8_t fill[4], uint8_t *out, int64_t height, int64_t width);
 #endif

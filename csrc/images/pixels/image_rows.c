@@ -118,7 +118,7 @@ pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float6
                                "the %" PRId64 " channels", list.size, channels);
     for (int64_t c = 0; c < channels; c++) {
         const double *value = &list.data[list.size == 1 ? 0 : c];
-        if (images->dtype < PFD_FLOAT16 && !pfd_is_exact(*value, images->dtype))
+        if (!pfd_dtype_is_float(images->dtype) && !pfd_is_exact(*value, images->dtype))
             return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                    " has %g; the images are %s, which holds %s", *value,
                                    pfd_dtype_name(images->dtype),
@@ -153,13 +153,13 @@ pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_siz
                                 size->height, size->width, PFD_MOST_SIDE);
 }
 
-pfd_image_part pfd_whole_image(const pfd_image *image)
+pfd_image_region pfd_whole_image(const pfd_image *image)
 {
-    return (pfd_image_part){.data = image->data,
-                            .height = image->height,
-                            .width = image->width,
-                            .channels = image->channels,
-                            .stride = image->width * image->channels};
+    return (pfd_image_region){.data = image->data,
+                              .height = image->height,
+                              .width = image->width,
+                              .channels = image->channels,
+                              .stride = image->width * image->channels};
 }
 
 /* ---- Images whose channels come first or last ------------------------------------------------ */

@@ -15,17 +15,17 @@ typedef struct pfd_image {
     int64_t height, width, channels;
 } pfd_image;
 
-/* A part of an image, in pixels. */
+/* A region of an image, in pixels. */
 typedef struct pfd_window {
     int64_t top, left, height, width;
 } pfd_window;
 
-/* Pixels of uint8: an image, or a part of it. */
-typedef struct pfd_image_part {
+/* Pixels of uint8: an image, or a region of it. */
+typedef struct pfd_image_region {
     const uint8_t *data;
     int64_t height, width, channels; /* >= 1; 1 to 4 channels */
     int64_t stride;                  /* bytes from one row to the next */
-} pfd_image_part;
+} pfd_image_region;
 
 /* Ports `in` of images of any dtype, of uint8, and of uint8 with 1 or 3 channels; and a port `out`
  * of images of the type of the input. */
@@ -94,7 +94,7 @@ pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_siz
                           pfd_error *err);
 
 /* All of an image of uint8. */
-pfd_image_part pfd_whole_image(const pfd_image *image);
+pfd_image_region pfd_whole_image(const pfd_image *image);
 
 /* ---- Images whose channels come first (CHW) or last (HWC) ------------------------------------ */
 

@@ -682,7 +682,7 @@ PFD_INLINE void pick_pixels(const uint8_t *in, const int32_t *offsets, uint8_t *
         memcpy(out + x * channels, in + offsets[x], (size_t)channels);
 }
 
-static pfd_status take_nearest(pfd_resampler *resampler, const pfd_image_part *in,
+static pfd_status take_nearest(pfd_resampler *resampler, const pfd_image_region *in,
                                const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                                pfd_error *err)
 {
@@ -722,7 +722,7 @@ static double place_of(const pfd_axis *axis, int64_t i)
 /* Two neighbours, and the weight of the second in [0, 1]. */
 typedef struct neighbours {
     int64_t first;
-    double part;
+    double weight;
 } neighbours;
 
 /* The pixel at the edge replaces a neighbour beyond the edge. Both neighbours are in the source,
@@ -741,7 +741,7 @@ static void make_pairs(const pfd_axis *axis, int64_t channels, pfd_pixel_pair *o
     int64_t origin = neighbours_of(axis, 0).first;
     for (int64_t i = 0; i < axis->out_size; i++) {
         neighbours at = neighbours_of(axis, i);
-        int16_t second = (int16_t)rint(at.part * (1 << 14));
+        int16_t second = (int16_t)rint(at.weight * (1 << 14));
         out[i].first = (int32_t)((at.first - origin) * channels * (int64_t)sizeof(int16_t));
         out[i].weights[0] = (int16_t)((1 << 14) - second);
         out[i].weights[1] = second;
@@ -750,7 +750,7 @@ static void make_pairs(const pfd_axis *axis, int64_t channels, pfd_pixel_pair *o
 
 /* Mixes two rows of the source into one, then the neighbouring pixels of this row.  So the slower
  * loop, over pixels, runs once per output row. */
-static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part *in,
+static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_region *in,
                                  const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                                  pfd_error *err)
 {
@@ -769,7 +769,7 @@ static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part 
     for (int64_t y = 0; y < rows->out_size; y++) {
         neighbours at = neighbours_of(rows, y);
         int64_t other = at.first + (in->height > 1);
-        double weight = rint(at.part * (1 << 15));
+        double weight = rint(at.weight * (1 << 15));
         const uint8_t *one = in->data + at.first * in->stride + first * channels;
         const uint8_t *two = in->data + other * in->stride + first * channels;
         if (weight > INT16_MAX) { /* the second alone */
@@ -787,7 +787,7 @@ static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part 
 /* The source rows, resampled to the width of the output, that the next output rows need. */
 typedef struct row_ring {
     const pfd_resample_kernels *kernels;
-    const pfd_image_part *in;
+    const pfd_image_region *in;
     pfd_taps rows, columns;
     const uint8_t **sources; /* the source rows of one output row */
     int64_t reach;           /* bytes of a row that may be read */
@@ -800,7 +800,7 @@ typedef struct row_ring {
 /* A row of the source, or a copy of it if reading `reach` bytes would go beyond the image. */
 static const uint8_t *readable_row(const row_ring *work, int64_t row, uint8_t *copy)
 {
-    const pfd_image_part *in = work->in;
+    const pfd_image_region *in = work->in;
     int64_t last = in->height - 1, bytes = in->width * in->channels;
     if (row > last) row = last;
     const uint8_t *data = in->data + row * in->stride;
@@ -906,13 +906,13 @@ static int64_t plan_memory(int32_t filter, const pfd_axis *rows, const pfd_axis 
     return sum + 5 * 64; /* each of the five terms is rounded up */
 }
 
-static int32_t is_whole(const pfd_axis *axis)
+static int32_t is_unscaled(const pfd_axis *axis)
 {
     return axis->begin <= 0 && axis->end >= (double)axis->in_size &&
            axis->in_size == axis->out_size;
 }
 
-static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
+static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd_image_region *in,
                              const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                              pfd_error *err)
 {
@@ -928,9 +928,9 @@ static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd
     work.ring = take(resampler, work.size * work.row_bytes);
     int64_t fewer_rows = rows->in_size - rows->out_size;
     int64_t fewer_columns = columns->in_size - columns->out_size;
-    if (is_whole(columns))
+    if (is_unscaled(columns))
         rows_only(&work, out);
-    else if (is_whole(rows))
+    else if (is_unscaled(rows))
         columns_only(&work, out);
     else if (fewer_rows > 0 && fewer_rows > 2 * fewer_columns) /* as Pillow from version 13 on */
         rows_first(&work, out);
@@ -941,7 +941,7 @@ static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd
 
 /* ---- Any filter ------------------------------------------------------------------------------ */
 
-pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
+pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_region *in,
                         const pfd_box *box, uint8_t *out, int64_t height, int64_t width,
                         pfd_error *err)
 {
@@ -958,7 +958,7 @@ pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_imag
                                      "the image is %" PRId64 " x %" PRId64
                                      " pixels; at most %d on a side can be resampled",
                                      in->height, in->width, INT32_MAX / 16);
-    if (is_whole(&rows) && is_whole(&columns)) {
+    if (is_unscaled(&rows) && is_unscaled(&columns)) {
         int64_t row_bytes = width * in->channels;
         for (int64_t y = 0; y < height; y++)
             memcpy(out + y * row_bytes, in->data + y * in->stride, (size_t)row_bytes);

@@ -53,7 +53,7 @@ pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t an
 
 /* ---- Images ---------------------------------------------------------------------------------- */
 
-/* A part of an image, in coordinates of pixels: 0 <= top < bottom <= height, and so on. */
+/* A region of an image, in coordinates of pixels: 0 <= top < bottom <= height, and so on. */
 typedef struct pfd_box {
     double top, left, bottom, right;
 } pfd_box;
@@ -69,8 +69,8 @@ typedef struct pfd_resampler {
 
 /* Resamples a box of the pixels (NULL: all pixels) to (height, width, channels) at `out`. Pixels
  * around the box take part where the filter reaches them, as with the box of Image.resize(); to
- * leave these out, pass the part alone. */
-pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
+ * leave these out, pass the region alone. */
+pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_region *in,
                         const pfd_box *box, uint8_t *out, int64_t height, int64_t width,
                         pfd_error *err);
 
@@ -91,7 +91,7 @@ typedef struct pfd_taps {
 /* Where output pixels lie in the source. */
 typedef struct pfd_axis {
     int64_t in_size, out_size;
-    double begin, end; /* bounds of the part of the source that is resampled, in pixels */
+    double begin, end; /* bounds of the region of the source that is resampled, in pixels */
 } pfd_axis;
 
 /* Bytes that pfd_make_taps() needs, 8-byte aligned; -1: beyond all memory. */

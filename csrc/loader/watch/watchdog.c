@@ -56,7 +56,7 @@ typedef struct seen {
 
 struct pfd_watched {
     pfd_watched *next;
-    pfd_watched_parts parts;
+    pfd_watched_loader loader;
     int64_t patience_ns;
     int32_t is_told;
     char **doing; /* for each item of work */
@@ -66,25 +66,25 @@ struct pfd_watched {
 static void free_watched(pfd_watched *w)
 {
     if (!w) return;
-    for (int32_t i = 0; w->doing && i < pfd_work_num_items(w->parts.plan); i++) free(w->doing[i]);
+    for (int32_t i = 0; w->doing && i < pfd_work_num_items(w->loader.plan); i++) free(w->doing[i]);
     free(w->doing);
     free(w->threads);
     free(w);
 }
 
-static pfd_watched *make_watched(const pfd_watched_parts *parts, int64_t patience_ns,
+static pfd_watched *make_watched(const pfd_watched_loader *loader, int64_t patience_ns,
                                  const char *const *doing)
 {
-    int32_t num_items = pfd_work_num_items(parts->plan), is_whole = 1;
+    int32_t num_items = pfd_work_num_items(loader->plan), is_complete = 1;
     pfd_watched *w = calloc(1, sizeof *w);
     if (!w) return NULL;
-    w->parts = *parts;
+    w->loader = *loader;
     w->patience_ns = patience_ns;
     w->doing = calloc((size_t)num_items, sizeof *w->doing);
-    w->threads = calloc((size_t)parts->threads->most_threads + 1, sizeof *w->threads);
+    w->threads = calloc((size_t)loader->threads->most_threads + 1, sizeof *w->threads);
     for (int32_t i = 0; w->doing && i < num_items; i++)
-        is_whole &= (w->doing[i] = strdup(doing[i])) != NULL;
-    if (w->doing && w->threads && is_whole) return w;
+        is_complete &= (w->doing[i] = strdup(doing[i])) != NULL;
+    if (w->doing && w->threads && is_complete) return w;
     free_watched(w);
     return NULL;
 }
@@ -92,7 +92,7 @@ static pfd_watched *make_watched(const pfd_watched_parts *parts, int64_t patienc
 /* With the loader's lock held. */
 static seen *look_at_thread(pfd_watched *w, int32_t i, int64_t now_ns, pfd_thread_now *now)
 {
-    const pfd_threads *threads = w->parts.threads;
+    const pfd_threads *threads = w->loader.threads;
     seen *before = &w->threads[i < threads->num_workers ? i : threads->most_threads];
     *now = pfd_counters_thread(threads, i);
     if (before->count != now->count || before->work != now->work)
@@ -104,8 +104,8 @@ static seen *look_at_thread(pfd_watched *w, int32_t i, int64_t now_ns, pfd_threa
  * need not ask for batches.  With the loader's lock held. */
 static const char *wait_of(const pfd_watched *w, int64_t *since_ns)
 {
-    const pfd_steps *steps = w->parts.steps;
-    const volatile int64_t *made_ns = &w->parts.caller->made_ns;
+    const pfd_steps *steps = w->loader.steps;
+    const volatile int64_t *made_ns = &w->loader.caller->made_ns;
     int32_t is_in_next = *made_ns < steps->asked_ns;
     if (!steps->asked_ns || steps->gave == PFD_GAVE_END) return NULL;
     *since_ns = is_in_next ? steps->asked_ns : *made_ns;
@@ -115,7 +115,7 @@ static const char *wait_of(const pfd_watched *w, int64_t *since_ns)
 static void add_records(text *t, const pfd_watched *w, const pfd_thread_now *now)
 {
     if (now->file < 0) return;
-    const char *file = pfd_record_file(&w->parts.plan->readers[now->reader], now->file);
+    const char *file = pfd_record_file(&w->loader.plan->readers[now->reader], now->file);
     int64_t first = now->first_ordinal, last = now->last_ordinal;
     if (now->num_rows == 1)
         add(t, ", record %" PRId64, first);
@@ -130,7 +130,7 @@ static void add_thread(text *t, pfd_watched *w, int32_t i, int64_t now_ns)
 {
     pfd_thread_now now;
     const seen *since = look_at_thread(w, i, now_ns, &now);
-    int32_t num_threads = w->parts.threads->num_workers;
+    int32_t num_threads = w->loader.threads->num_workers;
     if (now.work < 0) return;
     if (i < num_threads)
         add(t, "  thread %" PRId32 " of %" PRId32, i, num_threads);
@@ -148,8 +148,8 @@ static void look(pfd_watched *w, int64_t now_ns, int64_t late_ns, text *t)
 {
     int64_t since_ns;
     pfd_thread_now now;
-    pthread_mutex_lock(w->parts.lock);
-    int32_t num_workers = w->parts.threads->num_workers;
+    pthread_mutex_lock(w->loader.lock);
+    int32_t num_workers = w->loader.threads->num_workers;
     for (int32_t i = 0; i <= num_workers; i++) (void)look_at_thread(w, i, now_ns, &now);
     const char *waits = wait_of(w, &since_ns);
     if (late_ns < w->patience_ns) {
@@ -161,7 +161,7 @@ static void look(pfd_watched *w, int64_t now_ns, int64_t late_ns, text *t)
             waits, (double)(now_ns - since_ns) / second_ns, (double)late_ns / second_ns);
         for (int32_t i = 0; i <= num_workers; i++) add_thread(t, w, i, now_ns);
     }
-    pthread_mutex_unlock(w->parts.lock);
+    pthread_mutex_unlock(w->loader.lock);
 }
 
 /* ---- All loaders, and the thread that looks at them ------------------------------------------ */
@@ -294,10 +294,10 @@ static pfd_status begin(pfd_error *err)
     return pfd_fail(err, PFD_OUT_OF_MEMORY, "the system starts no thread to watch a loader");
 }
 
-pfd_status pfd_watchdog_add(const pfd_watched_parts *parts, int64_t patience_ns,
+pfd_status pfd_watchdog_add(const pfd_watched_loader *loader, int64_t patience_ns,
                             const char *const *doing, pfd_watched **out, pfd_error *err)
 {
-    pfd_watched *w = make_watched(parts, patience_ns, doing);
+    pfd_watched *w = make_watched(loader, patience_ns, doing);
     if (!w) return pfd_fail_memory(err, sizeof *w, "the watch of a loader");
     if (w->patience_ns < LEAST_PATIENCE_NS) w->patience_ns = LEAST_PATIENCE_NS;
     pthread_mutex_lock(&watchdog.lock);

@@ -17,16 +17,16 @@
 typedef struct pfd_watched pfd_watched;
 
 /* What is watched of a loader; all of it stays until pfd_watchdog_remove(). */
-typedef struct pfd_watched_parts {
+typedef struct pfd_watched_loader {
     const pfd_plan *plan;
     pthread_mutex_t *lock; /* the loader's, for these: */
     const pfd_threads *threads;
     const pfd_steps *steps;
     const pfd_caller *caller; /* written by its thread at any time */
-} pfd_watched_parts;
+} pfd_watched_loader;
 
 /* patience_ns and doing are as in pfd_loader_watch(). */
-pfd_status pfd_watchdog_add(const pfd_watched_parts *parts, int64_t patience_ns,
+pfd_status pfd_watchdog_add(const pfd_watched_loader *loader, int64_t patience_ns,
                             const char *const *doing, pfd_watched **out, pfd_error *err);
 void pfd_watchdog_remove(pfd_watched *watched); /* and frees it; NULL is accepted */
 #endif

@@ -29,9 +29,8 @@ from ...loader.sinks import Sink
 from ...nodes.argument_hints import refuse_arguments, takes_own_arguments
 from .accelerate_signal import PreparedLoader, announced, gradient_state
 from .devices import DeviceCopies, PlainCopies, copies_to, counted, current_device, find_device
-from .epoch_iterators import Ahead, EpochPlace, OnHost
+from .epoch_iterators import Ahead, EpochPlace, HandOver, OnHost
 from .fit_loops import FitLoopLoader, TrainerEpochs
-from .hand_over import HandOver
 from .meshes import MeshPlacement, check_ranks
 from .options import LoaderOptions
 from .rows import TrainerAttributes, saved_arguments, steps_of, take_batch_sampler

@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from support.cli_files import convert, read, run
+from support.cli_files import convert, read
+from support.command import here
 
 import pyflowdata as flow
 from pyflowdata.formats import open_source
@@ -78,18 +79,18 @@ def test_types_that_numbers_need(lines):
         ({"a": 2**60 + 1}, {}, 'a, which 1 of 2 records lack: .* "a:int64=0"'),
     ],
 )
-def test_values_that_are_no_fields(record, other, said, lines, run):
+def test_values_that_are_no_fields(record, other, said, lines, here):
     path = lines([{"k": 1, **record}, {"k": 2, **other}])
-    status, out, err = run("head", "--json", path)
+    status, out, err = here("head", "--json", path)
     assert status == 0 and [json.loads(one)["k"] for one in out.splitlines()] == [1, 2]
     assert f"left out: {said.partition('.*')[0]}" in err
     with pytest.raises(flow.InvalidArgumentError, match=f"left out, and {said.split(',')[0]}, wh"):
         flow.JSONLinesReader(files=path, batch_size=1)
-    status, _, err = run("convert", path, path.with_suffix(".tfrecord"), "--quiet")
+    status, _, err = here("convert", path, path.with_suffix(".tfrecord"), "--quiet")
     assert status != 0 and "would be lost; say with --fields" in err
 
 
-def test_arrays_of_anything_are_texts_of_json(lines, run, tmp_path):
+def test_arrays_of_anything_are_texts_of_json(lines, here, tmp_path):
     tags = {"s": ["x", 'é"'], "o": [{"b": 1}], "mixed": [1, "a", None], "uneven": [[1], [2, 3]]}
     records = [{"k": 1, "m": tags}, {"k": 2, "m": {"s": [], "o": None}}]
     path = lines(records)
@@ -103,7 +104,7 @@ def test_arrays_of_anything_are_texts_of_json(lines, run, tmp_path):
         (batch,) = loader
     assert batch[2].to_bytes_list() == [b'[{"b": 1}]', b"null"]
     for name in ("b.jsonl", "b.mds"):
-        convert(run, path, tmp_path / name)
+        convert(here, path, tmp_path / name)
     again = [*map(json.loads, (tmp_path / "b.jsonl").read_text().splitlines())]
     assert again == [records[0], {"k": 2, "m": {"s": [], "o": None, "mixed": None, "uneven": None}}]
     (shard,) = json.loads((tmp_path / "b.mds" / "index.json").read_text())["shards"]
@@ -142,7 +143,7 @@ def test_types_of_named_fields(lines):
             flow.JSONLinesReader(files=path, fields=wrong, batch_size=1)
 
 
-def test_odd_names(lines, run, tmp_path):
+def test_odd_names(lines, here, tmp_path):
     record = {"a.b": 1, "a": {"b": 2}, "it's": 3, "x[0]": 4, "k:l": 5, "id": 6, "": 7, "a b": 8}
     path = lines([record, record])
     names = ["'a.b'", "a.b", "'it''s'", "'x[0]'", "'k:l'", "id", "''", "a b"]
@@ -152,24 +153,24 @@ def test_odd_names(lines, run, tmp_path):
     assert list(open_source([more]).left_out) == said
     found = read(path)
     assert [found[name].tolist() for name in names] == [[n, n] for n in range(1, 9)]
-    convert(run, path, tmp_path / "b.jsonl")
+    convert(here, path, tmp_path / "b.jsonl")
     assert [*map(json.loads, (tmp_path / "b.jsonl").read_text().splitlines())] == [record] * 2
 
 
-def test_conversions_there_and_back(lines, run, tmp_path):
+def test_conversions_there_and_back(lines, here, tmp_path):
     path = lines(RECORDS)
-    convert(run, path, tmp_path / "b.jsonl.gz")
+    convert(here, path, tmp_path / "b.jsonl.gz")
     with gzip.open(tmp_path / "b.jsonl.gz", "rt") as file:
         assert [*map(json.loads, file)] == RECORDS
     flat = [{k: v for k, v in one.items() if k in ("text", "n", "x")} for one in RECORDS]
     flat[1]["text"] = "empty"
     path = lines(flat, "flat.jsonl")
-    convert(run, path, tmp_path / "c.csv")
-    convert(run, tmp_path / "c.csv", tmp_path / "d.jsonl")
+    convert(here, path, tmp_path / "c.csv")
+    convert(here, tmp_path / "c.csv", tmp_path / "d.jsonl")
     assert [*map(json.loads, (tmp_path / "d.jsonl").read_text().splitlines())] == flat
-    convert(run, lines(RECORDS), tmp_path / "e.tfrecord", "--float32", "--fields",
+    convert(here, lines(RECORDS), tmp_path / "e.tfrecord", "--float32", "--fields",
             "text,n,x,meta.lang,ids")  # fmt: skip
-    convert(run, tmp_path / "e.tfrecord", tmp_path / "f.jsonl")
+    convert(here, tmp_path / "e.tfrecord", tmp_path / "f.jsonl")
     again = [*map(json.loads, (tmp_path / "f.jsonl").read_text().splitlines())]
     assert [one["meta.lang"] for one in again] == ["en", "de", ""]  # a name, and no path
     assert [(one["text"], one["n"], one["x"], one["ids"]) for one in again] == [
@@ -177,22 +178,22 @@ def test_conversions_there_and_back(lines, run, tmp_path):
     ]
 
 
-def test_types_of_later_records(lines, run, tmp_path):
+def test_types_of_later_records(lines, here, tmp_path):
     path = lines([*[{"n": 1, "pad": "x" * 50}] * 2000, {"n": 1.5, "pad": ""}])
     with pytest.raises(flow.CorruptDataError, match=r"a.jsonl:2001.*expected an integer"):
         for _ in flow.DataLoader(flow.JSONLinesReader(files=path, batch_size=512)):
             pass
-    convert(run, path, tmp_path / "b.csv", "--fields", "n")
+    convert(here, path, tmp_path / "b.csv", "--fields", "n")
     assert (tmp_path / "b.csv").read_text().split()[-2:] == ["1.0", "1.5"]
-    assert json.loads(run("stats", "--json", path)[1])["fields"]["n"]["max"] == 1.5
+    assert json.loads(here("stats", "--json", path)[1])["fields"]["n"]["max"] == 1.5
 
 
-def test_damage_and_empty_files(lines, run, tmp_path):
-    assert run("verify", lines(RECORDS))[0] == 0
-    status, out, _ = run("verify", lines([*['{"a": 1}'] * 5, '{"a": '], "bad.jsonl"))
+def test_damage_and_empty_files(lines, here, tmp_path):
+    assert here("verify", lines(RECORDS))[0] == 0
+    status, out, _ = here("verify", lines([*['{"a": 1}'] * 5, '{"a": '], "bad.jsonl"))
     assert status == 1 and "bad.jsonl:6" in out
-    assert run("verify", lines(["", "  "], "none.jsonl"))[0] == 0
-    status, out, err = run("head", "--format", "json", lines(["no", "[1]"], "no.jsonl"))
+    assert here("verify", lines(["", "  "], "none.jsonl"))[0] == 0
+    status, out, err = here("head", "--format", "json", lines(["no", "[1]"], "no.jsonl"))
     assert status != 0 and "no.jsonl: no line of the first ones is JSON" in err
     with pytest.raises(flow.InvalidArgumentError, match="no record to find the fields in"):
         flow.JSONLinesReader(files=tmp_path / "none.jsonl", batch_size=1)

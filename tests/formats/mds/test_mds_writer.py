@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from support.cli_files import run  # noqa: F401  (a fixture)
+from support.command import here  # noqa: F401  (a fixture)
 from support.written import ragged, row_of
 
 import pyflowdata as flow
@@ -117,7 +117,7 @@ def test_images_json_and_integers_of_python(tmp_path):
 
 
 @pytest.mark.parametrize("compression, name", [(None, ""), ("gzip", ".gz"), ("zstd", ".zstd")])
-def test_shards_have_a_size_and_hashes(compression, name, tmp_path, run):  # noqa: F811
+def test_shards_have_a_size_and_hashes(compression, name, tmp_path, here):  # noqa: F811
     with MDSWriter(
         tmp_path / "a", shard_bytes=1000, compression=compression, hashes=["sha1", "crc32"]
     ) as writer:
@@ -136,7 +136,7 @@ def test_shards_have_a_size_and_hashes(compression, name, tmp_path, run):  # noq
     with open_source([tmp_path / "a"]).loader(batch_size=300) as loader:
         (batch,) = loader
     assert batch["x"].tolist() == [*range(300)]
-    assert run("verify", tmp_path / "a")[0] == 0
+    assert here("verify", tmp_path / "a")[0] == 0
 
 
 def test_a_folder_is_whole_or_not_there(tmp_path):
@@ -178,15 +178,15 @@ def test_refused(columns, sample, message, tmp_path):
             writer.write(sample)
 
 
-def test_convert_to_mds(tmp_path, run):  # noqa: F811
+def test_convert_to_mds(tmp_path, here):  # noqa: F811
     lines = [{"i": i, "t": "é" * (i % 3), "x": [i, 0.5], "ok": i > 3} for i in range(9)]
     text = "".join(f"{json.dumps(one)}\n" for one in lines)
     (tmp_path / "a.jsonl").write_text(text)
     fields = "i,t,x:float64[2],ok"
-    status, out, err = run("convert", tmp_path / "a.jsonl", tmp_path / "b.mds", "--fields", fields)
+    status, out, err = here("convert", tmp_path / "a.jsonl", tmp_path / "b.mds", "--fields", fields)
     assert status == 0, err
-    assert run("convert", tmp_path / "b.mds", tmp_path / "c.jsonl")[0] == 0
+    assert here("convert", tmp_path / "b.mds", tmp_path / "c.jsonl")[0] == 0
     again = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
     assert again == lines
-    status, _, err = run("convert", tmp_path / "a.jsonl", tmp_path / "d.mds", "--shards", 2)
+    status, _, err = here("convert", tmp_path / "a.jsonl", tmp_path / "d.mds", "--shards", 2)
     assert status == 2 and "--to mds makes one, and no shards" in err

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 import pytest
-from support.cli_files import run  # noqa: F401  (a fixture)
+from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 from support.written import ragged, row_of
 
@@ -171,16 +171,16 @@ def test_refused(options, sample, message, tmp_path):
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_convert_to_mindrecord(shards, tmp_path, run):  # noqa: F811
+def test_convert_to_mindrecord(shards, tmp_path, here):  # noqa: F811
     lines = [{"i": i, "t": "é" * (i % 3), "x": [i, 0.5]} for i in range(9)]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
     target = tmp_path / "b.mindrecord"
     arguments = "--fields", "i,t,x:float64[2]", "--shards", shards, "--seal"
-    status, _, err = run("convert", tmp_path / "a.jsonl", target, *arguments)
+    status, _, err = here("convert", tmp_path / "a.jsonl", target, *arguments)
     assert status == 0, err
     made = sorted(tmp_path.glob("b*.mindrecord"))
     assert header_of(made[-1])["shard_addresses"] == [one.name for one in made]
-    assert len(made) == shards and run("verify", *made)[0] == 0
-    assert run("convert", *made, tmp_path / "c.jsonl")[0] == 0
+    assert len(made) == shards and here("verify", *made)[0] == 0
+    assert here("convert", *made, tmp_path / "c.jsonl")[0] == 0
     again = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
     assert again == lines
