@@ -223,10 +223,11 @@ test-jax: all .venv/flax
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    kit/tests/test_native.py tests/project/test_pages.py -k numba $(ARGS)
-#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv
-test-remote: all .venv/test .venv/servers
+#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv; all with SAN=thread, or address,undefined
+test-remote: $(if $(SAN),$(LIBRARY) $(DECLARED),all) .venv/test .venv/servers
 	@tools/install_packages 'tests with a web server' nginx
-	$(PYTEST) -p no:xdist tests/remote/test_servers.py $(ARGS)
+	$(if $(SAN),$(IN_SANITIZER) -m 'not slow',$(PYTEST)) -p no:xdist \
+	    tests/remote/$(if $(SAN),,test_servers.py) $(ARGS)
 # The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
@@ -368,24 +369,25 @@ SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) $(FIXED_ADDRESSES) \
 # where they begin a page, as glibc 2.19 had them.  Now they are any block of the heap: one thread in
 # some hundred crashed.  malloc() already tells the sanitizer of this memory.
 TSAN_FLAGS := intercept_tls_get_addr=0:suppressions=$(CURDIR)/tests/support/tsan_suppressions.txt
+# pytest under the sanitizer of SAN; PYTHONMALLOC=malloc before it: also for what Python allocates.
+IN_SANITIZER = $(if $(findstring thread,$(SAN)), \
+    PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so), \
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so))
 #: 3 asan  the tests under AddressSanitizer and UBSan
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 #: 3 tsan  the tests of the threads under ThreadSanitizer
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
-ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so) $(PARALLEL) \
-       -m 'not slow'
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: $(LIBRARY) $(DECLARED) run-c-tests .venv/test
-	PYTHONMALLOC=malloc $(ASAN) $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
-	$(ASAN) $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
+	PYTHONMALLOC=malloc $(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
+	$(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
 run-tsan: LAUNCH = TSAN_OPTIONS=$(TSAN_FLAGS) $(FIXED_ADDRESSES)
 run-tsan: $(LIBRARY) $(DECLARED) $(TSAN_C_TESTS:%=%-run) .venv/test
-	PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so) $(PARALLEL) \
-	    -m 'not slow' $(TSAN_TESTS) $(ARGS)
+	$(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 # RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.

@@ -288,7 +288,7 @@ class Counters:
         first_work: Work that was done once while the loader was opened, besides the indexes of its
             own readers.
         fetched: How much of remote files this process fetched since the loader was opened.
-        missing_bytes: How many bytes of the loader's remote files are not in the cache.
+        missing_bytes: What the epoch has still to read of remote files and the cache lacks.
     """
 
     blobs: tuple[str, ...]

@@ -18,7 +18,9 @@ import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
-from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
+from .attr_values import (
+    Plain, attr_values, carried_values, encode_node_name, found_values, plain_values,
+)  # fmt: skip
 from .blob_hints import BlobHints
 from .objects import Identity, Object
 from .op_facts import Op
@@ -196,7 +198,8 @@ class Node:
         op: object = carried_ops.get(self.op.name)
         if op is None:
             op = self.op.name
-        return _rebuild_node, (self.anchors, op, self.name, self.inputs, self.values, module)
+        values = carried_values(self.op, self.values)
+        return _rebuild_node, (self.anchors, op, self.name, self.inputs, values, module)
 
     def _anchors_to(self) -> tuple[Node, ...]:
         return (*self.anchors, self) if self.depth % _ANCHOR_EVERY == 0 else self.anchors

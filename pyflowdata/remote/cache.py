@@ -583,6 +583,15 @@ def kind(url: CData, found: CData, err: CData) -> int:
     return 0
 
 
+def note_query(url: CData, err: CData) -> int:
+    """`note_query` of pfd_remote_calls."""
+    try:
+        client.plain_address(text(url))
+    except BaseException as failure:  # noqa: BLE001  (C tells it)
+        return _fail(err, failure, "")
+    return 0
+
+
 def list_objects(pattern: CData, found: CData, err: CData) -> int:
     """`list` of pfd_remote_calls."""
     name = text(pattern)

@@ -635,7 +635,8 @@ pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader
  * closed. */
 pfd_status pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i, char *out,
                            int64_t room, int64_t *size, pfd_error *err);
-/* Bytes of the readers' remote files that the cache does not have now; 0 of a closed loader. */
+/* Bytes of the readers' remote files that the cache does not have now: in blocks that the rest of
+ * the epoch reads, or, as long as those are not planned, in whole files; 0 of a closed loader. */
 int64_t pfd_loader_missing_bytes(const pfd_loader *loader);
 /* The number, as in "id", of the first record in file i or those after it, of a reader whose
  * records are in the order of its files; the number of records where there is none.
@@ -1098,6 +1099,8 @@ typedef struct pfd_remote_calls {
     /* The facts of those of n paths that are addresses. */
     int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
+    /* Keeps the query of an address, for requests. */
+    int32_t (*note_query)(const char *url, pfd_error *err);
     /* Calls pfd_remote_listed() for each object that the pattern stands for. */
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */

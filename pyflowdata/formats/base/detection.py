@@ -13,7 +13,9 @@ from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...remote import forget_facts, open_copy
-from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at, name_matches
+from ...remote.client import (
+    fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, plain_address,
+)  # fmt: skip
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -121,7 +123,7 @@ def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
 
 def _expanded(path: str, format: str | None) -> list[str]:
     if is_remote(path):
-        return _expanded_remote(path, format)
+        return _expanded_remote(plain_address(path), format)
     if path[:8].lower() == "file:///":
         path = path[len("file://") :]
     if not path or not _is_there(path):

@@ -39,10 +39,10 @@ are removed again.
             InvalidArgumentError: The address is a pattern of files to read.
             FileError: The folder cannot be made.
         """
+        check_takes(url)
         if has_magic(url):
             raise InvalidArgumentError(f"path = {shown(url)}; a file cannot have *, ? or [ in its "
                                        "address, as patterns have these")
-        check_takes(url)
         self.url = url
         self._below, _, name = url.rstrip("/").rpartition("/")
         self._goes_on, self._process = goes_on, os.getpid()
