@@ -509,9 +509,10 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache: at() prefetches its offsets, and compute() the
- * values that it copies: ragged rows are copied later, when they are joined. In the files' order the
- * processor does that by itself. `numbers` are the batches of ordinals i, modulo its size. */
+/* In shuffled order nothing of a row is in the cache: at() prefetches its offsets, and compute()
+ * the values that it copies: ragged rows are copied later, when they are joined. In the files'
+ * order the processor does that by itself. `numbers` are the batches of ordinals i, modulo its
+ * size. */
 enum { FAR = 16, NEAR = 4, KNOWN = 32 };
 
 static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
