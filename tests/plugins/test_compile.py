@@ -372,7 +372,7 @@ def test_each_folder_above_the_cache_is_this_users_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(above / "mine"))
     (above / "mine").mkdir(parents=True)
     above.chmod(0o777)
-    with pytest.raises(flow.FileError, match="another user could change it") as caught:
+    with pytest.raises(flow.FileError, match="another user could change them") as caught:
         flow.compile(source)
     assert caught.value.file == str(above)
     above.chmod(0o1777)  # as /tmp: nobody renames what is this user's
