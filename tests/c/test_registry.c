@@ -147,7 +147,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.batch_size_attr = "flag",
           "batch_size_attr is there, and the op has no PFD_OPTIONAL_INPUT");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 0, s.op.open = open_source),
-          "PFD_OPTIONAL_INPUT, and no input is declared");
+          "PFD_OPTIONAL_INPUT, but no input is declared");
     FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");
@@ -172,7 +172,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].name = NULL, "attr 'NULL': name must be");
     FAULT(s.attrs[FLAG].name = "a-b", "attr 'a-b': name must be in lower_snake_case");
     FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is used twice");
-    FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
+    FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is reserved for the name of a node");
     FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is not one of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");
