@@ -43,9 +43,9 @@ static pfd_status fail_cache(const char *path, const char *what, int reason, pfd
         remedy = "; give the cache a smaller budget, or a folder on a larger disk, "
                  "PYFLOWDATA_CACHE";
     if (reason == ENOMEM)
-        remedy = "; each open remote file is a mapping, of which the system allows a process "
-                 "vm.max_map_count, 65530 as a rule, and as much address space as ulimit -v says: "
-                 "raise these, or read fewer and larger files";
+        remedy = "; each open remote file is a mapping; the system limits the mappings of a "
+                 "process to vm.max_map_count (usually 65530), and its address space to ulimit -v: "
+                 "raise these limits, or read fewer and larger files";
     (void)pfd_fail_file(err, path, "the file of the cache cannot be %s: %s%s", what,
                         strerror(reason), remedy);
     return pfd_error_set_reason(err, PFD_REASON_ENVIRONMENT);
@@ -179,7 +179,7 @@ static pfd_status map_file(pfd_block_cache *self, const pfd_cache_key *key, cons
     close(fd);
     self->device = (uint64_t)st.st_dev;
     self->inode = (uint64_t)st.st_ino;
-    const char *what = is_foreign ? "trusted, as another user made it" : "mapped";
+    const char *what = is_foreign ? "trusted, because another user made it" : "mapped";
     return reason ? fail_cache(self->path, what, reason, err) : PFD_OK;
 }
 
@@ -329,7 +329,8 @@ pfd_status pfd_block_cache_claim(const pfd_block_cache *self, int64_t first, int
     *claimed = 0;
     *fd = open_again(self->path, self);
     if (*fd < 0 && (errno == ESTALE || errno == ENOENT))
-        return fail_cache(self->path, "used any more, as it was removed while open", errno, err);
+        return fail_cache(self->path, "used any more, because it was removed while "
+                                      "open", errno, err);
     if (*fd < 0) return fail_cache(self->path, "opened", errno, err);
     while (*claimed < n && !is_there(self, first + *claimed) &&
            lock_block(*fd, first + *claimed) == 0 && !is_there(self, first + *claimed))

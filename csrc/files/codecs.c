@@ -376,8 +376,8 @@ static pfd_status check_name(const pfd_file *file, const uint8_t *data, int64_t 
     if (named == PFD_COMPRESSION_NONE) return PFD_OK;
     if (!is_damaged_start(named, data, size) && !pfd_is_text(data, size)) return PFD_OK;
     return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                       "the name says %s, and the file %s; is it damaged, or was it cut? "
-                       "compression='none' takes it as it is",
+                       "the name says %s, but the file %s; is it damaged or truncated? "
+                       "compression='none' reads it as it is",
                        pfd_compression_name(named),
                        size == 0 ? "is empty" : "does not begin like that");
 }
@@ -518,8 +518,8 @@ static pfd_status fail_after_member(const pfd_inflater *self, pfd_error *err)
 {
     int64_t at = self->at - self->in_size;
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                       "the %s data ends about here, after %" PRId64 " decompressed bytes, and "
-                       "what follows up to byte %" PRId64 " is not %s data, or is damaged",
+                       "the %s data ends about here, after %" PRId64 " decompressed bytes; the "
+                       "bytes from here to byte %" PRId64 " are not %s data, or are damaged",
                        pfd_compression_name(self->compression), self->produced,
                        self->file->size, pfd_compression_name(self->compression));
 }
@@ -531,12 +531,12 @@ static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pf
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is not %s data, or is damaged: %s; compression='auto' finds out "
-                           "what a file is, and 'none' takes it as it is",
+                           "this is not %s data, or is damaged: %s; compression='auto' detects how "
+                           "a file is compressed, and 'none' reads it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                       "the %s data is damaged, here or before, at decompressed byte %" PRId64
-                       ": %s",
+                       "the %s data is damaged, here or earlier, at decompressed byte %" PRId64 ": "
+                       "%s",
                        name, self->produced, message);
 }
 

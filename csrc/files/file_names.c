@@ -443,7 +443,8 @@ static _Thread_local struct {
     char path[PATH_MAX];
 } unread;
 
-/* What is not there, or is no folder, has no matches; a link that leads nowhere stands for some. */
+/* A path that does not exist, or is not a folder, has no matches; a link that leads nowhere counts
+ * as if it had some. */
 static void note_unread(const char *path)
 {
     int reason = errno;

@@ -241,7 +241,8 @@ static pfd_status begin_walk(const char *path, const char *name, block_walk *wal
     if (walk->fd < 0) return fail_walk(walk, "opened", errno, err);
     if (pfd_sys_fstat(NULL, walk->fd, &st) != 0) return fail_walk(walk, "examined", errno, err);
     if (!S_ISREG(st.st_mode))
-        return pfd_fail_file(err, walk->path, "this is no regular file, and only those have seals");
+        return pfd_fail_file(err, walk->path, "this is not a regular file, and only regular files "
+                                              "have seals");
     walk->size = st.st_size;
     (void)posix_fadvise(walk->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return PFD_OK;
@@ -526,7 +527,7 @@ static pfd_status check_member(const pfd_input_file *folder, const char *name, p
         return pfd_fail(err, PFD_CORRUPT_DATA, "it is not in the seal, %s" PFD_SEAL_SUFFIX, path);
     if (size_of(self->seal, i) != data.size)
         return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "it has %" PRId64 " bytes, and in the seal, %s" PFD_SEAL_SUFFIX
+                        "it has %" PRId64 " bytes, but in the seal, %s" PFD_SEAL_SUFFIX
                         ", %" PRId64,
                         data.size, path, size_of(self->seal, i));
     int64_t first = first_block(self->seal, i);

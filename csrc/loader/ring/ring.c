@@ -904,7 +904,7 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
 
 /* ---- Tuning (consumer held) ------------------------------------------------------------------ */
 
-/* Opens workers for so many threads. Returns for how many there are some. */
+/* Opens workers for this number of threads. Returns the number of threads that have a worker. */
 static int32_t open_workers(pfd_loader *l, int32_t wanted)
 {
     int32_t n = l->threads.num_workers;
@@ -1048,7 +1048,8 @@ static pfd_status check_read(const pfd_loader *l, const int64_t *positions, int6
 {
     if (l->plan.stream)
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "rows at positions were asked for, and a reader is read in sequence");
+                        "rows at positions were asked for, but a reader can only be read in "
+                        "sequence");
     if (n < 0 || n > l->plan.local_batch_size)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "%" PRId64 " rows were asked for at once; it must be in [0, %" PRId64 "]",

@@ -26,8 +26,8 @@ enum {
 };
 
 static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
-/* Of the threads' time without work: batches ahead may be too few; they are tried before threads;
- * threads are not too few. */
+/* Shares of the threads' time without work, above which: there may be too few batches ahead;
+ * batches are tried before threads; there are enough threads. */
 static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
@@ -570,7 +570,7 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
 #define PERIOD_NS INT64_C(100000000)
 #define PAUSE_NS INT64_C(1000000000) /* longer than batches ahead can cover */
 
-/* A period has so many steps, or row ranges, or it goes on: fewer tell too little. */
+/* A period goes on until it has this number of steps, or of row ranges: fewer tell too little. */
 enum { LEAST_STEPS = 4, LEAST_CHUNKS = 64 };
 enum { MOST_SAMPLED = 8 /* threads that the kernel is asked about */ };
 
