@@ -128,8 +128,8 @@ static int write_new(int fd, const pfd_cache_key *key, const head *of)
     return reason;
 }
 
-/* Makes the file under another name first, so that others never see a part of it.  `replace`: a
- * file that is there is no file of this object. */
+/* Makes the file under another name first, so that others never see an incomplete file.  `replace`:
+ * an existing file does not belong to this object. */
 static pfd_status make_file(const char *path, const pfd_cache_key *key, const head *of,
                             int32_t replace, pfd_error *err)
 {
@@ -235,7 +235,7 @@ static void note_time(cached_block *entry)
         atomic_store_explicit(&entry->used_ms, now, memory_order_relaxed);
 }
 
-/* Whether the block is as it was when it was put; a block that is not goes. */
+/* Whether the block is as it was when it was put; a block that has changed is dropped. */
 static int32_t compare(pfd_block_cache *self, int64_t block, uint32_t state)
 {
     cached_block *entry = &self->blocks[block];

@@ -47,7 +47,8 @@ typedef struct compression_codec {
 
 /* ---- What zlib looks like -------------------------------------------------------------------- */
 
-/* Whether such bytes could be a text: no control characters, and valid UTF-8 in what is checked. */
+/* Whether bytes could be a text: no control characters, and valid UTF-8 in the part that is
+ * checked. */
 static int32_t is_text(const uint8_t *data, int64_t size)
 {
     int32_t following = 0;
@@ -306,7 +307,7 @@ int32_t pfd_compression_guess(const uint8_t *data, int64_t size)
     return is_zlib ? PFD_COMPRESSION_ZLIB : PFD_COMPRESSION_NONE;
 }
 
-/* The length of a name, of which `length` bytes count, without the suffixes of a compression. */
+/* The length of a name's first `length` bytes without the suffixes of a compression. */
 static size_t without_suffixes(int32_t compression, const char *name, size_t length)
 {
     size_t size;
@@ -348,9 +349,9 @@ int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t 
     return 0;
 }
 
-/* Whether a start of a file, whose name says the compression, is that of a damaged one: it is
- * empty, zeros, cut in the start, or all but one byte of the start fits, which is in the magic
- * number: records of 35,615 bytes begin with that of gzip. */
+/* Whether the beginning of a file, whose name says the compression, is damaged: it is empty, has
+ * zeros, is cut short, or fits except for one byte, which is in the magic number (records of 35,615
+ * bytes begin with gzip's magic number). */
 static int32_t is_damaged_start(int32_t compression, const uint8_t *data, int64_t size)
 {
     const char *start = codecs[compression].start;

@@ -80,7 +80,8 @@ int64_t pfd_folder_changed_ns(int parent, const char *path)
     return pfd_sys_stat(NULL, parent, path, &st) == 0 ? changed_ns(&st) : -errno;
 }
 
-/* The clock of a file system ticks every 10 ms or faster; some keep whole seconds, or two. */
+/* The clock of a file system ticks every 10 ms or faster; some file systems store whole seconds, or
+ * multiples of two. */
 int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
 {
     int64_t tick = changed % SECOND_NS == 0 ? 2 * SECOND_NS : SECOND_NS / 10;

@@ -306,8 +306,8 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     return status;
 }
 
-/* Whether a link to the name below a folder is followed in vain.  Its path may go through so many
- * links that the system gives up, so that the name alone is looked at. */
+/* Whether the name below a folder is a link that leads nowhere.  Its path may go through so many
+ * links that the system gives up, so only the name itself is examined. */
 static int32_t leads_nowhere(const char *path)
 {
     char above[PATH_MAX];

@@ -295,7 +295,7 @@ static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *ste
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
-/* Refuses attrs that every reader of files has, and that mean nothing for a folder. */
+/* Refuses attrs that every reader of files has, but that mean nothing for a folder. */
 static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 {
     const char *wrong = attrs->data_part_num != -1              ? "data_part_num"

@@ -367,8 +367,8 @@ static int32_t is_block_intact(const pfd_seal *seal, int64_t block, const uint8_
     return !memcmp(digest, digest_of(seal, block), sizeof digest);
 }
 
-/* The next run of blocks that differ. Where the sizes differ, what only one of the two has is part
- * of it. */
+/* The next run of blocks that differ. If the sizes differ, bytes that only one of the two has
+ * belong to the run. */
 static pfd_status find_damage(const pfd_seal *seal, int64_t i, block_walk *walk, int64_t from,
                               int64_t *begin, int64_t *end, pfd_error *err)
 {
@@ -436,8 +436,8 @@ static pfd_status fail_block(const pfd_sealed_file *self, int64_t block, pfd_err
                        begin, end - 1, file->path);
 }
 
-/* Compares whole blocks that were not compared yet, of which `data` has the bytes; returns the
- * first one that differs, or that after the last. */
+/* Compares whole blocks that were not compared yet, whose bytes are in `data`; returns the first
+ * block that differs, or the block after the last. */
 static int64_t compare(const pfd_sealed_file *self, int64_t block, const uint8_t *data,
                        int64_t size)
 {

@@ -167,7 +167,8 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     return PFD_INVALID_ARGUMENT;
 }
 
-/* A name that says how the file is compressed, and content that is neither that nor a format. */
+/* Refuses a file whose name says how it is compressed, but whose content is neither compressed so
+ * nor of a known format. */
 static pfd_status check_compression(const pfd_probe_args *args, const candidates *found,
                                     pfd_error *err)
 {
@@ -185,7 +186,8 @@ static pfd_status check_compression(const pfd_probe_args *args, const candidates
                                    : "is empty");
 }
 
-/* A name of an archive that no reader takes, and content that is not one. */
+/* Refuses a file whose name is that of an archive, but whose content is not one; no reader takes
+ * such archives. */
 static pfd_status check_archive(const pfd_probe_args *args, pfd_error *err)
 {
     const char *name = last_part(args->path);

@@ -480,7 +480,7 @@ static int64_t num_sources_of(const pfd_op *op, const void *attrs)
     return value ? *value : 1;
 }
 
-/* What an input is called: the field, or the input where fields have no names. */
+/* The name of an input in messages: the field, or the input if fields have no names. */
 static const char *name_of_input(const pfd_node *node, int64_t i)
 {
     const pfd_list_string *fields =
@@ -982,7 +982,7 @@ static pfd_status infer_outputs(pfd_node *node, const pfd_row_type *given, pfd_e
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* What a node is made of: blobs, or the types of rows. */
+/* The inputs of a new node: blobs, or the types of rows. */
 typedef struct parts {
     const char *name;
     const pfd_attr_value *values;

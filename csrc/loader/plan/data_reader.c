@@ -259,9 +259,9 @@ static int64_t count_left_out(pfd_data_reader *reader)
     return rows < reader->num_records ? reader->num_records - rows : 0;
 }
 
-/* The most rows of a batch.  Where nothing fills up a last batch they are at most the records, so
- * that a batch_size far above them reserves no memory; what is read in sequence asks for room for a
- * whole batch. */
+/* The maximum number of rows of a batch.  If nothing fills up a last batch, it is at most the
+ * number of records, so that a batch_size far above that reserves no memory; a source that is read
+ * in sequence asks for room for a complete batch. */
 static int64_t most_rows(const pfd_data_reader *reader)
 {
     const pfd_dataset *logical = reader->logical;
