@@ -138,20 +138,23 @@ ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/test .venv/docs: .venv/train
 .venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages .venv/servers: .venv/test
-.venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
+.venv/lightning .venv/accelerate .venv/examples .venv/datasets: .venv/torch
 .venv/transformers: .venv/accelerate
 .venv/flax: .venv/jax
-.venv/trainers: $(addprefix .venv/,lightning transformers datasets examples flax ray titan)
+# Those of all trainers come with one call of pip, as each call takes 3 seconds; then titan, alone.
+.venv/trainers: .venv/test
+.venv/trainers: private WITH = torch jax ray lightning accelerate examples datasets transformers flax
+.venv/titan: .venv/trainers
 .venv/titan: private PIP_FLAGS = --no-deps
 .venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	@$(IN_VENV) tools/requirements.py $* > $@.txt
+	@$(IN_VENV) tools/requirements.py $* $(WITH) > $@.txt
 	$(ONE_AT_A_TIME) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile \
 	    $(PIP_FLAGS) -r $@.txt -c lock.txt
-	@touch $@
+	@touch $@ $(if $(WITH),&& touch -r $@ $(WITH:%=.venv/%))
 
 #: 1 train  trains the example model on data/ (first makes .venv with NumPy and cffi)
 train: all .venv/train
@@ -162,7 +165,8 @@ run-c-tests: $(LAYOUT) $(C_TESTS:%=%-run)
 $(C_TESTS:%=%-run): %-run: %
 	@ulimit -c 0; echo '$<' && $(LAUNCH) $<
 
-PYTEST = $(IN_VENV) -m pytest -q -rs
+# The plugin of anyio, which another package brings, imports asyncio in each process.
+PYTEST = $(IN_VENV) -m pytest -q -rs -p no:anyio
 # One process more than there are cores: some tests wait, for a lock or for another process.
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
@@ -173,9 +177,13 @@ TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_py
 test: all run-c-tests build/tests.txt
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
-# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files.
+# Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files,
+# and compile all that they import.
 build/tests.txt: .venv/test | all
-	@-$(PYTEST) --collect-only > $@ 2>&1
+build/trainers.txt: .venv/titan | all
+build/trainers.txt: private COLLECTED = tests/trainers tests/integrations
+build/tests.txt build/trainers.txt:
+	@-$(PYTEST) --collect-only $(COLLECTED) > $@ 2>&1
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
@@ -215,15 +223,16 @@ test-jax: all .venv/flax
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    kit/tests/test_native.py tests/project/test_pages.py -k numba $(ARGS)
-#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv
-test-remote: all .venv/test .venv/servers
+#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv; all with SAN=thread, or address,undefined
+test-remote: $(if $(SAN),$(LIBRARY) $(DECLARED),all) .venv/test .venv/servers
 	@tools/install_packages 'tests with a web server' nginx
-	$(PYTEST) -p no:xdist tests/remote/test_servers.py $(ARGS)
+	$(if $(SAN),$(IN_SANITIZER) -m 'not slow',$(PYTEST)) -p no:xdist \
+	    tests/remote/$(if $(SAN),,test_servers.py) $(ARGS)
 # The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
 #: 2 test-trainers  the matrix of trainers, with packages that it adds to .venv
-test-trainers: all .venv/trainers
+test-trainers: all build/trainers.txt
 	$(if $(QUICK),,-$(IN_VENV) -m tools.fetch_torch_tests)
 	PYFLOWDATA_NO_SKIP=1 $(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
 #: 2 test-ray  with Ray, which it adds to .venv
@@ -360,24 +369,25 @@ SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) $(FIXED_ADDRESSES) \
 # where they begin a page, as glibc 2.19 had them.  Now they are any block of the heap: one thread in
 # some hundred crashed.  malloc() already tells the sanitizer of this memory.
 TSAN_FLAGS := intercept_tls_get_addr=0:suppressions=$(CURDIR)/tests/support/tsan_suppressions.txt
+# pytest under the sanitizer of SAN; PYTHONMALLOC=malloc before it: also for what Python allocates.
+IN_SANITIZER = $(if $(findstring thread,$(SAN)), \
+    PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so), \
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so))
 #: 3 asan  the tests under AddressSanitizer and UBSan
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 #: 3 tsan  the tests of the threads under ThreadSanitizer
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
-ASAN = ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 $(call SANITIZED,libasan.so) $(PARALLEL) \
-       -m 'not slow'
 # ARGS may choose no test of one of the two commands: pytest then ends with 5.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: $(LIBRARY) $(DECLARED) run-c-tests .venv/test
-	PYTHONMALLOC=malloc $(ASAN) $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
-	$(ASAN) $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
+	PYTHONMALLOC=malloc $(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(ASAN_OBJECT_TESTS) $(ARGS) $(OR_NONE)
+	$(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(ASAN_FILE_TESTS) $(ARGS) $(OR_NONE)
 run-tsan: LAUNCH = TSAN_OPTIONS=$(TSAN_FLAGS) $(FIXED_ADDRESSES)
 run-tsan: $(LIBRARY) $(DECLARED) $(TSAN_C_TESTS:%=%-run) .venv/test
-	PYTHONMALLOC=malloc TSAN_OPTIONS=$(TSAN_FLAGS) $(call SANITIZED,libtsan.so) $(PARALLEL) \
-	    -m 'not slow' $(TSAN_TESTS) $(ARGS)
+	$(IN_SANITIZER) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 # RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.

@@ -1,6 +1,7 @@
 """What other libraries say of eight bottlenecks: the text of their own profilers and statistics.
 
-    python -m bench.what_peers_say PEER      torch, tf, ray, spdl or pyflowdata, in its environment
+    python -m bench.what_peers_say PEER [CASE...]    torch, tf, ray, spdl or pyflowdata, in its
+                                                     environment; --write puts it into the page
 
 The bottlenecks are those of examples/slow_loaders.py, each written as a program of the peer would
 be: records are read, an op works on each, batches of 32 go to a training step.  The page
@@ -16,6 +17,7 @@ import io
 import itertools
 import json
 import logging
+import pathlib
 import re
 import sys
 import tempfile
@@ -260,12 +262,28 @@ PEERS = {
 }  # fmt: skip
 
 
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "speed" / "peers_say.md"
+TITLES = {"torch": "torch", "tf": "tf.data", "ray": "Ray Data", "spdl": "SPDL"}
+
+
+def write(peer: str, name: str, said: str) -> None:
+    """Replaces the text of a peer in the section of a case."""
+    page = PAGE.read_text()
+    begin = page.index(f"\n{TITLES.get(peer, peer)}:\n", page.index(f"\n## {name}\n"))
+    begin = page.index("```text\n", begin) + len("```text\n")
+    PAGE.write_text(page[:begin] + said.rstrip() + page[page.index("\n```", begin) :])
+
+
 def main(peer: str, names: list[str]) -> None:
+    is_written = "--write" in names
+    names = [name for name in names if name != "--write"]
     for name in names or CASES:
         begin = time.perf_counter()
         with contextlib.redirect_stdout(sys.stderr):
             said = PEERS[peer](CASES[name])
         print(f"==== {name}: {time.perf_counter() - begin:.1f} s\n{said}\n", flush=True)
+        if is_written:
+            write(peer, name, said)
 
 
 if __name__ == "__main__":

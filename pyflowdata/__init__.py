@@ -159,7 +159,7 @@ else:  # a type checker finds unknown names by itself
     _HIDDEN = ("compile", "open", "range")  # names of built-ins, which `import *` leaves
 
     def __dir__() -> list[str]:
-        """The ops and the rest of the public interface; not the modules that they are made in."""
+        """The ops and the rest of the public interface, without the modules that contain them."""
         return sorted({*__all__, *_HIDDEN, *_MODULES, "__version__", "version"})
 
     def __getattr__(name: str) -> object:
@@ -173,7 +173,9 @@ else:  # a type checker finds unknown names by itself
 
 
 def _values_in_files(*args: Any) -> Mapping[str, object]:
-    """Few programs leave fields out, and importing what looks for them takes a while."""
+    """The values of attrs in files; imported late, since few programs leave fields out and the
+    import takes a while.
+    """
     from .formats import values_in_files
 
     return values_in_files(*args)

@@ -15,8 +15,9 @@ _LONGEST = 200  # characters of a value in a message
 
 
 def printable(text: str, kept: str = "") -> str:
-    """The text with a backslash escape for each character that is not printed as itself, except for
-    those in `kept`."""
+    """The text, with a backslash escape for each character that cannot be printed as itself, except
+    for the characters in `kept`.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -46,15 +47,16 @@ class Error(Exception):
         byte: 0-based offset in the file, or None.
         ordinal: 0-based number of the record in its dataset, or None.
         reason: The cause, for programs; None in most cases.  "no-records": the files are not
-            damaged, and have no record.  "rest-unreadable": the rest of the stream cannot be
-            read, so further calls fail in the same way.  "world-size": the attrs do not fit the
-            number of ranks.  "transient": a file or a thread was tried several times in vain, as
-            when a network fails for a while.  "environment": the machine refused, for rights,
-            descriptors, memory or a disk.
+            damaged, but have no record.  "rest-unreadable": the rest of the stream cannot be read,
+            so further calls fail in the same way.  "world-size": the attrs do not fit the number of
+            ranks.  "transient": a call for a file, or the start of a thread, failed several times,
+            for example because a network fails for a while.  "environment": the machine refused,
+            because of rights, descriptors, memory or a disk.
         records: Number of whole records of `file` before the damage, or None.
         attr: Name of the wrong attr of the op, or None.
-        row: 0-based number of the row that failed, among those that an op was called with, or
-            None.  A function of `register_decoder` with per="batch" names the damaged row so.
+        row: 0-based number of the row that failed, among the rows that the op was called with, or
+            None.  A function of `register_decoder` with per="batch" sets it to name the damaged
+            row.
     """
 
     def __init__(
@@ -120,8 +122,9 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class WrongUseError(InvalidArgumentError, TypeError):
-    """A value cannot be used so, or a call has an argument that it does not know; Python's own word
-    for it is TypeError."""
+    """A value cannot be used in this way, or a call has an unknown argument.  It is also a
+    TypeError.
+    """
 
 
 class CompileError(InvalidArgumentError):
@@ -129,7 +132,7 @@ class CompileError(InvalidArgumentError):
 
 
 class CorruptDataError(Error, ValueError):
-    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it."""
+    """A record is damaged.  With `on_error="skip"` or `"pad"` a loader goes on without it."""
 
 
 class FileError(Error, OSError):
@@ -137,11 +140,11 @@ class FileError(Error, OSError):
 
 
 class UnsupportedError(Error, RuntimeError):
-    """A known case that is not supported."""
+    """The library knows this case, but does not support it."""
 
 
 def missing_package(user: str, package: str, extra: str) -> UnsupportedError:
-    """The error of a user that lacks a package, which an extra of this one installs."""
+    """The error that `user` needs a package, which an extra of this package installs."""
     return UnsupportedError(f"{user} needs the package {package}: pip install pyflowdata[{extra}]")
 
 
@@ -154,8 +157,9 @@ class CancelledError(Error, RuntimeError):
 
 
 class UserFunctionError(Error, RuntimeError):
-    """A function of the program that the library called, as an op or for a reader, raised an
-    exception, which is the `__cause__`, or returned something other than declared."""
+    """A function of the program, called as an op or for a reader, raised an exception, which is the
+    `__cause__`, or returned something other than declared.
+    """
 
 
 class InternalError(Error, RuntimeError):
@@ -164,8 +168,7 @@ class InternalError(Error, RuntimeError):
 
 class StallWarning(RuntimeWarning):
     """next() of a loader has waited for a batch for 60 seconds, or PYFLOWDATA_STALL_SECONDS of the
-    environment: the text says which thread is at work on it, in which op, on which records.
-
-    It is given once for a wait, by a separate thread, for the line that called next().  Where a
-    filter makes it an error, next() raises it.
+    environment: the text says which threads work on the batch, in which ops, on which records.  A
+    separate thread gives the warning once for a wait, for the line that called next().  If a filter
+    turns it into an error, next() raises it.
     """

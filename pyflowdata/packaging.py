@@ -25,7 +25,7 @@ _CPP_SUFFIXES = (".cc", ".cpp", ".cxx")
 
 
 class _Plugin(Extension):
-    """A shared library that does not know Python."""
+    """A shared library that does not use Python."""
 
 
 def plugin(
@@ -36,13 +36,14 @@ def plugin(
     flags: Sequence[str] = (),
     depends: Sequence[str] = (),
 ) -> Extension:
-    """What to give to `setup(ext_modules=[...])` for PACKAGE/PACKAGE.so.
+    """The element of `setup(ext_modules=[...])` that builds PACKAGE/PACKAGE.so.
 
     Args:
         package: Name of the package.
         sources: C or C++ files, from the project's folder.
-        libraries: To link with, as "z" for libz.
-        flags: For the compiler, after -std=c11 (C++: -std=c++11) -fvisibility=hidden -Wall -Wextra.
+        libraries: Libraries to link with, as "z" for libz.
+        flags: Flags for the compiler, after -std=c11 (C++: -std=c++11) -fvisibility=hidden -Wall
+            -Wextra.
         depends: Other files that the sources include.
     """
     is_cpp = any(source.endswith(_CPP_SUFFIXES) for source in sources)
@@ -62,7 +63,9 @@ def plugin(
 
 
 class _BuildPlugin(build_ext):
-    """Names the library as no extension module of Python is named, and writes its types."""
+    """Gives the library a name without the tags of extension modules, and writes the types of its
+    ops.
+    """
 
     def get_ext_filename(self, fullname: str) -> str:
         if isinstance(self.ext_map.get(fullname), _Plugin):

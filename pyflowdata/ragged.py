@@ -29,7 +29,7 @@ _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 
 
 def _refuse_index(index: object) -> NoReturn:
-    """Raises TypeError for what is neither the number of a row nor a slice."""
+    """Raises TypeError for an index that is neither the number of a row nor a slice."""
     if isinstance(index, tuple) and index and all(isinstance(one, int) for one in index):
         said = "an element is a[row][place]"
     else:
@@ -41,15 +41,18 @@ def _refuse_index(index: object) -> NoReturn:
 
 
 def _refuse_attribute(name: str) -> NoReturn:
-    """Raises AttributeError; for what arrays have, it says how the Ragged becomes one."""
+    """Raises AttributeError; for attributes of arrays the message says how the Ragged becomes an
+    array.
+    """
     said = f"a Ragged has no attribute '{name}'"
     is_of_arrays = not name.startswith("_") and hasattr(np.ndarray, name)
     raise AttributeError(f"{said}: {_AS_ARRAY}" if is_of_arrays else said)
 
 
 def _computes_as_dense(cls: _ClassT) -> _ClassT:
-    """Makes the operators with a number, a list or another Ragged; arrays and tensors handle theirs
-    themselves."""
+    """Makes the operators with a number, a list or another Ragged; arrays and tensors have their
+    own.
+    """
     for name, sign in _SIGNS.items():
         setattr(cls, f"__{name}__", _operator(cls, f"__{name}__", sign))
     for name in _REFLECTED:
@@ -74,7 +77,7 @@ def _operator(cls: type, name: str, sign: str) -> Callable[[Any, object], Any]:
 
 
 def _equal_texts(rows: Any, other: str | bytes, is_equal: bool) -> Any:
-    """A truth for each row of bytes; a str is its UTF-8."""
+    """A bool for each row of bytes; a str stands for its UTF-8."""
     wanted = other.encode() if isinstance(other, str) else other
     return np.array([(row == wanted) is is_equal for row in rows.to_bytes_list()], np.bool_)
 
@@ -94,10 +97,10 @@ class Ragged:
     one, and row i is `values[row_splits[i]:row_splits[i + 1]]`.  Otherwise `values` is flat,
     `row_splits` count its elements, and each row is reshaped to its own shape.
 
-    Rows that all have one shape, such as those of PadBatch, are an array: `np.asarray(ragged)`, or
-    `dense`, of shape (rows, *shape of a row).  Operators, such as `ragged != 0`, compute with that
-    array, and raise TypeError where rows differ.  Rows of bytes are equal to a bytes or a str, in
-    UTF-8, or not: `ragged == "a"` is a truth for each row.
+    If all rows have one shape, such as the rows of PadBatch, they form an array:
+    `np.asarray(ragged)`, or `dense`, of shape (rows, *shape of a row).  Operators, such as `ragged
+    != 0`, compute with this array, and raise TypeError if rows differ in shape.  Rows of bytes can
+    be compared with bytes or a str (in UTF-8): `ragged == "a"` gives a bool for each row.
 
     The arrays that a loader delivers are views of its memory, without a copy.  They are writable,
     and belong to the caller until all of them are collected, like the arrays of other blobs.
@@ -162,10 +165,10 @@ class Ragged:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The rows of several, which have the same dtype and row_shape, one after another.
+        """The rows of several Raggeds with the same dtype and row_shape, one after another.
 
         Raises:
-            ValueError: There are none, and so neither a dtype nor a row_shape.
+            ValueError: There is no Ragged, so dtype and row_shape are unknown.
         """
         if not parts:
             raise ValueError("concatenate() of no Ragged: the type of its rows is not known")
@@ -308,10 +311,11 @@ class Ragged:
     # ---- Copies -------------------------------------------------------------------------------
 
     def to_padded(self, value: Any = 0) -> tuple[_Array, npt.NDArray[np.bool_]]:
-        """A dense copy, each dimension as large as in the largest row, and a mask of its elements.
+        """A dense copy, in which each dimension is as large as in the largest row, and a mask of
+        the real elements.
 
         Args:
-            value: The value of the other elements.
+            value: The value of the padding.
 
         Returns:
             Array of shape (rows, *largest), and a mask of the same shape without the fixed
@@ -355,7 +359,7 @@ class Ragged:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None
     ) -> _Array:
-        """`np.asarray(ragged)`: `dense`, a view unless another dtype or a copy is asked for.
+        """`np.asarray(ragged)` is `dense`: a view, unless another dtype or a copy is requested.
 
         Raises:
             ValueError: Two rows differ in shape, or copy=False and the dtype is another one.
@@ -367,7 +371,7 @@ class Ragged:
         return dense.astype(wanted, copy=bool(copy))
 
     def __dlpack__(self, **options: Any) -> Any:
-        """`torch.from_dlpack(ragged)` and `torch.as_tensor(ragged)`: `dense`, as an array's.
+        """`torch.from_dlpack(ragged)` and `torch.as_tensor(ragged)` take `dense`.
 
         Raises:
             ValueError: Two rows differ in shape.

@@ -277,15 +277,10 @@ int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block)
     return 1;
 }
 
-int64_t pfd_block_cache_missing(const pfd_block_cache *self)
+int64_t pfd_block_cache_missing(const pfd_block_cache *self, int64_t block)
 {
-    int64_t bytes = 0;
-    for (int64_t i = 0; i < self->num_blocks; i++) {
-        int64_t left = self->size - i * PFD_CACHE_BLOCK_BYTES;
-        if (atomic_load_explicit(&self->blocks[i].state, memory_order_relaxed) % 2 == 0)
-            bytes += left < PFD_CACHE_BLOCK_BYTES ? left : PFD_CACHE_BLOCK_BYTES;
-    }
-    return bytes;
+    uint32_t state = atomic_load_explicit(&self->blocks[block].state, memory_order_relaxed);
+    return state % 2 ? 0 : bytes_of(self, block);
 }
 
 void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms,

@@ -52,8 +52,8 @@ int32_t pfd_block_cache_copy(pfd_block_cache *self, int64_t offset, int64_t size
  * of the last to be dropped. */
 int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block);
 
-/* Bytes of the blocks that are not there. */
-int64_t pfd_block_cache_missing(const pfd_block_cache *self);
+/* Bytes of a block, if it is not there; else 0. */
+int64_t pfd_block_cache_missing(const pfd_block_cache *self, int64_t block);
 
 /* Notes when a block will be read next.  `is_shared`: unless another process reads it before. */
 void pfd_block_cache_note_next(pfd_block_cache *self, int64_t block, int64_t now, int64_t next_ms,

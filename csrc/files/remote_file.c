@@ -29,6 +29,7 @@ struct pfd_remote_file {
     uint8_t *asked;      /* for each block */
     uint8_t *had;        /* blocks that were put */
     uint32_t *in_reach;  /* how often plans have each block in reach */
+    uint32_t *counted;   /* the count that had each block last; under `noting` */
     int64_t last_missed; /* block */
     int32_t is_planned;  /* somebody asks for blocks ahead */
     int32_t is_followed; /* its first block was asked for when that of a file before it was read */
@@ -108,6 +109,18 @@ pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
     return returned(calls.kind(url, kind, err), err);
+}
+
+pfd_status pfd_remote_cut_query(char *url, pfd_error *err)
+{
+    char *query = strchr(url, '?');
+    if (!query || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
+        return PFD_OK;
+    PFD_TRY(check_calls(err));
+    pfd_error_clear(err);
+    PFD_TRY(returned(calls.note_query(url, err), err));
+    *query = '\0';
+    return PFD_OK;
 }
 
 /* Who lists objects. */
@@ -285,6 +298,7 @@ static void release(pfd_remote_file *self)
     free(self->asked);
     free(self->had);
     free(self->in_reach);
+    free(self->counted);
     free(self);
 }
 
@@ -311,8 +325,9 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
         self->asked = calloc(blocks, sizeof *self->asked);
         self->had = calloc(blocks, sizeof *self->had);
         self->in_reach = calloc(blocks, sizeof *self->in_reach);
+        self->counted = calloc(blocks, sizeof *self->counted);
     }
-    if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach))
+    if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach || !self->counted))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
     if (status == PFD_OK) *out = self;
     else release(self);
@@ -347,7 +362,10 @@ void pfd_remote_file_close(pfd_remote_file *self)
 
 int64_t pfd_remote_file_missing(const pfd_remote_file *self)
 {
-    return pfd_block_cache_missing(&self->cache);
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < self->cache.num_blocks; i++)
+        bytes += pfd_block_cache_missing(&self->cache, i);
+    return bytes;
 }
 
 const uint8_t *pfd_remote_file_memory(const pfd_remote_file *self)
@@ -491,7 +509,7 @@ int64_t pfd_block_plan_reach(pfd_block_plan *self)
 
 typedef struct next_use {
     pfd_remote_file *file;
-    int64_t block, next_ms;
+    int64_t block, batch, next_ms;
 } next_use;
 
 enum { uses_at_once = 512 };
@@ -508,7 +526,8 @@ static int64_t copy_uses(const pfd_block_plan *plan, int64_t now, int64_t *befor
     if (at > plan->end) at = plan->end;
     for (; at > plan->first && n < uses_at_once; n++) {
         const planned_use *use = &plan->uses[--at];
-        out[n] = (next_use){use->file, use->block, now + (use->batch - plan->now) * per + 1};
+        out[n] = (next_use){use->file, use->block, use->batch,
+                            now + (use->batch - plan->now) * per + 1};
     }
     *before = at + plan->dropped;
     pthread_mutex_unlock(&lock);
@@ -536,6 +555,31 @@ void pfd_remote_note_next_uses(void)
     pthread_mutex_unlock(&lock);
     for (; plan; plan = plan->next) note_uses(plan, now, is_shared);
     pthread_mutex_unlock(&noting);
+}
+
+/* Bytes of those uses whose blocks are not there, and which this count has not had. */
+static int64_t count_missing(const next_use *uses, int64_t n, int64_t end, uint32_t count)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t *counted = &uses[i].file->counted[uses[i].block];
+        if (uses[i].batch >= end || *counted == count) continue;
+        *counted = count;
+        bytes += pfd_block_cache_missing(&uses[i].file->cache, uses[i].block);
+    }
+    return bytes;
+}
+
+int64_t pfd_block_plan_missing(const pfd_block_plan *self, int64_t end)
+{
+    static uint32_t count;
+    next_use uses[uses_at_once];
+    int64_t bytes = 0, before = INT64_MAX, n;
+    pthread_mutex_lock(&noting);
+    if (++count == 0) count = 1; /* 0 is of blocks that were never counted */
+    while ((n = copy_uses(self, 0, &before, uses)) > 0) bytes += count_missing(uses, n, end, count);
+    pthread_mutex_unlock(&noting);
+    return bytes;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

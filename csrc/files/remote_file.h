@@ -28,6 +28,10 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
 
+/* Cuts off the query of an address of a web server, such as a signature, and keeps it for requests:
+ * an object is named without it. */
+pfd_status pfd_remote_cut_query(char *url, pfd_error *err);
+
 /* Takes over an address, from malloc(); NULL: out of memory. */
 typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);
 
@@ -76,6 +80,9 @@ int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t 
  * fetch its blocks now would drop blocks that are needed earlier.  INT64_MAX: all that are planned
  * fit. */
 int64_t pfd_block_plan_reach(pfd_block_plan *self);
+
+/* Bytes of the planned blocks of the batches before `end` that are not in the cache. */
+int64_t pfd_block_plan_missing(const pfd_block_plan *self, int64_t end);
 
 /* Blocks that were not there and were asked for ahead since the process began. */
 int64_t pfd_remote_blocks_asked(void);

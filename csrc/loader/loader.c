@@ -459,7 +459,7 @@ int64_t pfd_loader_missing_bytes(const pfd_loader *l)
     int64_t bytes = 0;
     if (begin_use(writable(l), &err) != PFD_OK) return 0;
     for (int32_t i = 0; i < l->plan.num_readers; i++)
-        bytes += pfd_record_missing_bytes(&l->plan.readers[i]);
+        bytes += pfd_record_missing_bytes(&l->plan.readers[i], l->plan.num_batches);
     end_use(writable(l));
     return bytes;
 }

@@ -41,11 +41,18 @@ static uint64_t special_bytes(const uint8_t *p)
 #endif
 
 /* The first special byte among the last ones of the text, fewer than a block; or the end. */
-static int64_t last_plain_end(const pfd_json *json, int64_t at)
+PFD_INLINE int64_t last_plain_end(const pfd_json *json, int64_t at)
 {
-    uint8_t rest[BLOCK] = {0}; /* zeros are special */
-    memcpy(rest, json->data + at, (size_t)(json->size - at));
-    return at + __builtin_ctzll(special_bytes(rest));
+    int64_t left = json->size - at;
+    uint8_t rest[BLOCK] = {0};
+    uint64_t bits = 0;
+    if (json->size >= BLOCK && left > 0) { /* the last block has bytes before `at` */
+        bits = special_bytes(json->data + json->size - BLOCK) >> (BLOCK - left);
+    } else if (left > 0) {
+        memcpy(rest, json->data + at, (size_t)left);
+        bits = special_bytes(rest); /* zeros are special */
+    }
+    return bits ? at + __builtin_ctzll(bits) : json->size;
 }
 
 /* The first byte from `at` on that is not plain, or the end. */
@@ -134,18 +141,6 @@ int32_t pfd_json_element(pfd_json *json)
     return advance(json, ']', "expected a comma or ]");
 }
 
-/* memcmp() == 0 of short texts. */
-PFD_INLINE int32_t is_same(const uint8_t *a, const uint8_t *b, int64_t size)
-{
-    int64_t i = 0;
-    for (; size - i >= 8; i += 8)
-        if (pfd_load_le64(a + i) != pfd_load_le64(b + i)) return 0;
-    if (size >= 8) return pfd_load_le64(a + size - 8) == pfd_load_le64(b + size - 8);
-    for (; i < size; i++)
-        if (a[i] != b[i]) return 0;
-    return 1;
-}
-
 /* A member that begins as the trail says: no byte of its comma, key and colon has to be looked for.
  * 0: it begins otherwise, nothing is read. */
 PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)
@@ -154,7 +149,7 @@ PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)
     const pfd_json_lead *lead = &json->trail[json->members & (PFD_JSON_TRAIL - 1)];
     const uint8_t *text = json->data + json->at;
     if (json->problem || lead->is_fresh != json->is_fresh || lead->size == 0 ||
-        lead->size > json->size - json->at || !is_same(text, lead->text, lead->size))
+        lead->size > json->size - json->at || !pfd_is_same(text, lead->text, lead->size))
         return 0;
     *key = (pfd_json_text){text + lead->key, lead->key_size, 0, 0};
     json->at += lead->size;

@@ -209,10 +209,11 @@ static size_t folder_above(const char *list, size_t size)
 pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list, const char *path,
                                   const char **url, pfd_error *err)
 {
-    *url = pfd_path_is_remote(path) ? path : NULL;
-    if (*url || path[0] == '/' || !pfd_path_is_remote(list)) return PFD_OK;
-    size_t folder = folder_size(list);
-    for (;;) {
+    int32_t is_address = pfd_path_is_remote(path);
+    *url = NULL;
+    if (!is_address && (path[0] == '/' || !pfd_path_is_remote(list))) return PFD_OK;
+    size_t folder = is_address ? 0 : folder_size(list);
+    while (!is_address) {
         if (!strncmp(path, "./", 2)) path += 2;
         else if (!strncmp(path, "../", 3)) path += 3, folder = folder_above(list, folder);
         else break;
@@ -223,7 +224,7 @@ pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list
     memcpy(out, list, folder);
     memcpy(out + folder, path, size);
     *url = out;
-    return PFD_OK;
+    return is_address ? pfd_remote_cut_query(out, err) : PFD_OK;
 }
 
 pfd_status pfd_whole_file_inside(const pfd_compute_args *args, const char *folder, const char *path,

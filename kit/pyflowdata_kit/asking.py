@@ -1,6 +1,5 @@
-"""Asks other processes, in which ops are checked, for checks.
-
-To start such a process takes longer than most checks, so a process is kept for the next job.
+"""Asks other processes to check ops.  Starting such a process takes longer than most checks, so a
+process is kept for the next job.
 """
 
 from __future__ import annotations
@@ -42,8 +41,9 @@ class _Worker(Worker):
         self.start()
 
     def ask(self, job: Job, take: Take) -> None:
-        """Gives the messages of the process about a job; the last is a finding if the process has
-        ended."""
+        """Yields the messages of the process about a job; if the process has ended, the last
+        message is a finding.
+        """
         try:
             self.give(pickle.dumps(job))
             while line := self.take():
@@ -63,7 +63,7 @@ def prepare() -> None:
 
 
 def ask(job: Job, take: Take) -> None:
-    """Gives the messages of a checking process about a job, as they come."""
+    """Yields the messages of a checking process about a job, as they arrive."""
     started = (os.getcwd(), _environment())
     worker = _take(started) or _Worker(started)
     try:
@@ -76,8 +76,9 @@ def ask(job: Job, take: Take) -> None:
 
 
 def ask_here(job: Job, take: Take) -> None:
-    """Asks forks of this process, which has loaded no plugins and has one thread: this saves a
-    second start of Python."""
+    """Asks forks of this process, which has no plugins and one thread; this saves a second start of
+    Python.
+    """
     from .checking_process import run  # not needed by a program that asks another process
 
     run(job, take)

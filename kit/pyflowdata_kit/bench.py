@@ -1,4 +1,4 @@
-"""Measures ops part by part: what a record costs to find, read, parse and decode.
+"""Measures ops part by part: the costs of finding, reading, parsing and decoding a record.
 
 C code does the measuring, without Python in between.
 """
@@ -29,8 +29,10 @@ class Part:
         shuffled_ns: Nanoseconds per record in random order; None for a stream.
         gb_per_s: Record data per second, in 10**9 bytes; None for records without bytes.
         of_memcpy: gb_per_s as a share of memcpy() of the same records.
-        mallocs, malloc_bytes: Per record, from the C library; None where they cannot be counted.
-        allocs, alloc_bytes: Per record, from the host's scratch: these cost next to nothing.
+        mallocs, malloc_bytes: Allocations per record from the C library; None if they cannot be
+            counted.
+        allocs, alloc_bytes: Allocations per record from the host's scratch, which cost almost
+            nothing.
     """
 
     name: str
@@ -56,13 +58,13 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured.
+    """The results of a benchmark.
 
     Attributes:
-        op: The last op, which the benchmark is about.
+        op: The last op, which is the subject of the benchmark.
         reader: The reader upstream of `op`; `op` itself if that is a reader.
         origin: Where the op comes from: "built in", or the path of a plugin.
-        records: In the dataset; None for a stream.
+        records: Records in the data set; None for a stream.
         files, file_bytes: The number of files, and the sum of their sizes.
         measured_records, measured_bytes: The window over which the parts were measured.
         measured_sum: The sum of its bytes as 64-bit words, modulo 2**64; zeros fill up each record.
@@ -72,7 +74,8 @@ class Bench:
         parts: The parts of the work, in order.
         limits: The costs of memcpy() and of a sum of the same records.
         scaling: The speeds of whole loaders.
-        load: The machine's load before, as in `uptime`: threads that wanted a core.
+        load: The load of the machine before the measurement, as in `uptime`: threads that want a
+            core.
     """
 
     op: str
@@ -106,7 +109,7 @@ def _blobs(blobs: Sequence[Blob]) -> CData:
 
 
 class _Graph:
-    """Makes a graph again, with other attrs of its readers."""
+    """Makes a graph again, with other attrs for its readers."""
 
     def __init__(self, **attrs: object) -> None:
         self._attrs = attrs
@@ -195,8 +198,9 @@ def _measure_costs(blobs: Sequence[Blob], options: CData) -> _Costs:
 
 
 def _measure_loader(blobs: Sequence[Blob], options: CData, threads: int) -> float:
-    """Measures records per second, with as many cores as threads: since the thread that waits
-    helps, one thread on many cores would be two."""
+    """Measures records per second, with as many cores as threads: the waiting thread helps, so one
+    thread on many cores would count as two.
+    """
     chosen, rate, err = new_struct("pfd_loader_options"), ffi.new("double *"), new_error()
     chosen.num_threads = threads
     allowed = os.sched_getaffinity(0)
@@ -406,8 +410,9 @@ def _does_not_scale(bench: Bench) -> bool:
 
 
 def _loader_advice(bench: Bench, total: float) -> str | None:
-    """Advice from the speeds of whole loaders, if they tell anything; on a busy machine they do
-    not."""
+    """Advice from the speeds of whole loaders, if there is any; on a busy machine the speeds mean
+    nothing.
+    """
     if _is_busy(bench):
         return None
     added = 1e9 / bench.scaling[0].records_per_s - total
@@ -448,7 +453,7 @@ def _memory_bound(bench: Bench, records_per_s: float) -> bool:
 
 
 def verdict(bench: Bench) -> str:
-    """Says in one line where the time goes, and what to do."""
+    """One line that says where the time goes, and what to do."""
     total = sum(part.ns for part in bench.parts)
     slowest = max(bench.parts, key=lambda part: part.ns)
     share = slowest.ns / total if total > 0 else 0.0

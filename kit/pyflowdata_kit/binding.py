@@ -1,4 +1,4 @@
-"""The library that checks and measures ops, which only this package loads."""
+"""The library that checks and measures ops; only this package loads it."""
 
 from __future__ import annotations
 

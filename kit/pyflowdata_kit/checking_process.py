@@ -1,8 +1,8 @@
-"""Checks ops in a process of their own: a worker of pyflowdata.workers, which gets jobs.
+"""Checks ops in a separate process, a worker of pyflowdata.workers, which gets jobs.
 
-Each group of checks runs in a separate fork, so that an op which crashes or does not end costs that
-group alone, and a job leaves nothing to the next job. As many groups run at a time as there are
-cores. The process sends messages of JSON; an empty message ends a job.
+Each group of checks runs in a separate fork: if an op crashes or does not end, only that group is
+lost, and a job does not influence the next job. As many groups run at a time as there are cores.
+The process sends messages of JSON; an empty message ends a job.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _bytes_of(files: Sequence[str]) -> int:
 
 
 def part_of(files: Sequence[str]) -> list[str]:
-    """The first and the last files, as many as a check can read often; [] if all files are that
-    few, or a part is no smaller.
+    """The first and the last files, as many as a check can read many times; [] if all files can be
+    read, or if a part would be no smaller.
 
     Args:
         files: The reader's files, in its order, with companions, whose suffixes differ from the
@@ -74,7 +74,7 @@ def _can_be_checked(spec: Spec, part: Sequence[str]) -> bool:
 
 
 def _in_words(files: Sequence[str], part: Sequence[str]) -> str:
-    """Says which part of the sample is looked at."""
+    """A text about the part of the sample that is checked."""
     half = len(part) // 2
     return (
         f"most of the sample, which has {counted(len(files), 'file')}: the checks look at the "
@@ -83,7 +83,7 @@ def _in_words(files: Sequence[str], part: Sequence[str]) -> str:
 
 
 def _suffix(file: str) -> str:
-    """The suffixes of a name, with each number as 0: numbered parts are of one kind."""
+    """The suffixes of a name, with 0 for each number, so that numbered parts are of one kind."""
     return re.sub(r"\d+", "0", "".join(Path(file).suffixes))
 
 
@@ -157,7 +157,8 @@ class _Child:
         os.write(self.report_fd, (json.dumps(said) + "\n").encode())
 
     def look_for_output(self) -> None:
-        """Tells once what the op has written to descriptors 1 and 2, which both lead to a file."""
+        """Reports once what the op has written to descriptors 1 and 2, which both lead to a file.
+        """
         if not self.watches_output or not os.fstat(2).st_size:
             return
         self.watches_output = False
@@ -176,7 +177,7 @@ class _Child:
         self.write(case=case)
 
     def look_for_processes(self) -> None:
-        """Ends processes that the op left in the current case, and tells of these once."""
+        """Ends processes that the op left running in the current case, and reports them once."""
         if not own_children.has_some():
             return
         own_children.end_all()
@@ -301,7 +302,7 @@ def _limit_sample(child: _Child, files: list[str]) -> list[str]:
 
 
 def _not_quick(groups: Sequence[Group]) -> str:
-    """Says in words what --quick leaves out."""
+    """A text about what --quick leaves out."""
     gone = ", ".join(group.name for group in groups if not group.is_quick)
     some = ", ".join(group.name for group in groups if group.is_quick and group.quick_every > 1)
     return f"with --quick: all of {gone}" + (f"; most cases of {some}" if some else "")

@@ -33,7 +33,8 @@ class Corpus:
 
     def inputs(self, files: Sequence[Path], most: int) -> list[tuple[Path, Path]]:
         """Pairs of a file of the sample and an input: all inputs that failed once, then others, up
-        to so many."""
+        to a limit.
+        """
         found = [
             (file, path)
             for file in files

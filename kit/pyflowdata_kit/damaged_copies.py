@@ -13,7 +13,7 @@ _ANYWHERE = Layout()
 
 
 class Damage(Protocol):
-    """Gives damaged copies of one kind, of a file with this content and name."""
+    """Yields damaged copies of one kind, of a file with this content and name."""
 
     def __call__(
         self, data: bytes, name: str, layout: Layout = _ANYWHERE
@@ -58,7 +58,7 @@ def zeros(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damage
 
 
 def lengths(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damaged]:
-    """Numbers that a length or a count could be, in place of what was there."""
+    """Numbers that a length or a count could have, in place of the original bytes."""
     size = len(data)
     for width, values in (
         (2, (0xFFFF,)),
@@ -98,8 +98,9 @@ _MOST_RESIZED = 3  # records of a file
 
 
 def resized(data: bytes, name: str, layout: Layout = _ANYWHERE) -> Iterator[Damaged]:
-    """A record is cut or filled up with zeros, and its length changed to fit: lengths lead to all
-    records, but one record's bytes are not as its format says."""
+    """A record is cut or filled up with zeros, and its length is adjusted: all records can be
+    found, but the bytes of one do not follow the format.
+    """
     found = length_fields(data, layout.records, _LENGTHS, _UNITS)
     fields = sorted(found, key=lambda field: (abs(field.added), abs(field.before)))
     seen = {data}
@@ -140,7 +141,7 @@ KINDS: dict[str, Damage] = {
 
 
 def spread(size: int, count: int) -> list[int]:
-    """Gives so many places, at equal distances."""
+    """Yields this many places, at equal distances."""
     return sorted({(2 * i + 1) * size // (2 * count) for i in range(count)})
 
 
@@ -155,14 +156,14 @@ def inverted(data: bytes, name: str, places: Iterable[int]) -> Iterator[Damaged]
 
 
 def changed(data: bytes, name: str, count: int) -> Iterator[Damaged]:
-    """Some bits of a byte changed, in so many places."""
+    """Some bits of a byte changed, in this many places."""
     for place in spread(len(data), count):
         damaged = data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
         yield damaged, f"byte {place} of {name} changed"
 
 
 def shortened(data: bytes, name: str, count: int) -> Iterator[Damaged]:
-    """The file cut short, to so many sizes from 0 on."""
+    """The file cut short, to this many sizes from 0 on."""
     for i in range(count):
         size = i * len(data) // count
         yield data[:size], f"{name} cut to {size} of {len(data)} bytes"

@@ -97,7 +97,7 @@ class Layout:
                 yield record.end - 1
 
     def words(self, place: int) -> str:
-        """What stands at a place, for a message: "the head of record 3", or ""."""
+        """The name of a place, for a message: "the head of record 3", or ""."""
         gap = min(self.gap, _WIDEST_GAP)
         for record in self.records:
             if not record.offset - gap <= place < max(record.end, record.offset + 1):
@@ -111,7 +111,7 @@ class Layout:
 
 
 def spread_over(records: tuple[Span, ...], most: int) -> list[Span]:
-    """At most so many items: the first, the last, and some between."""
+    """At most this many items: the first, the last, and some between."""
     if len(records) <= most:
         return list(records)
     if most < 2:
@@ -131,11 +131,11 @@ class LengthField:
     """An integer that seems to hold the length of each record of a file.
 
     Attributes:
-        before: The field begins so many bytes before the record; negative: within the record.
-        width: Its bytes.
-        order: Their order.
-        unit: The integer counts elements of so many bytes.
-        added: The bytes that it counts besides the record's, equal for all records.
+        before: The number of bytes from the field to the record; negative: within the record.
+        width: The bytes of the field.
+        order: The byte order.
+        unit: The bytes of the elements that the integer counts.
+        added: Bytes that it counts in addition to those of the record, equal for all records.
     """
 
     before: int

@@ -59,7 +59,7 @@ class GroupProcess:
         return bool(part)
 
     def is_late(self) -> bool:
-        """Whether it takes too long, or waits without doing anything."""
+        """Whether the group takes too long, or waits without doing anything."""
         now, limit = time.monotonic(), self._job.limit
         work = _work_of(self._process)
         if work != self._work:  # None: one of its threads could run
@@ -72,7 +72,7 @@ class GroupProcess:
         return bool(self._late)
 
     def stop(self) -> None:
-        """Ends the group; a run of the kit first tells what it was doing."""
+        """Ends the group; a run of the kit first reports what it was doing."""
         os.kill(self._process, signal.SIGPROF)
         end = time.monotonic() + 1.0
         while (left := end - time.monotonic()) > 0 and select.select([self.pipe], [], [], left)[0]:
@@ -121,7 +121,8 @@ class GroupProcess:
         return _with_cases(said), code != STOP
 
     def _hand_on(self) -> None:
-        """Writes the end of the op's output, such as an assertion's words, to standard error."""
+        """Writes the end of the op's output, such as the text of an assertion, to standard error.
+        """
         size = os.fstat(self._output.fileno()).st_size
         with contextlib.suppress(OSError):
             os.write(2, os.pread(self._output.fileno(), _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0)))
@@ -203,7 +204,7 @@ _Started = Callable[[str], None]
 def run_groups(
     job: Job, run_child: _RunChild, started: _Started
 ) -> Iterator[tuple[str, list[Said]]]:
-    """Gives each group with its messages, as soon as it and all groups before are done.
+    """Yields each group with its messages, as soon as it and all earlier groups are done.
 
     Args:
         run_child: Runs a group in its process.
@@ -269,13 +270,15 @@ def _may_start(group: Group, num_running: int, is_alone: bool, most: int) -> boo
 
 
 def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
-    """The groups that have ended, or were stopped, since the last look."""
+    """The groups that have ended, or were stopped.  A group writes for each of its cases, while a
+    look at its time takes longer than many cases."""
     pipes = {one.pipe: one for one in running}
-    ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
-    ended = [one for one in ended if not one.read()]
+    end, ended = time.monotonic() + _LOOK, list[GroupProcess]()
+    while (left := end - time.monotonic()) > 0:
+        ready = [pipes[pipe] for pipe in select.select(list(pipes), [], [], left)[0]]
+        if ended := [one for one in ready if not one.read()]:
+            return ended
     for one in running:
-        if one in ended:
-            continue
         if one.has_ended():
             ended.append(one)
         elif one.is_late():

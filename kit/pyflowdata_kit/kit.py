@@ -97,7 +97,7 @@ class Run(Hashed):
             or "".
         clock_reads: With watch_state, how often the plugin asked for the time; -1: not known.
         found: Id and text of each finding.
-        patterns: By the id of a finding, what the ranges that show it have in common: BLOCKS,
+        patterns: By the id of a finding, the common property of the ranges that show it: BLOCKS,
             MANY_ROWS or ONE_ROW.
         spans: The places of the records' bytes, shape (most_records,), with the fields offset, size
             and file; file is -1 for a record that was not seen.
@@ -147,12 +147,12 @@ class Run(Hashed):
 
 
 def order_name(order: int) -> str:
-    """One of FORWARD, BACKWARD, SHUFFLED and STREAM, in words."""
+    """The text for FORWARD, BACKWARD, SHUFFLED or STREAM."""
     return _ORDERS[order]
 
 
 def _describe(given: Any, doing: str) -> str:
-    """What a run does, for the messages of what it finds."""
+    """A text about what a run does, for the messages of its findings."""
     parts = [doing] if doing else []
     if given.mode in (TYPES, RANGES):
         parts += ["the first records of the sample"] if given.mode == RANGES else []

@@ -1,13 +1,13 @@
 """The command `pyflowdata`, also `python -m pyflowdata`.
 
-A subcommand is a module of this package, or one that another distribution names by an entry point.
-COMMANDS has its name.  The module has
+A subcommand is a module of this package, or a module that another distribution names by an entry
+point.  COMMANDS lists the names.  The module has
 
     add_arguments(parser)      declares its options with argparse
     run(args) -> int           does it; returns 0: all is well, 1: a failure was found
 
-This is their documentation, so most modules add none.
-A wrong call exits with 2, by argparse or by raising UsageError; see usage.py.
+These functions are documented by this text, so most modules add no docstrings.  A wrong call exits
+with 2, by argparse or by raising UsageError; see usage.py.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Version(argparse.Action):
 
 
 def module_of(name: str) -> Any:
-    """The module of a command; an Error where it is in a distribution that is not installed."""
+    """The module of a command; an Error if its distribution is not installed."""
     if name not in _IN_KIT:
         return importlib.import_module(f".{name}", __name__)
     from importlib.metadata import entry_points  # which takes longer to import than many commands
@@ -117,12 +117,12 @@ _MISFIT = (  # what is said of a record that differs from the first ones
 
 
 def _said(failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]) -> str:
-    """In words; those of the system name neither a class nor a number.
+    """The text of a failure; for failures of the system without class and number.
 
     Args:
         failure: What happened.
-        list_attrs: Attrs that the command made of its --fields.
-        given_attrs: Those that an --attr of it has set.
+        list_attrs: Attrs that the command made from --fields.
+        given_attrs: Attrs that were set by --attr.
     """
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
@@ -147,7 +147,9 @@ def _print_error(said: str) -> None:
 def _print_traceback(
     kind: type[BaseException], failure: BaseException, trace: TracebackType | None
 ) -> None:
-    """Prints what ends the process, escaped like other output, as it may quote a file."""
+    """Prints the exception that ends the process, escaped like other output, since it may quote a
+    file.
+    """
     lines = "".join(traceback.format_exception(kind, failure, trace)).rstrip("\n")
     for line in lines.split("\n"):
         say(line, sys.stderr)
@@ -160,9 +162,8 @@ def _drop_output() -> None:
 
 
 def _open_output() -> bool:
-    """Makes the streams show any file name; False where there is no standard output.
-
-    A file that is opened later must not become the standard output either.
+    """Makes the streams print any file name; False if there is no standard output.  In that case no
+    file that is opened later may become the standard output.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
@@ -209,7 +210,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command line; the exit status is returned, or raised by argparse as SystemExit.
+    """Runs a command line; returns the exit status, or argparse raises it as SystemExit.
 
     Args:
         argv: The arguments; None for those of the process.

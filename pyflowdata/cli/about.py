@@ -20,7 +20,7 @@ def _version_of(package: str) -> str:
 def about() -> dict[str, str]:
     """Name and version of each part, in the order in which they are shown.
 
-    A codec that is not in this build has "not in this build" for a version.
+    The version of a codec that is missing in this build is "not in this build".
     """
     found = {"pyflowdata": version(), "library": str(library_path())}
     for name, stated in build_parts():
@@ -36,7 +36,7 @@ def about() -> dict[str, str]:
 
 
 def in_lines() -> str:
-    """`about()` to print; the first line is the name and the version, for scripts that want it."""
+    """`about()` as text; the first line has only the name and the version, for scripts."""
     first, *others = about().items()
     width = max(len(name) for name, _ in others)
     return "\n".join([" ".join(first), *(f"{name:{width}}  {stated}" for name, stated in others)])

@@ -1,4 +1,4 @@
-"""`pyflowdata audit`: says by ledgers whether each record was delivered exactly once."""
+"""`pyflowdata audit`: shows from ledgers whether each record was delivered exactly once."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def command_bar(
         what: The work, in a few words.
         total: The units of work; -1: not known.
         done: The units that were done before.
-        unit: What is counted.
+        unit: The name of a unit.
     """
     is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
     return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
@@ -31,7 +31,7 @@ def command_bar(
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A line that counts the seconds of work without a known end."""
+    """A line that counts the seconds of work of unknown length."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return

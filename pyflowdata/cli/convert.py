@@ -18,7 +18,7 @@ from ..formats import (
     image_formats,
 )
 from ..nodes.registry import COMPRESSIONS
-from .conversion.running import add_shard_arguments, begun, carry_out
+from .conversion.running import add_shard_arguments, given_paths, carry_out
 from .conversion.shards import are_types_of_all
 from .conversion.target import Target
 from .sources import (
@@ -108,7 +108,7 @@ def _target(args: argparse.Namespace, path: str) -> Target:
 
 def run(args: argparse.Namespace) -> int:
     """Converts; prints what was made."""
-    given, path, upload = begun(args)
+    given, path, upload = given_paths(args)
     target = _target(args, path)
     source = source_of(args, expand(given, args.format))
     if target.takes_images(source):
@@ -129,7 +129,7 @@ def _convert(
     args: argparse.Namespace, source: Source, target: Target, upload: Upload | None, *,
     is_checked: bool = False,
 ) -> int:
-    """Converts a source whose types hold all records, or are checked while they are read."""
+    """Converts a source whose types hold all records, or are checked during reading."""
     target.check(source)
     made = carry_out("converting", args, source, target, is_checked=is_checked, upload=upload)
     say(f"{about(source)} to {target.kind.title}: {made.records} records in {made.names}")

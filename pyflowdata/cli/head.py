@@ -53,7 +53,7 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value in one line."""
+    """A value on one line."""
     if isinstance(value, bytes):
         return _bytes_text(value)
     array = np.asarray(value)
@@ -103,8 +103,9 @@ def _first_rows(
 
 
 def _names_of(source: Source, count: int) -> list[str]:
-    """What the first records are called: "dog/1.jpg", where each is a file, else "record 7"; with
-    the file in front where there are several."""
+    """The names of the first records: "dog/1.jpg" if each record is a file, otherwise "record 7",
+    with the file in front if there are several.
+    """
     names = [f"record {number}" for number in range(count)]
     with source.loader(batch_size=1) as loader:
         opened = open_loader_of(loader)

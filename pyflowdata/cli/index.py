@@ -100,7 +100,7 @@ def _describe(path: str, node: Node, reader: Reader) -> list[str]:
 
 
 def _put_beside(path: str, node: Node, reader: Reader) -> str:
-    """The address at which the index lies from here on."""
+    """Puts the index beside the files, and returns its address."""
     if not reader.index.path:
         raise UsageError(f"--beside: {path} has no index on disk")
     named: Any = node.values["files"] or [node.values["data_dir"]]
@@ -115,7 +115,7 @@ def _put_beside(path: str, node: Node, reader: Reader) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Opens a loader over each path, which builds or finds the index, and describes it."""
+    """Opens a loader for each path, which builds or finds the index, and describes the index."""
     plugins = load_plugins(args)
     nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:

@@ -1,4 +1,4 @@
-"""`pyflowdata ops`: which ops there are, and what is known of one."""
+"""`pyflowdata ops`: lists the ops, and describes single ops."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _print_one(op: Op) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table, or all about the ops that were named."""
+    """Prints the table, or the full descriptions of the named ops."""
     for path in args.plugin:
         load_named(path)
     ops = [find_op(name) for name in args.names] or list(registered_ops())

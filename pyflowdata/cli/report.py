@@ -1,4 +1,4 @@
-"""`pyflowdata report`: prints a report that was saved as JSON, or compares those of ranks."""
+"""`pyflowdata report`: prints a report that was saved as JSON, or compares the reports of ranks."""
 
 from __future__ import annotations
 

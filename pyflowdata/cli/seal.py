@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(args: argparse.Namespace, path: str) -> int | None:
-    """The records of a file that is whole; None: its records are not known here.
+    """The number of records of an undamaged file; None: the records of its format are not known.
 
     Raises:
         CorruptDataError: The file is damaged.
@@ -56,10 +56,10 @@ def _count(args: argparse.Namespace, path: str) -> int | None:
 
 
 def _present(args: argparse.Namespace, path: str) -> Seal | None:
-    """The seal that the data have; None: there is none, or it is to be replaced.
+    """The present seal of the data; None: there is none, or it will be replaced.
 
     Raises:
-        CorruptDataError: The data differ from it, or it is damaged.
+        CorruptDataError: The data differ from the seal, or the seal is damaged.
     """
     if args.replace:
         return None

@@ -38,13 +38,14 @@ class Skipped(Exception):
 
 
 def need(library: str) -> None:
-    """Skips the check where the build lacks the library."""
+    """Skips the check if the build lacks the library."""
     if dict(build_parts())[library] is None:
         raise Skipped(f"{library} is not in this build")
 
 
 def same(found: Any, wanted: Any) -> None:
-    """Raises AssertionError, with both, where two arrays or lists differ; also in their dtypes."""
+    """Raises AssertionError, with both values, if two arrays or lists differ, also in their dtypes.
+    """
     if isinstance(wanted, np.ndarray):
         is_same = found.dtype == wanted.dtype and np.array_equal(found, wanted)
     else:
@@ -332,14 +333,14 @@ def _report(failures: list[str], say: Callable[[str], None]) -> None:
 
 
 def run_checks(say: Callable[[str], None], checks: list[Check] | None = None) -> bool:
-    """Runs all checks, also after one has failed.
+    """Runs all checks, also after a failure.
 
     Args:
         say: Prints a line.
-        checks: Which; None: all.
+        checks: The checks to run; None: all.
 
     Returns:
-        Whether none has failed.
+        Whether no check has failed.
     """
     failures, skipped = [], 0
     wanted = CHECKS if checks is None else checks

@@ -67,10 +67,10 @@ def _split_fields(said: str) -> list[str]:
 
 
 def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
-    """Files, with those that patterns and folders stand for, sorted.
+    """The files, with the files that patterns and folders stand for, sorted.
 
     Raises:
-        FileError: One of them is not there, or stands for no file.
+        FileError: A path does not exist, or stands for no file.
     """
     return expanded(paths, format)
 
@@ -81,8 +81,8 @@ def source_of(
     """The source that the arguments name.
 
     Raises:
-        UsageError: --format is of no format.
-        Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
+        UsageError: --format does not name a format.
+        Error: The arguments do not fit, or a file cannot be read; an error about a file names it.
     """
     known = [one.name for one in registered_formats()]
     if args.format is not None and args.format not in known:
@@ -125,7 +125,9 @@ def about(source: Source) -> str:
 
 
 def say_left_out(source: Source) -> None:
-    """Names what of the records is not shown, and fields that are perhaps not what is wanted."""
+    """Prints the parts of the records that are not shown, and fields that are perhaps not what the
+    user wants.
+    """
     for one in source.left_out:
         say(f"left out: {one}", sys.stderr)
     for field in source.fields:

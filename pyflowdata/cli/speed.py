@@ -47,7 +47,7 @@ _TRIAL = 2.0  # seconds for each remedy
 
 
 class Watched(BaseException):
-    """All is measured: ends the script.  `except Exception` does not catch it."""
+    """Ends the script when everything is measured; `except Exception` does not catch it."""
 
 
 class ScriptWatch:
@@ -61,8 +61,8 @@ class ScriptWatch:
         most_steps: The most steps that a loader has given.
         described: The watched loader, and where it is iterated over; None: there is none yet.
         batch_rows: Records of the largest batch.
-        is_done: All is measured.
-        trials: The remedies that were tried, if that was asked for; None: not yet.
+        is_done: Whether everything is measured.
+        trials: The remedies that were tried, if requested; None: not yet.
     """
 
     few = 3
@@ -165,8 +165,9 @@ class _Batches(Iterator[Any]):
     """An iterator of a loader that a ScriptWatch watches.
 
     Attributes:
-        is_new: The watch has taken no batch of it while it measured.
-        is_measured: Its steps are no epoch; a progress bar would count the measured ones.
+        is_new: Whether the watch has not taken a batch of it during a measurement.
+        is_measured: Whether its steps are not an epoch: a progress bar would count the measured
+            steps.
     """
 
     is_measured = True
@@ -180,7 +181,7 @@ class _Batches(Iterator[Any]):
 
 
 def _caller() -> str:
-    """File and line outside of the package where a batch is asked for; "" if there are none."""
+    """The file and line outside of the package that ask for a batch; "" if there are none."""
     frame = calling_frame(sys._getframe())
     if frame is None:
         return ""
@@ -188,7 +189,8 @@ def _caller() -> str:
 
 
 class _Together:
-    """Steps of the script as they are: each has the wait for its batch, and what follows.
+    """The unchanged steps of the script: each step has the wait for its batch, and the work after
+    it.
 
     Attributes:
         rows: Records of the largest batch of the first steps.
@@ -269,7 +271,7 @@ class _Training(_Together):
         self.replay.check()
 
     def end_step(self) -> bool:
-        """Ends a step; where batches are copied, devices finish their work first."""
+        """Ends a step; if batches are copied, devices finish their work first."""
         if self.replay.is_copied:
             wait_for_devices()
         return super().end_step()
@@ -406,7 +408,7 @@ def _as_main(script: str, arguments: list[str]) -> Iterator[None]:
 
 
 def _run_until_measured(script: str, watch: ScriptWatch) -> int:
-    """Runs it; what would be its exit status, if it ends by itself."""
+    """Runs the script; returns its exit status if it ends by itself."""
     try:
         runpy.run_path(script, run_name="__main__")
     except Watched:

@@ -1,4 +1,4 @@
-"""`pyflowdata stats`: what the fields of files hold, in numbers."""
+"""`pyflowdata stats`: statistics of the fields of files."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class _Field:
         self.is_bytes = False
 
     def add_bytes(self, lengths: Any) -> None:
-        """The lengths of the rows of a batch, which are bytes."""
+        """Adds the lengths of the rows of a batch, which are bytes."""
         self.type, self.is_bytes = "bytes", True
         self.lengths.add(lengths)
 
     def add(self, column: Any) -> None:
-        """The rows of a batch."""
+        """Adds the rows of a batch."""
         is_ragged = isinstance(column, Ragged)
         shape = column.row_shape if is_ragged else column.shape[1:]
         sizes = ",".join("?" if size is None else str(size) for size in shape)
@@ -72,7 +72,7 @@ class _Field:
             self.lengths.add(column.lengths)
 
     def about(self) -> dict[str, Any]:
-        """As a dict for JSON."""
+        """The statistics as a dict for JSON."""
         found: dict[str, Any] = {"type": self.type}
         if not self.is_bytes:
             found |= self.numbers.about()
@@ -140,7 +140,7 @@ def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]
     are_bytes: set[str] = set()
 
     def with_lengths(blobs: dict[str, Blob]) -> dict[str, Blob]:
-        """The blobs, of bytes their lengths alone."""
+        """The blobs; for fields of bytes only their lengths."""
         types = {name: field_of("", blob).dtype for name, blob in blobs.items()}
         are_bytes.update(name for name, type in types.items() if type == "bytes")
         return {

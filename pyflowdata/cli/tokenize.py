@@ -13,7 +13,7 @@ from ..nodes import Blob, find_op
 from ..ops import RowLength
 from ..pyops.tokens import Tokenize, TokenizerContent, open_tokenizer, token_number
 from ..words.plain_text import counted
-from .conversion.running import add_shard_arguments, begun, carry_out
+from .conversion.running import add_shard_arguments, given_paths, carry_out
 from .conversion.target import Target
 from .sources import about, add_source_arguments, expand, source_of
 from .usage import UsageError, say
@@ -56,7 +56,7 @@ class _TokenTarget(Target):
     """Files of the tokens of a field.
 
     Attributes:
-        tokenizer: The tokenizer; what states it to a later run is `fingerprint`.
+        tokenizer: The tokenizer; `fingerprint` identifies it for a later run.
         text: The name of the field.
         eos: The number of a token to put after each text; None: none.
         adds_special: Whether the template of the tokenizer is applied.
@@ -109,7 +109,7 @@ class _TokenTarget(Target):
 
 
 def _text_of(source: Source, wanted: str | None) -> Source:
-    """The source with the field of the text alone."""
+    """The source with only the field of the text."""
     texts = [field.name for field in source.fields if field.dtype == _BYTES]
     if wanted is None:
         if len(texts) != 1 and _TEXT not in texts:
@@ -158,7 +158,7 @@ def _target(args: argparse.Namespace, path: str) -> _TokenTarget:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the tokens; prints what was made."""
-    given, path, upload = begun(args)
+    given, path, upload = given_paths(args)
     target = _target(args, path)
     source = _text_of(source_of(args, expand(given, args.format)), args.field)
     target = dataclasses.replace(target, text=source.fields[0].name)

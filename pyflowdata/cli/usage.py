@@ -2,7 +2,8 @@
 
 - An argument is wrong whatever the files hold (is_wrong_call, and what argparse finds itself): the
   usage is printed, then the message, and the exit status is 2.
-- All else, as a file that is not there or has no such field: the message alone, and 1.
+- Everything else, such as a missing file or field: only the message is printed, and the status is
+  1.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from ..errors import InvalidArgumentError, printable
 
 
 def say_json(value: Any, indent: int | None = None) -> None:
-    """Prints a value as JSON, which has escapes of its own."""
+    """Prints a value as JSON, which has its own escapes."""
     print(json.dumps(value, indent=indent))
 
 
 def say(line: str, to: TextIO | None = None) -> None:
-    """Prints one line, of characters that are printed as themselves; None: to standard output."""
+    """Prints one line of printable characters; None: to standard output."""
     print(printable(line), file=to or sys.stdout)
 
 
 def finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity."""
+    """The value without NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {name: finite(one) for name, one in value.items()}
     if isinstance(value, list):
@@ -46,10 +47,10 @@ def finite(value: Any) -> Any:
 
 
 class UsageError(Exception):
-    """The arguments do not make sense: the usage is printed with the text, and 2 returned.
+    """The arguments are wrong: the usage is printed with the text, and the exit status is 2.
 
     Attributes:
-        attr: The attr of an op that they set to something wrong, or None.
+        attr: The attr of an op that they set to a wrong value, or None.
     """
 
     def __init__(self, said: str, attr: str | None = None) -> None:
@@ -64,15 +65,18 @@ def settable(args: argparse.Namespace) -> set[str]:
 
 
 def is_wrong_call(failure: BaseException, args: argparse.Namespace) -> bool:
-    """Whether an argument is wrong whatever the files hold: an --attr, where it is not a file that
-    refuses it, or what raised a UsageError."""
+    """Whether an argument is wrong whatever the files hold: a UsageError, or an --attr that is
+    refused independently of the files.
+    """
     if isinstance(failure, InvalidArgumentError):
         return failure.file is None and failure.attr in settable(args)
     return isinstance(failure, UsageError)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    """The NAME=VALUE texts of an option; UsageError where one is none, or a name comes twice."""
+    """The NAME=VALUE texts of an option; UsageError if a text has another form, or a name comes
+    twice.
+    """
     found: dict[str, str] = {}
     for one in given:
         name, equals, value = one.partition("=")

@@ -1,4 +1,4 @@
-"""`pyflowdata verify`: every frame and checksum of files, and the places where they are wrong."""
+"""`pyflowdata verify`: checks every frame and checksum of files, and lists the damaged places."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _damaged_images(source: Source, name: str, known: list[Damage], scan: Scan) 
 
 
 def _damaged_ends(source: Source, name: str) -> list[Damage]:
-    """The images of which the end is missing, or that are followed by bytes of something else."""
+    """The images whose end is missing, or that are followed by other bytes."""
     attrs = {"batch_size": _ROWS, "with_id": True, "on_error": "skip", "max_skipped": -1}
     file = source.blobs(**attrs)[name]
     reader = file.node
@@ -180,7 +180,7 @@ def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], sca
 def _seal_damage(
     path: str, known: list[Damage], scan: Scan, is_read: bool = True
 ) -> list[Damage]:
-    """What the seal of the file says is wrong; without a seal, nothing.
+    """The damage that the seal of the file shows; none without a seal.
 
     Args:
         known: Damage that was found before.
@@ -229,7 +229,7 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks file after file; names that stand for no file do not keep it from the others."""
+    """Checks file after file; a name without a file does not stop the check of the others."""
     load_plugins(args)
     files, is_whole = list[str](), True
     for path in args.files:

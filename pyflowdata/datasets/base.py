@@ -1,4 +1,4 @@
-"""The base of `Dataset`: its fields, the views that make a new data set of it, and the nodes that
+"""The base of `Dataset`: its fields, the views that make new data sets, and the nodes that
 make its batches."""
 
 from __future__ import annotations
@@ -143,13 +143,14 @@ class DatasetBase(Records):
         self._ordered: dict[str, Blob] | None = None  # made by the first use of `blobs`
 
     def _seen(self) -> tuple[FileState, ...]:
-        """The states of the files when its records were counted or read by number; (): they were
-        not yet."""
+        """The states of the files when records were first counted or read by number; (): not yet
+        read.
+        """
         return ()
 
     def _check_files(self) -> None:
         """Refuses files that changed since the records were counted or read by number: a view such
-        as `where()` would have other ones.
+        as `where()` would select other records.
 
         Raises:
             FileError: It names the file.
@@ -166,7 +167,8 @@ class DatasetBase(Records):
         return {name: field_of(name, blob) for name, blob in self._fields.items()}
 
     def blob(self, name: str) -> Blob:
-        """A field as a blob in batches of 1 for ops, whose results can be fields, too.
+        """A field as a blob in batches of 1.  Ops take this blob, and their results can be fields,
+        too.
 
         Raises:
             InvalidArgumentError: There is no such field.
@@ -213,7 +215,7 @@ class DatasetBase(Records):
 def named_view(
     op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any], more: Sequence[str] = ()
 ) -> dict[str, Blob]:
-    """The outputs of a view, named as its inputs; `more`: names of further outputs."""
+    """The outputs of a view, with the names of its inputs; `more` names further outputs."""
     _refuse_stream(blobs.values(), op)
     names = [*blobs, *more]
     node = Node(find_op(op), None, list(blobs.values()), {"fields": output_names(names), **attrs})
@@ -272,8 +274,9 @@ def _described(blobs: Mapping[str, Blob]) -> str:
 
 
 def is_several(given: object) -> bool:
-    """Whether an argument is a list, or another iterable of several values: no text, no array
-    without a dimension, and no data set."""
+    """Whether an argument is a list or another iterable of values.  A text, an array without a
+    dimension and a data set are single values.
+    """
     is_one = isinstance(given, (str, bytes, DatasetBase)) or getattr(given, "shape", None) == ()
     return isinstance(given, Iterable) and not is_one
 
@@ -346,7 +349,7 @@ _OTHER_WORDS = {
 
 
 def check_attrs(attrs: Iterable[str]) -> None:
-    """Refuses attrs of readers and of other libraries that have another name in data sets.
+    """Refuses attrs that have another name in data sets than in readers or in other libraries.
 
     Raises:
         InvalidArgumentError: There is one; the message has its name in data sets.

@@ -127,13 +127,13 @@ _OF_DATA = ("shuffle", "take", "skip", "where", "filter", "enumerate", "repeat",
 class Batches(tuple[Blob, ...]):
     """The blobs of a data set's batches, in the order of its fields: `x, y = data.batch(64)`.
 
-    They are columns, not batches, for whatever takes a tuple: unpacking, `list()`, a loop, and
-    `len()`, which is the number of columns.  The number of batches is `len(flow.DataLoader(...))`;
-    the batches are in a loader, `for batch in flow.DataLoader(data.batch(64))`; a blob that is used
-    as a batch raises a WrongUseError, which is a TypeError, with these words.
+    Unpacking, `list()`, a loop and `len()` see columns, not batches: `len()` is the number of
+    columns.  A loader delivers the batches, `for batch in flow.DataLoader(data.batch(64))`, and
+    `len(flow.DataLoader(...))` is their number.  A blob that is used as a batch raises a
+    WrongUseError, which is a TypeError and says this.
 
-    `batches["x"]` is the blob of a field, `batches[["x", "y"]]` those of several, and
-    `batches.blobs` all of them by name, as a DataLoader takes them.
+    `batches["x"]` is the blob of a field, `batches[["x", "y"]]` are the blobs of several fields,
+    and `batches.blobs` has all of them by name, as a DataLoader takes them.
     """
 
     blobs: dict[str, Blob]
@@ -175,10 +175,9 @@ class Batches(tuple[Blob, ...]):
         name: str | None = None,
         **attrs: Any,
     ) -> Batches:
-        """`Dataset.map` of whole batches: a Python function gets and returns arrays of all rows
-        that this rank has of a batch, with the rows in the first dimension, or a `Ragged`.
-
-        The number of rows stays the same.
+        """`Dataset.map` for whole batches: a Python function gets all rows that this rank has of a
+        batch, as arrays with the rows in the first dimension, or as `Ragged`s, and returns as many
+        rows in the same form.
         """
         names = chosen(self.blobs, fields)
         first = SampleBatch([self.blobs[one] for one in names])
@@ -210,7 +209,7 @@ Array = npt.NDArray[Any]
 
 
 def _lengths_table(blob: Blob, field: str, lengths: npt.ArrayLike | None) -> Table:
-    """The length of each record; computed when a loader first needs it, unless it is given.
+    """The length of each record, computed when a loader first needs it, unless the user gave it.
 
     Raises:
         InvalidArgumentError: The field has no length, the array no whole numbers, or the lengths
@@ -263,30 +262,34 @@ class Packing(DatasetBase):
     ) -> SetT:
         """Rows of exactly `length` tokens, each made of several records.
 
-        Which record goes where is decided once, from the lengths, so the packs have a `len()`, and
-        `shuffle()` after `pack()` shuffles packs.  Of views that draw, such as a mix, each epoch
-        has the records of the first one; `mix.repeat(3).pack(...)` has those of three.  A view
-        without a seed has the seed 0 there.  Packs are not packed again: padding would be tokens.
+        The lengths decide once which record goes into which pack, so the packs have a `len()`, and
+        `shuffle()` after `pack()` shuffles packs.  After a view that draws, such as a mix, each
+        epoch packs the records of the first epoch; `mix.repeat(3).pack(...)` packs the records of
+        three epochs. If such a view has no seed, its seed is 0.  Packs cannot be packed again,
+        since their padding would become tokens.
 
         Args:
             length: Tokens of a pack.
-            field: The tokens; or several fields with a value for each token, such as labels, which
-                are packed alongside.  Other fields are left out.
-            rule: "best_fit": each record goes whole into the pack that it fills best, among the
-                records of a window.  "chunk": the records one after another, cut at every `length`.
-            longer: With "best_fit", what becomes of records longer than a pack: "split" into full
-                packs and a rest, "truncate", "drop" or "raise".
-            last: With "chunk", what becomes of a last pack that is not full: "pad" or "drop".
-            padding: The value after the last record of a pack, of all fields or by field.
-            add: Fields that tell the records of a pack apart: segment_ids (1, 2 ..., and 0 for
-                padding), position_ids (from 0 in each segment), loss_mask (False for padding),
-                cu_seqlens (where segments begin, then `length`; padding is a separate segment)
-                and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
-            window: With "best_fit", how many consecutive records are packed among each other;
-                None: so many as fill several hundred packs.
-            lengths: The lengths of all records of the first epoch, if known; None: one pass over
-                the records of each source counts them, when a loader first needs them, and they
-                are kept like an index.
+            field: The field with the tokens; or several fields that have a value for each token,
+                such as labels, which are packed in the same way.  Other fields are left out.
+            rule: "best_fit": among the records of a window, each record goes whole into the pack
+                that it fills best.  "chunk": the records stand one after another, and are cut at
+                every `length` tokens.
+            longer: With "best_fit", what happens to records that are longer than a pack: "split"
+                into full packs and a rest, "truncate", "drop" or "raise".
+            last: With "chunk", what happens to a last pack that is not full: "pad" or "drop".
+            padding: The value that fills a pack after its last record: one for all fields, or a
+                dict by field.
+            add: Further fields, which tell the records of a pack apart: segment_ids (1, 2 ..., and
+                0 for padding), position_ids (from 0 in each segment), loss_mask (False for
+                padding), cu_seqlens (where segments begin, then `length`; padding is a separate
+                segment) and max_seqlen (the longest segment); "NAME=segment_ids" gives it another
+                name.
+            window: With "best_fit", how many consecutive records are packed together; None: enough
+                to fill several hundred packs.
+            lengths: The lengths of all records of the first epoch, if they are known.  None: one
+                pass over the records of each source finds the lengths when a loader first needs
+                them, and the lengths are stored like an index.
 
         Raises:
             InvalidArgumentError: An argument is wrong, or the lengths cannot be counted.
@@ -307,8 +310,8 @@ class Packing(DatasetBase):
             warn_program_once(
                 ("packs of packs", tuple(names), length),
                 UserWarning(
-                    f"pack({length}) of packs: their padding becomes tokens with loss_mask True, "
-                    "and the documents of a pack one segment; pack the documents once, "
+                    f"pack({length}) of packs: their padding would become tokens with loss_mask "
+                    f"True, and the documents of a pack one segment; pack the documents once, "
                     f"documents.pack({length}, field={field!r})"
                 ),
             )
@@ -341,30 +344,31 @@ class Packing(DatasetBase):
     ) -> Batches:
         """Batches of records of similar lengths with at most `max_tokens` after padding.
 
-        Each epoch of `data.shuffle()` has every record once, in batches that are drawn again; of
-        data without a shuffle the longest come first.  How many batches there are does not change.
-        Of views that draw, such as a mix, each epoch has the records of the first one, as in
+        After `data.shuffle()` each epoch has every record once, in other batches.  Without a
+        shuffle the longest records come first.  The number of batches is the same in each epoch.
+        After views that draw, such as a mix, each epoch has the records of the first epoch, as in
         `pack()`.
 
         Args:
-            max_tokens: Rows of a batch, of all ranks together, times the longest in its bucket.
-            field: Whose rows are counted; `PadBatch` pads them.
-            most_rows: The most rows of a batch, of all ranks together, where records are so short
-                that max_tokens would let in more.
-            multiple_of: Batches have a multiple of this many rows, such as the number of ranks,
-                except where records are few.
-            boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
-                little is padded.
+            max_tokens: The limit for the rows of a batch, of all ranks together, times the longest
+                length in its bucket.
+            field: The field whose rows have these lengths; `PadBatch` pads them.
+            most_rows: The most rows of a batch, of all ranks together, also where records are so
+                short that max_tokens would permit more rows.
+            multiple_of: The number of rows of a batch is a multiple of this number, such as the
+                number of ranks, except where there are few records.
+            boundaries: The lengths that separate the buckets, ascending; if left out, they are
+                chosen so that little is padded.
             lengths: As `pack()` takes them.
-            last: "short"; or "drop": leaves out records so that the batches of a bucket have the
-                same size, other ones in each epoch.
+            last: "short"; or "drop", which leaves out records so that the batches of a bucket have
+                the same size; each epoch leaves out other records.
             seed: As `batch()` takes it.
             name: The name of the node.
             **attrs: Attrs of every reader, as `batch()` takes them.
 
         Raises:
-            InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than
-                the longest record needs.
+            InvalidArgumentError: An argument is wrong.  Raised when a loader opens: max_tokens is
+                less than the longest record needs.
         """
         whole(max_tokens, "max_tokens", 1)
         check_attrs(attrs)
@@ -391,13 +395,15 @@ class Packing(DatasetBase):
 
         Args:
             batch_size: Rows of a batch, of all ranks together.
-            field: Whose rows are counted.
-            boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
-                little is padded.
-            batch_sizes: In place of batch_size one for each bucket, so one more than boundaries.
-            last: "short"; or "drop": short batches of each bucket are left out, with other records
-                in each epoch.
-            lengths, seed, name, **attrs: As `batch_by_tokens()` takes them; so are shuffles.
+            field: The field whose rows have these lengths.
+            boundaries: The lengths that separate the buckets, ascending; if left out, they are
+                chosen so that little is padded.
+            batch_sizes: One batch size for each bucket, in place of batch_size: one more than there
+                are boundaries.
+            last: "short"; or "drop", which leaves out the short batches of each bucket, with other
+                records in each epoch.
+            lengths, seed, name, **attrs: As `batch_by_tokens()` takes them.  A shuffle acts as in
+                `batch_by_tokens()`, too.
 
         Raises:
             InvalidArgumentError: An argument is wrong.

@@ -34,7 +34,9 @@ _ROOM = 4096  # bytes of a path, and of a clause about a folder
 
 
 def cache_folder(index_dir: str) -> Path | None:
-    """The folder of indexes, and of what is computed from records; None: there is none."""
+    """The folder for indexes and for results that are computed from records; None: there is no
+    folder.
+    """
     room = ffi.new("char[]", _ROOM)
     lib.pfd_index_folder(os.fsencode(index_dir), room, _ROOM)
     found = ffi.string(room)
@@ -94,7 +96,7 @@ class CachePlace:
 
     Attributes:
         folder: Its path.
-        is_memory: Whether its files are memory, and end with their last process.
+        is_memory: Whether the files are in memory, and vanish with the last process that uses them.
     """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
@@ -178,15 +180,16 @@ class CacheFolder:
     """
 
     def __init__(self, place: CachePlace, identity: str) -> None:
-        """Names it, and touches nothing."""
+        """Takes the name; touches no file."""
         self._folder = place.folder / f"{identity}.cache"
         self._is_memory = place.is_memory
         self.records = self._folder / "records"
         self._notes = self._folder / "notes.json"
 
     def is_usable(self, state: str) -> bool:
-        """Whether the records are whole, of data in this state, and of this user; in memory they
-        are kept from now on."""
+        """Whether the records are whole, belong to this user, and were made from data in this
+        state.  Records in memory are kept from now on.
+        """
         if self._is_memory and not self._keep():
             return False
         try:
@@ -203,8 +206,9 @@ class CacheFolder:
             return False
 
     def complete(self, state: str, notes: Mapping[str, Any]) -> None:
-        """Writes the notes of records that were just written: the state of the data, and facts for
-        people."""
+        """Writes the notes about records that were just written: the state of the data, and facts
+        for people.
+        """
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
         with new_file(self._notes, self.temporary()) as file:
             file.write(json.dumps(said, indent=1).encode())
@@ -215,7 +219,8 @@ class CacheFolder:
 
     @contextlib.contextmanager
     def filling(self) -> Iterator[None]:
-        """Keeps other processes from making this cache; the lock of a killed one has ended.
+        """Keeps other processes from making this cache.  The lock of a process ends when it is
+        killed.
 
         Raises:
             FileError: Nothing can be written there.
@@ -262,13 +267,13 @@ class CacheFolder:
     # ---- In memory ----------------------------------------------------------------------------
 
     def keep(self, number: int) -> None:
-        """Keeps a file in memory, which is being made, as long as it is open."""
+        """Keeps a file in memory that is being made, as long as it is open."""
         if self._is_memory:
             with contextlib.suppress(OSError):
                 fcntl.flock(number, fcntl.LOCK_SH)
 
     def _keep(self) -> bool:
-        """Keeps the records as long as this process lives; False: there are none."""
+        """Keeps the records as long as this process lives; False: there are no records."""
         global _owner
         if _owner != os.getpid():  # also in a forked child, where the locks are its parent's
             _held.clear()
@@ -312,7 +317,7 @@ def _remove_unused(cache: Path) -> None:
 
 
 def _release() -> None:
-    """At the end of the process: removes the caches in memory that no other one uses."""
+    """Removes, at the end of the process, the caches in memory that no other process uses."""
     if _owner != os.getpid():
         return
     for path, number in _held.items():

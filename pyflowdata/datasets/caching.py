@@ -41,12 +41,13 @@ _log = logging.getLogger("pyflowdata")
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class _Cache(Prepared):
-    """The records of a data set in a file, which is made, or made again, when a loader needs it.
+    """The records of a data set in a file.  A loader that needs the file makes it, or makes it
+    again.
 
     Attributes:
         fields: The data set that is cached.
         place: The folder of caches.
-        graph: What is cached, in words.
+        graph: The description of what is cached; its hash names the cache.
         said: The step in `repr`, as "cache('disk')".
     """
 
@@ -100,8 +101,9 @@ class _Cache(Prepared):
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def _probe(self) -> dict[int, bytes]:
-        """Some records of another epoch, with another seed, by number; none where nothing is
-        computed."""
+        """Some records of another epoch with another seed, by number; none if no op computes the
+        records.
+        """
         if all(node.op.is_reader or node.op.is_view for node in nodes_of(self.fields.values())):
             return {}
         attrs = {"on_error": "pad", "max_skipped": -1}  # the pass over all says what is damaged
@@ -147,7 +149,7 @@ class _Cache(Prepared):
         _log.info("cached %d records, %d bytes: %s", writer.records, writer.bytes, folder.records)
 
     def _check_room(self, writer: CacheWriter, total: int, most: int) -> None:
-        """Judges by the first batch whether all records will have room."""
+        """Estimates from the first batch whether there is room for all records."""
         free = self.place.free_bytes(most)
         wanted = writer.bytes * max(total, writer.records) // writer.records
         if wanted <= free:
@@ -165,7 +167,8 @@ class _Cache(Prepared):
 
 
 def _described(fields: Mapping[str, Blob], version: str) -> str:
-    """The graph of the fields in words: all that decides the records but the bytes of files.
+    """The graph of the fields as a text: all that decides the records, except for the bytes of
+    files.
 
     Raises:
         InvalidArgumentError: A part of it cannot be put into words, and there is no `version`.
@@ -208,7 +211,7 @@ def _origin(node: Node, version: str) -> str:
             function = functools.partial(function.function, **function.keywords)
         code = of_function(function)
         if code is None:
-            _need_version(f"what the Python function {name} depends on cannot be told", version)
+            _need_version(f"it cannot be seen what the Python function {name} depends on", version)
         return f"{node.op.origin.partition(':')[2]}() {code} {given}"
     origin, folder = f"{node.op.name} {node.op.origin}", ""
     if os.path.isfile(node.op.origin):  # the op is a plugin's
@@ -225,8 +228,8 @@ def _origin(node: Node, version: str) -> str:
 def _need_version(what: str, version: str) -> None:
     if not version:
         raise InvalidArgumentError(
-            f"cache(): {what}, so whether it is the same in the next run cannot be seen; give "
-            "cache(version='1'), and another version whenever it changes"
+            f"cache(): {what}, so it cannot be seen whether it is the same in the next run; give "
+            f"cache(version='1'), and another version whenever it changes"
         )
 
 
@@ -234,26 +237,25 @@ class Caching(DatasetBase):
     """The method of `Dataset` that keeps computed records."""
 
     def cache(self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = "") -> SetT:
-        """The records, computed once: the first loader that needs them writes all of them into a
-        file, and loaders read them from there after that, in any order.
-
-        The processes of a machine share the file, and one of them makes it.  It is made again where
-        the data files, ops or attrs differ.  Random ops and shuffles belong after it.
+        """The records, computed once: the first loader that needs the records writes all of them
+        into a file, and from then on loaders read them from this file, in any order.  The processes
+        of a machine share the file, and one of them makes it.  The file is made again if the data
+        files, ops or attrs have changed.  Put random ops and shuffles after `cache()`.
 
         Args:
             where: "memory"; "disk", the folder of the indexes; or a folder.
-            version: A text for what the library cannot see: Python objects, and what functions
-                read.
+            version: A text that stands for what the library cannot see, such as Python objects and
+                what functions read.  Change the text when these change.
 
         Raises:
-            InvalidArgumentError: The order is random, or the data depend on what the library
-                cannot see and there is no version.
+            InvalidArgumentError: The order is random; or the data depend on what the library cannot
+                see, and no version was given.
         """
         for name, given in (("where", where), ("version", version)):
             if not isinstance(given, (str, os.PathLike) if name == "where" else str):
                 raise InvalidArgumentError(
-                    f"cache({name}={shown(given)}): it must be a str; where is 'memory', 'disk' or "
-                    "a folder", attr=name,
+                    f"cache({name}={shown(given)}): it must be a str; `where` is 'memory', 'disk' "
+                    f"or a folder", attr=name,
                 )  # fmt: skip
         shuffle = self._shuffle
         if shuffle is not None and (shuffle.reshuffle or shuffle.seed is None):

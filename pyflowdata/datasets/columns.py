@@ -1,4 +1,5 @@
-"""Columns: a value for each record of a data set, from one pass over all records, kept on disk.
+"""Columns: a value for each record of a data set, computed by one pass over all records, stored on
+disk.
 
 A pass reads only the fields that it needs.  Records are in the order before a last shuffle, which
 has no part in what a record is.
@@ -47,9 +48,11 @@ from ..pyops.records import (
     each_record,
     fields_named_by,
     fields_read,
+    holds_texts,
     parameters_by_name,
     uses_of,
 )
+from ..pyops.str_comparisons import refuse_str
 from ..ragged import Ragged
 from ..words import remedies
 from .base import DatasetBase, explain_key, node_alone, reason_of
@@ -89,8 +92,8 @@ def refuse_changing(blobs: Mapping[str, Blob], said: str) -> None:
     changing = changing_fields(blobs)
     if changing:
         raise InvalidArgumentError(
-            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so that no "
-            "value is that of the record for good; use fields before random ops"
+            f"{said}: its fields change from epoch to epoch ({', '.join(changing)}), so no value "
+            f"belongs to a record for good; use fields before random ops"
         )
 
 
@@ -159,15 +162,15 @@ class Computation:
     Attributes:
         blobs: The fields that it needs.
         of_batch: The values of a batch.
-        key: A text; the same key means the same values.  None: there is no such text.
-        said: What is evaluated, in words.
+        key: A text: the same key means the same values.  None: there is no such text.
+        said: What is evaluated, for messages.
         sample: The values of a batch without rows, if they are known.
-        attrs: Attrs of the batches; by "with_id" and "with_mask" a batch has the blobs `ID` and
-            `MASK`, too.
+        attrs: Attrs of the batches; with "with_id" and "with_mask" a batch also has the blobs `ID`
+            and `MASK`.
         prepare: Called with the open loader before a pass.
         of_all: Maps the values of all records to the result.
-        fields: The fields that the values depend on, where `blobs` are not they, but results of a
-            Python function that the key tells.
+        fields: The fields that the values depend on, if `blobs` are not these fields but results of
+            a Python function that the key describes.
     """
 
     blobs: Mapping[str, Blob]
@@ -183,14 +186,15 @@ class Computation:
 
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
     """The values of all records of a data set with these fields, from the cache or from a pass over
-    them."""
+    the records.
+    """
     return _values_and_count(wanted, fields, is_bitmap)[0]
 
 
 def _values_and_count(
     wanted: Computation, fields: Mapping[str, Blob], is_bitmap: bool
 ) -> tuple[Array, int]:
-    """The values, as of evaluate(), and the number of records."""
+    """The values, as evaluate() returns them, and the number of records."""
     try:
         opened = _opened(wanted, fields, 1, num_threads=1, prefetch=1)
     except CorruptDataError as failure:
@@ -237,7 +241,7 @@ def refuse_endless(records: int, what: str) -> None:
 
 @contextlib.contextmanager
 def naming(remedy: str = remedies.SKIP_DAMAGED) -> Iterator[None]:
-    """Ends the message about a damaged record with what to do."""
+    """Adds to the message about a damaged record what to do."""
     try:
         yield
     except CorruptDataError as failure:
@@ -253,7 +257,7 @@ def pass_over(
     remedy: str = remedies.SKIP_DAMAGED,
     kind: str = "pass",
 ) -> Iterator[Any]:
-    """The batches of an epoch of a loader, which has a bar meanwhile.
+    """The batches of an epoch of a loader, with a progress bar.
 
     Args:
         loader: It has one reader.
@@ -278,8 +282,9 @@ def pass_over(
 
 
 def batches_once(loader: DataLoader[Any], at_once: int) -> Iterator[Any]:
-    """The batches of an epoch.  A loop would begin the next epoch as well, and call slow functions
-    for records that nobody takes; a stream cannot be read otherwise."""
+    """The batches of one epoch.  A loop over the loader would also begin the next epoch, and call
+    slow functions for records that nobody takes; a stream can be read only by a loop.
+    """
     records = loader.readers[0].records
     if records < 0:
         yield from loader
@@ -302,7 +307,7 @@ def _opened(
 def _cached(
     wanted: Computation, fields: Mapping[str, Blob], loader: DataLoader[Columns], is_bitmap: bool
 ) -> tuple[CachedArray | None, bool]:
-    """The file for the values, if they can be kept; and whether the user said where."""
+    """The file for the values, if they can be stored; and whether the user chose its folder."""
     blobs = list(wanted.blobs.values()) or list(fields.values())
     given = (str(node.values.get("index_dir", "")) for node in reader_nodes(blobs))
     named = next((folder for folder in given if folder), "")
@@ -361,7 +366,7 @@ class _Pass:
         return self._array if of_all is None else of_all(self._array)
 
     def _computed(self, batch: Columns, rows: int) -> Any:
-        """The values for a batch; an error names the record, or the batch's records."""
+        """The values for a batch; an error names the record, or the records of the batch."""
         try:
             return self._wanted.of_batch(batch)
         except UserFunctionError as failure:
@@ -395,6 +400,8 @@ class _Pass:
     def _of_list(self, found: list[Any]) -> Array:
         """Values of records; bytes as objects where NumPy would cut off a NUL at their end."""
         kinds = {*map(type, found)}
+        if self._is_bitmap and (listed := kinds & {list, tuple, set, dict}):
+            self._refuse(f"a {listed.pop().__name__}", len(found))
         if kinds == {bytes}:
             values = np.array(found, np.bytes_)
             is_whole = np.char.str_len(values).sum() == sum(map(len, found))
@@ -446,9 +453,9 @@ What = str | Callable[..., Any] | Blob
 def column(data: DatasetBase, what: What) -> Array:
     """The value of an expression for each record, such as "label" or "len(tokens)".
 
-    It is computed once, by all threads, and kept in the cache of indexes; the array is mapped from
-    there.  Texts come as an array of bytes of one length; as an array of objects of bytes where
-    one ends with NUL, which NumPy would cut off.
+    All threads compute the values once; they are stored in the cache of indexes, and the array is
+    mapped from there.  Texts come as an array of bytes of one length, or as an array of bytes
+    objects if a text ends with NUL, which NumPy would cut off.
 
     Args:
         data: The records.
@@ -456,14 +463,15 @@ def column(data: DatasetBase, what: What) -> Array:
             blob of an op on fields.
 
     Raises:
-        InvalidArgumentError: It has another name than those of fields, or no value for each record.
+        InvalidArgumentError: It names something that is not a field, or has no value for each
+            record.
     """
     return evaluate(made_of(data, what), data._fields)
 
 
 def bitmap_of(data: DatasetBase, predicate: What) -> Table:
-    """Where a predicate is true, as a table of the words of a bitmap, which is computed when it is
-    needed.
+    """The records for which a predicate is true, as a table of the words of a bitmap, computed when
+    it is needed.
 
     Raises:
         InvalidArgumentError: As `column()`; or the predicate gives no truths.
@@ -491,7 +499,7 @@ _MOST_LISTED = 10  # damaged records in a warning
 
 
 def whole_of(data: DatasetBase, max_skipped: float) -> Table:
-    """Which records are not damaged in any field, as `bitmap_of()`."""
+    """The records that are not damaged in any field, in the form that `bitmap_of()` returns."""
     fields = data._fields
     blobs = {f"field{place}": blob for place, blob in enumerate(fields.values())}  # none is MASK
     attrs: dict[str, Any] = {"on_error": "pad", "max_skipped": max_skipped}
@@ -517,7 +525,7 @@ def whole_of(data: DatasetBase, max_skipped: float) -> Table:
 
 
 def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> None:
-    """Warns once of the records that are left out, and of why."""
+    """Warns once, with the records that are left out and the reasons."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1}
     node = node_alone(blobs.values(), _MOST_LISTED, **attrs)
     with DataLoader(tuple(node.outputs), num_threads=1, prefetch=1, ledger="") as loader:
@@ -531,7 +539,7 @@ def _list_damaged(blobs: Mapping[str, Blob], damaged: Array, records: int) -> No
 
 
 def order_of(data: DatasetBase, by: What, reverse: bool) -> Table:
-    """The numbers of the records in the order of a value, as a table, which is computed when it is
+    """The numbers of the records in the order of a value, as a table that is computed when it is
     needed.
 
     Raises:
@@ -570,7 +578,8 @@ def _check_sorted(values: Array | Ragged, said: str) -> None:
 
 
 def _sorted_numbers(values: Array, reverse: bool) -> npt.NDArray[np.int64]:
-    """The places of values in their order; of equal ones the first comes first, and NaN last."""
+    """The places of values in ascending order; equal values keep their order, and NaN comes last.
+    """
     values = widened(values)
     if not reverse:
         return np.argsort(values, kind="stable").astype(np.int64, copy=False)
@@ -657,10 +666,12 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
             )
     if not names:
         raise InvalidArgumentError(
-            f"{said}: it has no parameter; they are the fields it needs, as in lambda label: "
-            "label != 3, and one with a default keeps that"
+            f"{said}: it has no parameter; its parameters are the fields that it needs, as in "
+            f"lambda label: label != 3; a parameter with a default keeps it"
         )
     blobs = {name: fields[name] for name in names}
+    texts = {name for name, blob in blobs.items() if holds_texts(blob)}
+    refuse_str(function, texts, of_columns=True)
 
     def called(batch: Columns) -> Any:
         return function(**batch)
@@ -695,7 +706,7 @@ def _of_records(
 def _of_user(
     called: Callable[[Columns], Any], said: str, fields: Mapping[str, Blob]
 ) -> Callable[[Columns], Any]:
-    """A call of the user's function, whose exceptions name it."""
+    """Calls the user's function; an exception names the function."""
 
     def of_batch(batch: Columns) -> Any:
         try:
@@ -713,22 +724,23 @@ def _of_user(
 def refuse_changing_order(
     data: DatasetBase, instead: str = "use where(), split() and columns before it"
 ) -> None:
-    """Records have a number for good only where no view draws them in each epoch.
+    """Refuses a view that draws the records anew in each epoch: they have no lasting numbers.
 
     Raises:
-        InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
+        InvalidArgumentError: There is such a view, for example a shuffle before another view.
     """
     node = drawing_view(data._fields.values())
     if node is not None:
         raise InvalidArgumentError(
-            f"{node.op.name} draws other records, or in another order, in each epoch, so that "
-            f"record i is not the same in all of them: {instead}"
+            f"{node.op.name} draws other records, or another order, in each epoch, so that record "
+            f"i differs from epoch to epoch: {instead}"
         )
 
 
 def drawing_view(blobs: Iterable[Blob]) -> Node | None:
-    """A view by which the records are others, or in another order, in each epoch; None: there is
-    none.  Packs are those of the first epoch of what is below them."""
+    """A view that gives other records, or another order, in each epoch; None: there is no such
+    view.  Packs are made from the first epoch of the data below them.
+    """
     waiting, seen = [(blob.node, False) for blob in blobs], set()
     while waiting:
         node, is_packed = one = waiting.pop()
@@ -745,5 +757,5 @@ def drawing_view(blobs: Iterable[Blob]) -> Node | None:
 
 
 def has_no_seed(node: Node) -> bool:
-    """Whether a view has the seed of the batches."""
+    """Whether a view takes the seed of the batches."""
     return int(str(node.values.get("seed", -1))) < 0

@@ -31,14 +31,14 @@ _MOST_WORDS = 8  # arguments in a message
 
 
 class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regrouping, Value):
-    """Records in an order, each with the same fields: a value, without open files or threads of its
-    own until it is read.
+    """Records in an order, all with the same fields.  A data set is a value: it has no open files
+    and no threads until it is read.
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
     `data["x"]` is a field as a blob for ops, and `data["x"][:5]` its first values.  Views such as
     `take()` make another data set; `batch()` makes the blobs that ops and a `DataLoader` take.
-    `flow.open` makes one of files; `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of
-    what a reader gives, or ops make of it:
+    `flow.open` makes a data set from files, `flow.from_arrays` from arrays, and `Dataset(blobs)`
+    from the outputs of a reader, or of ops on them:
 
         x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})
@@ -48,12 +48,13 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
         self, blobs: Blob | Sequence[Blob] | Mapping[str, Blob], shuffle: Shuffle | None = None
     ) -> None:
         """Args:
-            blobs: What a reader without batch and shuffle attrs gives, or ops make of it, or views;
-                a mapping gives the fields their names.
+            blobs: The outputs of a reader without attrs of batches and shuffles, of ops on these
+                outputs, or of views.  A mapping gives the fields their names.
             shuffle: For the methods of this class.
 
         Raises:
-            InvalidArgumentError: They are not of one reader or view, or come in batches.
+            InvalidArgumentError: The blobs do not come from one reader or view, or they come in
+                batches.
         """
         if isinstance(blobs, Blob):
             blobs = [blobs]
@@ -133,10 +134,10 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
 
         Args:
             batch_size: Records in a batch, of all ranks together.
-            last: What becomes of an epoch's last records: "short", "drop", "pad", "wrap" or "even",
-                as last_batch of readers.
-            seed: The seed of random ops, and of a shuffle without its own; None: that of the
-                shuffle, else one is drawn.
+            last: What happens to the last records of an epoch: "short", "drop", "pad", "wrap" or
+                "even", as last_batch of readers.
+            seed: The seed of random ops, and of a shuffle that has no seed.  None: the seed of the
+                shuffle, or a drawn seed if the shuffle has none.
             name: The name of the node.
             **attrs: Other attrs of every reader: rank, world_size, on_error, with_mask, with_id ...
 
@@ -153,7 +154,7 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Regroupin
 
 
 def _form_of(method: Callable[..., Any]) -> str:
-    """How a method is called: data.windows(length, step=..., last=...)."""
+    """The form of a call of a method: data.windows(length, step=..., last=...)."""
     own = list(inspect.signature(method).parameters.values())[1:]
     words = [one.name if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty
              else f"*{one.name}" if one.kind is one.VAR_POSITIONAL else f"{one.name}=..."

@@ -40,7 +40,8 @@ _TRIES = 100
 
 
 def parsed(parse: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """The result of a function that parses; it is called again where another thread disturbed it.
+    """The result of a function that parses; the function is called again if another thread
+    disturbed it.
 
     Python 3.11 counts the depth of a tree for all threads together.  Where they take turns in the
     middle of a text, it raises SystemError ("AST constructor recursion depth mismatch").
@@ -61,7 +62,9 @@ _FUNCTIONS = "abs, all, any, endswith, field, isnan, len, max, min, startswith"
 
 
 def _power(left: Any, right: Any) -> Any:
-    """A float where the exponent is negative, or where constants give no integer of 64 bits."""
+    """left ** right: a float if the exponent is negative, or if constants give no integer of 64
+    bits.
+    """
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         is_whole = not np.any(np.asarray(right) < 0)
         return np.power(left, right if is_whole else np.asarray(right, np.float64))
@@ -106,7 +109,7 @@ class _Strings:
         return self.rows.to_bytes_list()
 
     def _has(self, starts: Array, candidates: Array, part: bytes) -> Array:
-        """Whether rows have `part` from `starts` on; only the candidates are that long."""
+        """Whether rows have `part` from `starts` on; only candidates are long enough."""
         found = np.zeros(len(self), np.bool_)
         rows = np.flatnonzero(candidates)
         places = starts[rows, np.newaxis] + np.arange(len(part))
@@ -154,7 +157,7 @@ def _as_column(column: Array | Ragged) -> Array | Ragged | _Strings:
 
 
 class _DottedNames(ast.NodeTransformer):
-    """Makes one name of `meta.source`, unless a field comes before one of its dots."""
+    """Makes one name of `meta.source`, unless the text before one of its dots is a field."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = fields
@@ -178,7 +181,7 @@ class Expression:
 
     Attributes:
         text: As it was given.
-        names: The fields that it has, in the order of their first use.
+        names: The fields that it uses, in the order of their first use.
     """
 
     def __init__(
@@ -254,7 +257,8 @@ class Expression:
             columns: Batches of the fields in `names`, at least.
 
         Raises:
-            InvalidArgumentError: A value has a dtype or shape that its place does not take.
+            InvalidArgumentError: A value has a dtype or shape that its operator or function does
+                not take.
         """
         rows = {name: _as_column(columns[name]) for name in self.names}
         with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
-"""Fingerprints: texts of all that a value depends on, equal only where the values must be equal.
-
-A fingerprint is None where these things are not known, as for a function of another language.
+"""Fingerprints: texts that describe all that a value depends on; equal texts mean equal values. A
+fingerprint is None if the value depends on something unknown, such as a function of another
+language.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def is_own(origin: str) -> bool:
 
 
 def _origin(origin: str) -> Any:
-    """The origin of an op; for a plugin, the size and time of its file, too."""
+    """The origin of an op; for a plugin also the size and time of its file."""
     if is_own(origin):
         return origin
     if origin.partition(" ")[0] == "python":

@@ -1,4 +1,4 @@
-"""What a pass over a data set fits: the words of a field of text, the statistics of numbers.
+"""Values that a pass over a data set fits: the words of a field of text, the statistics of numbers.
 
 A pass reads one field, in batches that all threads make.  The batches have the same rows in the
 same order at any number of threads, and are counted one after another: so the results are the same.
@@ -39,7 +39,7 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
     """The values of a field, in the order of the records before a last shuffle.
 
     Raises:
-        InvalidArgumentError: There is no such field, a random op computes it, or a view draws other
+        InvalidArgumentError: There is no such field; a random op computes it; or a view draws other
             records in each epoch, or has no end.
     """
     check_sources("fit", [data])
@@ -78,11 +78,11 @@ class Vocabulary(Table):
         cities = flow.Vocabulary.fit(data, "city", min_count=5, unknown="<unknown>")
         data = data.map(flow.Lookup, "city", vocabulary=cities)
 
-    A state of a loader has a digest of the words: it is refused where they have changed.
+    A state of a loader contains a digest of the words, and is refused if the words have changed.
 
     Attributes:
-        words: In the order of their numbers.  Bytes that are not UTF-8 are surrogates, as
-            `surrogateescape` has them.
+        words: The words in the order of their numbers.  Bytes that are not UTF-8 are surrogates, as
+            with `surrogateescape`.
         unknown: The word whose number all other texts get; None: other texts are errors.
         digest: A hash of the words and of `unknown`.
     """
@@ -91,11 +91,12 @@ class Vocabulary(Table):
         self, words: Iterable[str | bytes], *, unknown: str | bytes | None = None
     ) -> None:
         """Args:
-        words: Each once; their numbers are 0, 1, ...
-        unknown: The word for all other texts; it is put first where it is not among the words.
+        words: The words, each once; their numbers are 0, 1, ...
+        unknown: The word for all other
+        texts; if it is not among the words, it becomes the first word.
 
         Raises:
-            InvalidArgumentError: A word is there twice, or is no text; `words` is one text.
+            InvalidArgumentError: A word is there twice, or is not a text; or `words` is one text.
         """
         if isinstance(words, (str, bytes)):
             raise InvalidArgumentError(
@@ -140,19 +141,20 @@ class Vocabulary(Table):
         cls, data: DatasetBase, field: str, *, max_size: int | None = None, min_count: int = 1,
         unknown: str | None = None,
     ) -> Vocabulary:  # fmt: skip
-        """The texts of a field, the most frequent first, equally frequent ones in the order of
-        their bytes.  One pass reads the field, and counts are kept for each different text.
+        """A vocabulary of the texts of a field: the most frequent text comes first, and equally
+        frequent texts are in the order of their bytes.  One pass reads the field and counts each
+        different text.
 
         Args:
             data: The records.
             field: A field of text.
-            max_size: At most so many words, with `unknown`; None: all.
-            min_count: Only texts that so many records have.
-            unknown: As in `Vocabulary()`; where it is a text of the field, too, its place is that
-                of its count.
+            max_size: The most words, `unknown` included; None: no limit.
+            min_count: Only texts that occur in at least this many records.
+            unknown: As in `Vocabulary()`; if it is also a text of the field, its count decides its
+                place.
 
         Raises:
-            InvalidArgumentError: There is no such field, or it is no text.
+            InvalidArgumentError: There is no such field, or it is not a field of text.
         """
         whole(min_count, "min_count", 1)
         if max_size is not None:
@@ -198,7 +200,7 @@ class Vocabulary(Table):
         """The words of a file that `save()` wrote, or of a text file with a word in each line.
 
         Args:
-            path: A path that ends in ".json" is of the first kind.
+            path: The file; a path that ends in ".json" is a file of `save()`.
             unknown: As in `Vocabulary()`, for a text file.
 
         Raises:
@@ -321,9 +323,9 @@ class Statistics:
         data = data.map(flow.FillMissing, "age", value=ages.median)
         data = data.map(flow.Affine, "age", **ages.standardize())
 
-    NaN, which is a missing number, and NaT, which is a missing date of `ParseDate` (the least
-    int64), count in `missing` alone.  The arrays have an element for each
-    element of the last dimension of a row, and one element where a row is one number.
+    NaN stands for a missing number, and NaT (the least int64) for a missing date of `ParseDate`;
+    both count only in `missing`.  The arrays have an element for each element of the last dimension
+    of a row, and one element if a row is one number.
 
     Attributes:
         count: Numbers that are not missing, int64.
@@ -331,8 +333,7 @@ class Statistics:
         mean: float64.
         std: The standard deviation of these numbers (divided by count), float64.
         min, max: float64.
-        quantiles: The numbers at the fractions that were asked for, interpolated as
-            `numpy.quantile` does.
+        quantiles: The quantiles that were asked for, interpolated as by `numpy.quantile`.
     """
 
     def __init__(self, parts: Sequence[Numbers], quantiles: Mapping[float, Any]) -> None:
@@ -353,12 +354,12 @@ class Statistics:
         Args:
             data: The records.
             field: A field of numbers.
-            quantiles: A list of fractions from 0 to 1, such as 0.5 for the median.  They are exact,
-                and need all numbers of the field in memory.
+            quantiles: A list of fractions from 0 to 1, such as 0.5 for the median.  Quantiles are
+                exact, and need all numbers of the field in memory.
 
         Raises:
-            InvalidArgumentError: There is no such field, or it has texts, no numbers, an infinite
-                one, or such large ones that their squares overflow float64.
+            InvalidArgumentError: There is no such field; or it has texts, no numbers, an infinite
+                number, or numbers so large that their squares overflow float64.
         """
         fractions: list[Any] = list(quantiles) if isinstance(quantiles, Iterable) else [None]
         if not all(isinstance(one, Real) and 0 <= float(one) <= 1 for one in fractions):
@@ -391,13 +392,13 @@ class Statistics:
             )
         if not all(math.isfinite(part.smallest) and math.isfinite(part.largest) for part in parts):
             raise InvalidArgumentError(
-                f"the field {shown(field)} has infinite numbers, of which there is no mean: make "
-                "them NaN before, which is a missing number, or leave them out with where()"
+                f"the field {shown(field)} has infinite numbers, which have no mean: turn them "
+                f"into NaN before, as missing numbers, or leave them out with where()"
             )
         if not all(math.isfinite(part.mean) and math.isfinite(part.squares) for part in parts):
             raise InvalidArgumentError(
-                f"the field {shown(field)} has numbers of which the sum or the squares overflow "
-                "float64; divide them by a constant before"
+                f"the field {shown(field)} has numbers whose sum or squares overflow float64; "
+                f"divide them by a constant before"
             )
         sorted_ones = [np.concatenate(own) for own in kept] if fractions else []
         found = {at: np.array([np.quantile(one, at) for one in sorted_ones]) for at in fractions}
@@ -405,7 +406,7 @@ class Statistics:
 
     @property
     def median(self) -> npt.NDArray[np.float64]:
-        """The quantile 0.5, which `fit` has to be asked for."""
+        """The quantile 0.5; it needs quantiles=[0.5] in `fit`."""
         if 0.5 not in self.quantiles:
             raise InvalidArgumentError(
                 "the median was not asked for: Statistics.fit(data, field, quantiles=[0.5])"
@@ -414,13 +415,15 @@ class Statistics:
         return found
 
     def standardize(self) -> dict[str, Any]:
-        """Attrs of `Affine` for numbers with mean 0 and standard deviation 1, float32.  Where all
-        numbers are equal, they become 0."""
+        """The attrs of `Affine` that scale the numbers to mean 0 and standard deviation 1, float32.
+        If all numbers are equal, they become 0.
+        """
         return self._scaled(self.mean, np.where(self.std > 0, self.std, 1))
 
     def min_max(self) -> dict[str, Any]:
-        """Attrs of `Affine` for numbers from 0 to 1, float32.  Where all numbers are equal, they
-        become 0."""
+        """The attrs of `Affine` that scale the numbers to the range 0 to 1, float32.  If all
+        numbers are equal, they become 0.
+        """
         return self._scaled(self.min, np.where(self.max > self.min, self.max - self.min, 1))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Functions over the fields of a data set, and choosing and naming fields."""
+"""Methods that compute, choose and rename the fields of a data set."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _RECORDS = 4  # read where the types of outputs are left out
 
 
 class _SampleRows:
-    """The first records, for calls that find out what a function of rows returns."""
+    """The first records: a function of rows is called with them to find out what it returns."""
 
     per, leading = "row", 0
 
@@ -69,7 +69,7 @@ class _SampleRows:
 
 
 class _SampleColumns(_SampleRows):
-    """The same records, for calls of a function that takes columns of several."""
+    """The same records, for a function that takes columns of several records."""
 
     leading = 1
 
@@ -94,7 +94,7 @@ class _SampleColumns(_SampleRows):
 
 
 class SampleBatch:
-    """The first batch, for a call that finds out what a function of batches returns."""
+    """The first batch: a function of batches is called with it to find out what it returns."""
 
     per, leading = "batch", 1
 
@@ -189,7 +189,7 @@ def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
 
 
 def _instead(value: Any) -> str:
-    """What a function returns in place of a value that no field holds."""
+    """What a function should return in place of a value that no field holds."""
     if value is None:
         return 'return float("nan") for a missing number, and floats otherwise, or "" for a text'
     if isinstance(value, Mapping):
@@ -201,7 +201,7 @@ def _instead(value: Any) -> str:
 
 
 class _OpenType(RowType):
-    """The type of an empty list, whose dtype is that of the lists of other records."""
+    """The type of an empty list; lists of other records decide its dtype."""
 
 
 def refuse_open(types: Mapping[str, RowType]) -> None:
@@ -215,7 +215,9 @@ def refuse_open(types: Mapping[str, RowType]) -> None:
 
 
 def type_of(key: str, value: Any, leading: int = 0) -> RowType:
-    """The type of a result; `leading`: its first dimensions that are not those of a row."""
+    """The type of a result; `leading` is the number of first dimensions that do not belong to a
+    row.
+    """
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
@@ -237,7 +239,7 @@ def type_of(key: str, value: Any, leading: int = 0) -> RowType:
 
 
 def joined_types(key: str, one: RowType | None, other: RowType) -> RowType:
-    """The type of both; None for a dimension in which they differ."""
+    """The common type of both; a dimension in which they differ is None."""
     if one is None:
         return other
     if isinstance(one, _OpenType):
@@ -265,7 +267,7 @@ _RENAME = 'give the new name of each old one, data.rename({"old": "new"})'
 
 
 class Maps(Reading):
-    """The methods of `Dataset` that compute fields, choose them or name them."""
+    """The methods of `Dataset` that compute, choose or rename fields."""
 
     def map(
         self: MapsT,
@@ -278,7 +280,7 @@ class Maps(Reading):
         name: str | None = None,
         **attrs: Any,
     ) -> MapsT:
-        """The same records with fields that a function makes of others.
+        """The same records, with fields that a function computes from other fields.
 
             longer = data.map(lambda r: {**r, "n": len(r["text"])})        # of the record, a dict
             images = data.map(flow.ImageDecoder, "image")                  # takes the field's place
@@ -286,21 +288,21 @@ class Maps(Reading):
 
         Args:
             function: An op of this package, of a plugin or of `register_decoder`; or a Python
-                function of rows, which gets arrays, numbers, and bytes, and returns such, texts, or
-                a tuple or dict of several.  It may take `rng` and `ids` by keyword, as
-                `register_decoder` has it.  Without `fields`, a function of one parameter whose name
-                is not that of a field gets the record, as `data[i]` shows it, and returns a dict of
-                fields; arrays in the record are read-only.
-            *fields: What it is called with, in order; left out, the fields that its parameters
-                name, the record, or the only field.
-            outputs: Names of the fields it makes, which come in addition or in place of fields of
-                the same name; with their types, {"size": "int64[2]"}, where it is a Python
-                function.  Types that are left out are those of the first records.  None: the
-                results take the place of `fields`; those of `Tokenize` are called as its outputs.
+                function of rows, which gets arrays, numbers and bytes, and returns such a value, a
+                text, or a tuple or dict of several values.  It may take the keyword arguments `rng`
+                and `ids`, as with `register_decoder`.  Without `fields`, a function of one
+                parameter whose name is not that of a field gets the record, as `data[i]` shows it,
+                and returns a dict of fields; arrays in the record are read-only.
+            *fields: The fields that the function is called with, in order.  If left out: the fields
+                that its parameters name, the record, or the only field.
+            outputs: The names of the new fields.  A new field replaces a field of the same name.
+                For a Python function the types may be given, too, {"size": "int64[2]"}; otherwise
+                the first records decide the types.  None: the results replace `fields`; the results
+                of `Tokenize` get the names of its outputs.
             batched: The most records that a function of records gets at once, as a dict of columns:
-                arrays with the rows first, `Ragged`, and lists of bytes.  It returns a row for
-                each record.  Which records come together must not matter.  True: 1000; 0: a call
-                for each record.
+                arrays with the rows first, `Ragged`s, and lists of bytes.  The function returns a
+                row for each record.  The results must not depend on which records are in a call.
+                True: 1000; 0: one call for each record.
             with_index: Whether a function of records gets the record's number in this data set as
                 its second argument.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
@@ -388,7 +390,7 @@ class Maps(Reading):
         return self._with_blobs({name: self._fields[name] for name in chosen_names})
 
     def drop(self: MapsT, *names: str | Sequence[str]) -> MapsT:
-        """All fields but these."""
+        """All fields except these."""
         left_out = _checked(self._fields, _each(names))
         kept = {name: blob for name, blob in self._fields.items() if name not in left_out}
         if not kept:
@@ -441,12 +443,12 @@ def row_type_of(blob: Blob) -> RowType:
 
 
 def _each(names: Iterable[str | Sequence[str]]) -> list[str]:
-    """Names that were given one by one or as lists."""
+    """The names, which were given one by one or in lists."""
     return [each for one in names for each in names_of(one, "names")] if names else []
 
 
 def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
-    """Names of fields, each once.
+    """The names of fields; each may be given once.
 
     Raises:
         InvalidArgumentError: There is no such field, or one is named twice.

@@ -1,4 +1,4 @@
-"""Mixes: several data sets drawn by weights, which may change on the way."""
+"""Mixes: several data sets, drawn by weights that may change during training."""
 
 from __future__ import annotations
 
@@ -48,30 +48,34 @@ def mix(
         sources: A list, or a dict that gives each source a name.  Their files may be of different
             formats.
         weights: How often each source is drawn, relative to the others: a list, or a dict by name;
-            0 for a source that is not drawn.  Or a dict of these by the record of the mix from
-            which they hold, counted on over the epochs; the first one is 0.  A training that goes
-            on from a state may have other weights from there on.  None: all alike.
+            0 for a source that is not drawn.  Or a dict of weights, {record: weights}: they hold
+            from this record of the mix on.  Records are counted over all epochs, and the first key
+            is 0.  A run that resumes from a state may change the weights of later records.  None:
+            equal weights.
         stop: Where an epoch ends: "first_exhausted" (the default), before a source would repeat
             records of its first epoch, or "all_exhausted", when each has been drawn once as a
             whole.
         length: Records of an epoch, in place of `stop`.
-        max_repeats: How often an epoch has a source as a whole, at most: a number for all, a list,
-            or a dict by name of those that have a limit.  Without a length, an epoch ends before a
-            source would be drawn more often.  With one, a source that its weight would bring above
-            the limit has exactly so many records of an epoch, spread over all of it, and the
-            others have the rest by their weights.
-        unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
-            records.  A source with longer records is then drawn more rarely.
-        field: Whose lengths count, for unit="tokens": one pass over each source finds their mean.
-        mean_lengths: These, where they are known: a list, or a dict by name.
+        max_repeats: The most times that an epoch may repeat a source as a whole: a number for all
+            sources, a list, or a dict by name of the sources with a limit.  Without `length`, an
+            epoch ends before a source would be drawn more often.  With `length`, a source whose
+            weight would exceed the limit gets exactly the limit, spread over the epoch, and the
+            other sources share the rest by their weights.
+        unit: "tokens": the weights are shares of the tokens (or of what the lengths of records
+            count), not of the records.  A source with longer records is then drawn more rarely.
+        field: For unit="tokens", the field whose lengths count: one pass over each source finds
+            their mean.
+        mean_lengths: The mean lengths, if they are known: a list, or a dict by name.
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random
-            order within blocks, whose counts stay exact; within one they are off by up to its size.
+            order within blocks.  The counts are exact at the end of a block; within a block they
+            are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
         names: The names of the sources of a list, for messages.
         seed: The seed of interleave="random"; None: that of the batches.
 
     Raises:
-        InvalidArgumentError: Fields or numbers of the sources and weights do not agree.
+        InvalidArgumentError: The sources differ in their fields, or the weights do not fit the
+            sources.
     """
     listed, called = _listed(sources, names)
     if stop is not None and length is not None:
@@ -149,7 +153,7 @@ def _weights_attrs(
 
 
 def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[float]:
-    """A number for each source, of a list or a dict by name."""
+    """A number for each source, from a list or a dict by name."""
     if isinstance(given, Mapping):
         if not names:
             raise InvalidArgumentError(
@@ -182,7 +186,7 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
 
 
 def _max_repeats(given: Repeats | None, names: Sequence[str], count: int) -> list[float]:
-    """The limit of each source, 0 where it has none; none at all without limits."""
+    """The limit of each source, 0 for a source without a limit; empty if there are no limits."""
     if given is None:
         return []
     each: Any = given
@@ -197,8 +201,8 @@ def _max_repeats(given: Repeats | None, names: Sequence[str], count: int) -> lis
              if is_given and limit <= 0]  # fmt: skip
     if wrong:
         raise InvalidArgumentError(
-            f"mix: max_repeats has {shown(min(wrong))}; a source is drawn as a whole so often, "
-            "which is above 0"
+            f"mix: max_repeats has {shown(min(wrong))}; it is how often a source may be drawn as a "
+            f"whole, and must be above 0"
         )
     return limits
 

@@ -39,8 +39,8 @@ def from_arrays(arrays: Any) -> Dataset:
         data = flow.from_arrays({"x": images, "y": labels})
         x, y = data.shuffle(seed=1).batch(64)
 
-    Arrays in C order are read where they are, and must not change while they are in use; others are
-    copied once.  A table, such as a DataFrame, is read as by `from_arrow()`.
+    Arrays in C order are read without a copy, and must not change while they are in use; other
+    arrays are copied once.  A table, such as a DataFrame, is read as by `from_arrow()`.
 
     Args:
         arrays: A dict by the names of the fields, of arrays or tensors with a row for each record,
@@ -49,7 +49,7 @@ def from_arrays(arrays: Any) -> Dataset:
             is x; a list of records, which are dicts with the same keys; or a table.
 
     Raises:
-        InvalidArgumentError: They have different numbers of rows, or no fixed dtype.
+        InvalidArgumentError: The arrays have different numbers of rows, or no fixed dtype.
     """
     if is_arrow(arrays):
         return from_arrow(arrays)
@@ -108,7 +108,7 @@ def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:
         flow.range(1000).where("id % 3 == 0")
 
     Args:
-        start, stop, step: As those of Python's range; of one argument, it is `stop`.
+        start, stop, step: As for Python's range; a single argument is `stop`.
     """
     given = (start,) if stop is None else (start, stop, step)
     numbers = builtins.range(*given)
@@ -151,7 +151,9 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
 
 
 def _rows_of_lengths(given: Any, failure: InvalidArgumentError) -> tuple[Array, Array]:
-    """Rows that differ in their first dimension one after another; else raises `failure`."""
+    """The rows one after another, if they differ only in their first dimension; otherwise raises
+    `failure`.
+    """
     rows = [array_of(one, "a row") for one in given] if isinstance(given, (list, tuple)) else []
     if not rows or any(row.ndim == 0 or row.shape[1:] != rows[0].shape[1:] for row in rows):
         failure.message += "; rows may differ in their first dimension"
@@ -189,26 +191,28 @@ def from_arrow(table: Any, *, columns: str | Sequence[str] | None = None) -> Dat
 
         data = flow.from_arrow(polars.DataFrame({"x": [1, 2], "text": ["a", "b"]}))
 
-    A stream is read to its end now.  The memory of the table is not copied, and must not change
-    while it is in use.  Texts are rows of bytes (UTF-8).  A state refuses a table with other
-    contents, or in other chunks.
+    A stream is read to its end at once.  The memory of the table is not copied, and must not change
+    while it is in use.  Texts are rows of bytes (UTF-8).  A state of a loader is refused if the
+    table has other contents or other chunks.
 
     Args:
         table: A pyarrow Table, RecordBatch or RecordBatchReader, a DataFrame of polars or pandas, a
             result of DuckDB, or any object with `__arrow_c_stream__` or `__arrow_c_array__`.
         columns: Each [NAME=]PATH[:TYPE][=DEFAULT], such as "label:int64", "text", "lang=meta.lang"
-            or "n:int64=0", where 0 is for nulls; None: all columns that rows can have.
+            or "n:int64=0", where 0 is for nulls; None: all columns that can be fields.
 
     Raises:
-        InvalidArgumentError: It is no table, or there is no such column.
-        UnsupportedError: No column, or not a column that was named, can be read as it is.
+        InvalidArgumentError: `table` is not a table, or there is no such column.
+        UnsupportedError: A column that was named cannot be read as it is, or none of the columns
+            can.
         UserFunctionError: The stream failed.
     """
     return Dataset(table_blobs(ArrowTable(table), columns))
 
 
 class ArrowTable(Object):
-    """A table as the value of an attr: its schema and chunks, which are released with this one."""
+    """A table as the value of an attr: its schema and chunks, which are released with this object.
+    """
 
     __slots__ = ("_structs",)
 
@@ -268,12 +272,12 @@ _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 
 
 def _struct_in(capsule: object, name: bytes, kind: str) -> CData:
-    """The struct in a capsule, which keeps it."""
+    """The struct in a capsule; the capsule keeps it."""
     return ffi.cast(kind, _pointer_of(capsule, name))
 
 
 def _moved(source: CData, to: CData) -> None:
-    """Moves a struct out of a capsule, as the protocol has it."""
+    """Moves a struct out of a capsule, as the protocol demands."""
     to[0] = source[0]
     source.release = ffi.NULL
 
@@ -320,15 +324,17 @@ def open(  # noqa: A001  (flow.open, as it is called)
     in the first records.
 
     Args:
-        paths: Files, patterns, and folders, whose files are taken; or a folder that is a data set.
-        fields: Names, "new=name" for another one, or specs as "x:float32[3]"; None: all.
+        paths: Files, patterns, and folders, which stand for the files in them; or a folder that is
+            a data set.
+        fields: Names of fields, "new=name" to rename one, or specs such as "x:float32[3]"; None:
+            all.
         format: As `pyflowdata head --format` takes it; None: found by content.
-        **attrs: Attrs of the format's reader, but not those of batches, such as batch_size.
+        **attrs: Attrs of the format's reader, without attrs of batches such as batch_size.
 
     Raises:
         InvalidArgumentError: The format is not known, or there is no such field.
         FileError: There are no such files, or one cannot be read.
-        CorruptDataError: A file is damaged where its fields are looked for.
+        CorruptDataError: A file is damaged in the part that shows its fields.
     """
     files = expanded(_listed(paths), format)
     if not files:
@@ -369,7 +375,7 @@ def _check_attrs(attrs: Mapping[str, Any]) -> None:
             is_order = "shuffle" in name or name == "order_key"
             how = "use shuffle()" if is_order else f"give it to batch({word}=...)"
             raise InvalidArgumentError(
-                f"open(): {name} is of batches, and a data set has none yet: {how}", attr=name
+                f"open(): {name} belongs to batches, and a data set has none yet: {how}", attr=name
             )
         if name == "files":
             raise InvalidArgumentError("open(): files is the first argument", attr=name)
@@ -384,14 +390,14 @@ def _source_of(
     if listed in attrs:
         given = f", as in fields={shown(attrs[listed])}" if attrs[listed] else ""
         raise InvalidArgumentError(
-            f"open() takes fields= in the place of {listed}={given}", attr=listed
+            f"open() takes fields= in place of {listed}={given}", attr=listed
         )
     found = found.choose(fields)
     attr = find_op(found.format.reader).attr(listed)
     if attr is not None and not found.fields:
         why = f": {found.left_out[0]}" if found.left_out else ", as there are no records"
         raise InvalidArgumentError(
-            f'its fields cannot be found{why}; say them, as in fields=["x:float32[3]"]',
+            f'its fields cannot be found{why}; give them, as in fields=["x:float32[3]"]',
             file=files[0],
         )
     return found

@@ -39,7 +39,7 @@ _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 
 def _own(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of a batch, whose arrays are its own now and do not keep the batch alive."""
+    """A record of a batch, copied, so that its arrays do not keep the batch alive."""
     found = Row(record)
     for name, value in record.items():
         if isinstance(value, np.ndarray):
@@ -58,7 +58,7 @@ def _rows_at_once(blobs: Iterable[Blob]) -> int:
 
 
 def _listed(indexes: Iterable[SupportsIndex]) -> Iterable[SupportsIndex]:
-    """What was given as numbers of records, which is a list at least."""
+    """The numbers of records that were given, as a list."""
     if not is_several(indexes):
         raise WrongUseError(
             f"rows({shown(indexes)}): give a list of numbers of records; record(i) and data[i] "
@@ -74,8 +74,8 @@ class _Opened(NamedTuple):
         loader: In batches of up to `most` records.
         size: Records of an epoch; -1: the source is read in sequence.
         most: Records that are read at once.
-        process: The id of the process that opened it.
-        files: The state of the files before that.
+        process: The id of the process that opened the loader.
+        files: The state of the files before it was opened.
     """
 
     loader: DataLoader[dict[str, Any]]
@@ -133,7 +133,9 @@ class Reading(DatasetBase):
             return DataLoader(self._alone(batch_size, **(attrs or {})), ledger="", **options)
 
     def _whole_records(self, count: int) -> list[dict[str, Any]]:
-        """The first records but damaged ones; raises as a loop where these are all of `_SEEN`."""
+        """The first records, without damaged ones; raises like a loop if all of `_SEEN` are
+        damaged.
+        """
         attrs = {"on_error": "skip", "max_skipped": -1}
         found: list[dict[str, Any]] = []
         with self._loader(count, attrs, num_threads=1, prefetch=1) as loader:
@@ -156,7 +158,9 @@ class Reading(DatasetBase):
         return () if self._opened is None else self._opened.files
 
     def _is_empty(self, failure: CorruptDataError) -> bool:
-        """Whether the error says that this data set has no records, not one of several sources."""
+        """Whether the error says that this data set, and not just one of its sources, has no
+        records.
+        """
         readers = reader_nodes(list(self._fields.values()))
         return failure.reason == "no-records" and len(readers) == 1
 
@@ -180,7 +184,7 @@ class Reading(DatasetBase):
         return size
 
     def __length_hint__(self) -> int:
-        """What list() and its like ask for where there is no len().
+        """The answer for list() and similar functions if there is no len().
 
         Raises:
             InvalidArgumentError: The list would have no end.
@@ -190,7 +194,7 @@ class Reading(DatasetBase):
         return 0
 
     def __bool__(self) -> bool:
-        """Whether there is a record; of a stream the first one is read."""
+        """Whether there is a record; for a stream this reads the first record."""
         size = self._size()
         return size > 0 if size >= 0 else any(True for _ in self)
 
@@ -230,7 +234,9 @@ class Reading(DatasetBase):
         return Row(columns)
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
-        """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
+        """Records as `data[i]` gives them; PyTorch's DataLoader calls this for the records of a
+        batch.
+        """
         places = list(indexes)
         return list(map(_own, records_of(self.rows(places)))) if places else []
 
@@ -301,7 +307,8 @@ class Reading(DatasetBase):
     def to_pandas(self, count: int | None = None) -> Any:
         """The first records as a DataFrame of pandas, which must be installed; as `to_numpy()`.
 
-        A column has an array in each row where rows are no numbers, and bytes for texts.
+        If the rows of a field are not numbers, the column has an array in each row, or bytes for
+        texts.
         """
         try:
             pandas = importlib.import_module("pandas")
@@ -323,7 +330,8 @@ class FieldBlob(Blob):
     """
 
     def __getitem__(self, key: Any) -> Any:
-        """The value of a record by number; an array, or `Ragged`, of those of a slice or list.
+        """The value of a record, by number; for a slice or list of numbers an array or `Ragged` of
+        values.
 
         Raises:
             IndexError: There is no such record.

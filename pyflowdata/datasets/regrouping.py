@@ -1,4 +1,5 @@
-"""Views that make other records of those there are: parts of one, windows and groups of several."""
+"""Views that make new records from the records: parts of one record, windows and groups of several.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ _MOST_PARTS = 16  # of each
 
 
 class Regrouping(Maps):
-    """The methods of `Dataset` that make several records of one, or one of several."""
+    """The methods of `Dataset` that make several records from one, or one from several."""
 
     # ---- Several of one -----------------------------------------------------------------------
 
@@ -68,27 +69,27 @@ class Regrouping(Maps):
         name: str | None = None,
         **attrs: Any,
     ) -> OwnT:
-        """Each record as several, or as none: the elements of a field, or the parts that a function
-        makes of the record.
+        """Several records, or none, from each record: the elements of a field, or the parts that a
+        function makes from the record.
 
             data.explode("tags")                       # a record for each tag
             data.explode(["boxes", "labels"])          # side by side, equally many in a record
             docs.explode(lambda r: [{"chunk": r["text"][i : i + 512]}
                                     for i in range(0, len(r["text"]), 512)])
 
-        Parts are counted once, over all records, when the length or a record is first needed; the
-        counts are kept like an index.  So there is a `len()`, each part is read directly, and
-        `shuffle()` after it shuffles the parts.
+        The parts of all records are counted once, when the length or a record is first needed, and
+        the counts are stored like an index.  So there is a `len()`, each part is read directly, and
+        `shuffle()` after `explode()` shuffles the parts.
 
         Args:
             what: A field, or several, whose rows are divided along their first dimension.  Or a
                 function that gets the record, as `map()` has it, and returns a list of dicts, or
-                yields dicts: the fields of each part.  It must give as many parts each time it gets
-                the same record.  The parts of a record that are read one after another come from
-                one call.
-            outputs: With a function, names of the fields it makes, perhaps with their types, as in
-                `map()`.  They come in addition or in place of fields of the same name; all other
-                fields are the same in all parts.
+                yields dicts: the fields of each part.  It must give the same number of parts each
+                time it gets the same record.  If parts of a record are read one after another, they
+                come from one call.
+            outputs: With a function, the names of the new fields, perhaps with their types, as in
+                `map()`.  A new field replaces a field of the same name; all other fields are the
+                same in all parts of a record.
             processes: As in `map()`, also for counting.
             name: The name of the function's node.
             **attrs: Keyword arguments of the function.
@@ -102,8 +103,8 @@ class Regrouping(Maps):
         if not callable(what):
             if outputs is not None or processes or name is not None or attrs:
                 raise InvalidArgumentError(
-                    "explode: outputs, processes, name and arguments are for a function, and "
-                    "fields were given"
+                    "explode: outputs, processes, name and further arguments belong to a function, "
+                    "but fields were given"
                 )
             return self._explode_fields(_names("what", what))
         made = _Exploded(self, what, outputs, processes, name, attrs)
@@ -119,18 +120,20 @@ class Regrouping(Maps):
         name: str | None = None,
         **attrs: Any,
     ) -> OwnT:
-        """Several records of each: without `fan_out` as `explode(function)`, with it `fan_out` of
-        each, which needs no count: row p has part p % fan_out of record p // fan_out.
+        """Several records from each record.  Without `fan_out` it is `explode(function)`.  With
+        `fan_out` each record gives `fan_out` records, so nothing is counted: row p has part p %
+        fan_out of record p // fan_out.
 
             crops = images.flat_map(five_crops, "image", fan_out=5)
 
         Args:
-            function: With `fan_out`, as in `map`.  Of each output it returns all parts, as an array
-                whose first dimension is `fan_out`, or a list of arrays of one shape.
+            function: With `fan_out`, as in `map`.  For each output it returns all parts of the
+                record, as an array whose first dimension is `fan_out`, or as a list of arrays of
+                one shape.
             *fields: With `fan_out`, as in `map`.
-            fan_out: Rows of each record.
-            outputs: As in `map`; types are those of a part.  Other fields are the same in all rows
-                of a record.
+            fan_out: How many records each record gives.
+            outputs: As in `map`; a type is the type of one part.  Other fields are the same in all
+                rows of a record.
             processes, name, **attrs: As in `map`.
 
         Raises:
@@ -139,8 +142,8 @@ class Regrouping(Maps):
         if fan_out is None:
             if fields:
                 raise InvalidArgumentError(
-                    "flat_map: fields were named, and a function that gives any number of parts "
-                    "gets the record; leave the fields out, or give fan_out"
+                    "flat_map: fields were named, but a function that gives any number of parts "
+                    "gets the whole record; leave the fields out, or give fan_out"
                 )
             return self.explode(
                 function, outputs=outputs, processes=processes, name=name, **attrs
@@ -197,28 +200,31 @@ class Regrouping(Maps):
         mask: str | None = None,
         key: str | Sequence[str] | None = None,
     ) -> OwnT:
-        """Neighbouring records together: each field gets a first dimension of `length` records.
+        """Windows of neighbouring records: each field gets a first dimension of `length` records.
 
             frames.windows(16, step=8, key="video")    # 16 frames of one video, every 8 frames
 
-        Which records a window has follows from its number, so there is a `len()`, each window is
-        read directly, and `shuffle()` after it shuffles windows.  Rows of a field have one shape.
+        The number of a window decides its records, so there is a `len()`, each window is read
+        directly, and `shuffle()` after `windows()` shuffles windows.  All rows of a field must have
+        one shape.
 
         Args:
             length: Records of a window.
             step: Records from the start of a window to that of the next one; None: `length`.
-            last: What becomes of windows that would go beyond the last record.  "drop": they are
+            last: What happens to windows that would go beyond the last record.  "drop": they are
                 left out.  "pad": `padding` stands in place of the missing records.  "short": they
                 have fewer records, so the first dimension is None.  With "pad" and "short" a window
-                begins at every step.  None: "drop", with a warning where a key has fewer records
-                than a window, so that all of them are left out, or stands in several runs.
-            padding: With "pad", the value in place of missing records, of all fields or by field.
+                begins at every step.  None: "drop", with a warning if all records of a key are left
+                out, since it has fewer records than a window, or if the records of a key lie in
+                several runs.
+            padding: With "pad", the value in place of missing records: one for all fields, or a
+                dict by field.
             mask: The name of one more field, bool of `length` values: True for records.
-            key: A field, or several: no window has records in which they differ, so that records
-                with the same key must stand together: `sort(key)` before puts them so, in the
-                order that they had, and `sort([key, "time"])` in that of a field.  They are
-                compared once, over all records, and kept like an index.  They are the same in all
-                records of a window, and stay one value.
+            key: A field, or several: all records of a window have the same key.  Records with the
+                same key must stand together: `sort(key)` before `windows()` puts them together in
+                their order, `sort([key, "time"])` in the order of a field.  The keys of all records
+                are compared once, and the result is stored like an index.  In a window, each field
+                of the key stays one value.
 
         Raises:
             InvalidArgumentError: An argument is wrong; a field has rows of different shapes.
@@ -244,10 +250,10 @@ class Regrouping(Maps):
             sessions = clicks.group_by("user")         # {"user": 7, "item": [3, 1, 4], ...}
 
         The fields of the key stay one value; each other field gets a first dimension for the
-        records of the group, in their order.  Rows of such a field have one shape.  Records are
-        compared once, when the length or a group is first needed, and the result is kept like an
-        index: 16 bytes a record on disk, and 8 in memory; while groups are formed, about 80.  A
-        group is read whole, into the memory of its batch.
+        records of the group, in their order.  All rows of such a field must have one shape.  The
+        keys of all records are compared once, when the length or a group is first needed, and the
+        result is stored like an index.  It takes 16 bytes a record on disk and 8 in memory; forming
+        the groups takes about 80.  A group is read whole, into the memory of its batch.
 
         Args:
             key: A field, or several.
@@ -299,7 +305,7 @@ class Regrouping(Maps):
     def _refuse_shuffle(self, what: str, made: str) -> None:
         if self._shuffle is not None:
             raise InvalidArgumentError(
-                f"the records are shuffled, and {what} makes {made} in one order: shuffle the "
+                f"the records are shuffled, but {what} makes {made} in one order: shuffle the "
                 f"{made}, data.{what}(...).shuffle()"
             )
         refuse_changing_order(self, f"use {what} before it")
@@ -349,8 +355,8 @@ class _Exploded:
         for one in ("batched", "with_index"):
             if one in attrs and one not in taken:
                 raise InvalidArgumentError(
-                    f"explode has no {one}=, which map() has: its function gets one record, "
-                    "without a number; enumerate() before it makes a field of numbers"
+                    f"explode has no {one}=, unlike map(): its function gets one record, without a "
+                    f"number; enumerate() before it adds a field of numbers"
                 )
         check_keywords(function, list(taken.values()), attrs)
         if fields_named_by(function, data._fields, attrs) is not None:
@@ -392,8 +398,9 @@ class _Exploded:
         )  # fmt: skip
 
     def _counts(self) -> Table:
-        """How many parts each record has: the function is called for all of them, by all threads or
-        processes."""
+        """The number of parts of each record: all threads or processes call the function for all
+        records.
+        """
         data = self._data
         counted = self._record_function(
             RecordFunction, NumParts(self._function), data._fields, self._read
@@ -416,7 +423,8 @@ class _Exploded:
     # ---- Types --------------------------------------------------------------------------------
 
     def _types(self) -> dict[str, RowType]:
-        """The types of the fields that parts have: as given, or found in parts of records."""
+        """The types of the fields of parts: as given, or found in the parts of the first records.
+        """
         outputs = self._outputs
         names = None if outputs is None else names_of(outputs, "outputs")
         given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
@@ -435,7 +443,7 @@ class _Exploded:
         return {**found, **types}
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-        """The parts of the first records that have some."""
+        """The parts of the first records that have parts."""
         function = Parted(self._function)
         fields = {name: self._data._fields[name] for name in self._read}
         with naming():
@@ -489,8 +497,9 @@ def _checked_key(data: DatasetBase, key: str | Sequence[str]) -> list[str]:
 
 
 def _hashes(data: DatasetBase, names: Sequence[str]) -> tuple[Computation, Any]:
-    """128 bits for the key of each record, and what tells keys of other fields apart; of 2^40
-    different keys, two have the same bits with a probability of 2^-49."""
+    """A hash of 128 bits of the key of each record, and a text that names the fields of the key.
+    Among 2^40 different keys, two have the same hash with a probability of 2^-49.
+    """
     blobs = {name: data._fields[name] for name in names}
 
     def of_batch(batch: Columns) -> Array:
@@ -507,7 +516,7 @@ def _keys(data: DatasetBase, wanted: Computation) -> npt.NDArray[np.uint64]:
 
 
 def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Where keys differ from those before them."""
+    """The places where a key differs from the key before it."""
     differs = np.ones(len(keys), np.bool_)
     np.any(keys[1:] != keys[:-1], axis=1, out=differs[1:])
     return np.flatnonzero(differs).astype(np.int64)
@@ -516,12 +525,12 @@ def _starts(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 def _runs_table(
     data: DatasetBase, names: Sequence[str], said: str, length: int, *, is_told: bool
 ) -> Table:
-    """Where each run of records with the same key begins.
+    """The start of each run of records with the same key.
 
     Args:
-        length: Shorter runs give no window, which is warned of where all are shorter.
-        is_told: The program says what becomes of short runs: no warning is about them, nor about
-            keys that stand in several runs.
+        length: The length of a window; a warning says if all runs are shorter.
+        is_told: The program says what happens to short runs: no warning tells of them, or of keys
+            in several runs.
     """
     wanted, key = _hashes(data, names)
 
@@ -565,7 +574,7 @@ def _runs_table(
 
 
 class _Groups:
-    """Records by their keys, computed when they are needed.
+    """The records grouped by their keys, computed when needed.
 
     Attributes:
         key: Differs for groups of other fields over the same records; None: not known.
@@ -582,7 +591,7 @@ class _Groups:
         return order
 
     def runs(self) -> Array:
-        """Where each group begins in this order; a view needs it after the order."""
+        """The start of each group in this order; a view needs it after the order."""
         found, self._runs = self._runs, None
         return self._computed()[1] if found is None else found
 

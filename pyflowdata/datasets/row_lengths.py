@@ -1,8 +1,8 @@
 """Lengths of rows, in the order of views.
 
 A view that plans by lengths, such as packs, needs the length of each row of the first epoch.  The
-lengths of the records of a source are a column, which is kept on disk.  Views that draw, such as a
-mix, bring that column into the order of their rows: the same views over a data set of lengths.
+lengths of the records of a source are a column, which is kept on disk.  For views that draw, such
+as a mix, the same views over a data set of lengths bring that column into the order of the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from .fingerprints import of_blobs
 
 def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
     """The same fields in an order that does not depend on the seed of the batches: views that would
-    have that seed have the seed 0."""
+    take that seed get the seed 0.
+    """
 
     def seed_of(node: Node) -> dict[str, object]:
         has_none = node.op.is_view and node.op.attr("seed") is not None and has_no_seed(node)
@@ -36,11 +37,11 @@ def row_lengths(blob: Blob, said: str = "") -> Table:
     """The length of each row of a field in the first epoch, computed when a loader first needs it.
 
     Args:
-        blob: A field of a data set, of `with_known_order()`.
+        blob: A field of a data set, as `with_known_order()` returns it.
         said: As the attribute of the table.
 
     Raises:
-        InvalidArgumentError: Its rows are made of parts of records that a view draws.
+        InvalidArgumentError: The rows are made from parts of records that a view draws.
     """
     if drawing_view([blob]) is not None:
         lengths, key, name = _lengths_in_order(blob), None, f"lengths of {blob.name}"
@@ -60,8 +61,8 @@ def row_lengths(blob: Blob, said: str = "") -> Table:
 def _lengths_in_order(blob: Blob) -> Blob:
     """A field with the lengths of the rows of another one, in the same order.
 
-    Ops of a row are the same before and after a view: they are moved to the sources, down to which
-    the views are followed.
+    An op on a row gives the same before and after a view, so ops are moved to the sources below the
+    views.
     """
     below: dict[Blob, list[Blob]] = {}
     made: dict[Blob, Blob] = {}
@@ -79,7 +80,7 @@ def _lengths_in_order(blob: Blob) -> Blob:
 
 
 def _below_view(blob: Blob) -> list[Blob]:
-    """The field in each of the sources of the view that it is of."""
+    """The field in each source of the view that gives it."""
     used = _outputs_used(blob)
     view = used[0].node
     divided = view.values.get("divided") or []
@@ -90,8 +91,8 @@ def _below_view(blob: Blob) -> list[Blob]:
         for one in used
     ):
         raise InvalidArgumentError(
-            f"the lengths of {blob.name} are not known, as a row is made of parts, or of several "
-            "records, of what a view draws: pack or map before, or give lengths=array"
+            f"the lengths of {blob.name} are not known: its rows are made of parts, or of several "
+            f"records, of what a view draws; pack or map before that view, or give lengths=array"
         )
     num_sources = int(str(view.values.get("num_sources", 1)))
     width = len(view.inputs) // num_sources
@@ -113,7 +114,7 @@ def _same_view(view: Node, lengths: list[Blob]) -> Blob:
 
 
 def _outputs_used(blob: Blob) -> list[Blob]:
-    """The outputs of views and readers that a field is computed of."""
+    """The outputs of views and readers that a field is computed from."""
     ops = in_order([blob], lambda one: one.node.inputs if _is_op_of_row(one.node) else ())
     return [one for one in ops if not _is_op_of_row(one.node)]
 

@@ -1,4 +1,4 @@
-"""Samplers: records drawn by weights, by class, or so often as a factor says."""
+"""Samplers: records drawn by weights, by class, or as often as a factor says."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _NUMBERS, _LABELS = "biuf", "biuSUO"  # kinds of dtypes
 class Samplers(Reading):
     """The methods of `Dataset` that draw records.
 
-    One method for each question: how likely is a record (`sample`), how many of each class
-    (`balance`), how often each record (`repeat_by`).  All of them draw other records in each epoch,
-    have an exact `len()`, and come in random order, so a shuffle before them has no part in it.
-    A record that is drawn twice in an epoch is treated by random ops in two ways.
+    Each method answers one question: how likely is a record (`sample`), how many records has each
+    class (`balance`), how often does each record come (`repeat_by`).  All of them draw other
+    records in each epoch, have an exact `len()`, and give a random order, so a shuffle before them
+    has no effect. If an epoch has a record twice, random ops draw other numbers for each of the
+    two.
 
     Weights, classes and factors are arrays with a value for each record, or computed from fields:
     a field's name, an expression, or a function of arrays, as in `where()`.
@@ -51,17 +52,17 @@ class Samplers(Reading):
             data.sample({"cat": 2, "dog": 1}, by="label")    # and no others
 
         Args:
-            weights: The weight of each record, 0 or more; with `by`, a dict of the classes that are
-                drawn.  None: all alike.
-            num_samples: Records of an epoch; None: as many as there are, and without replacement
-                as many as have a weight above 0.
+            weights: The weight of each record, 0 or more; with `by`, a dict with the weights of the
+                classes that are drawn.  None: equal weights.
+            num_samples: Records of an epoch; None: the number of records, or without replacement
+                the number of records with a weight above 0.
             by: The class of each record, as in `balance()`: its records share the weight of the
                 class, however many there are.
-            replacement: Whether an epoch can have a record more than once.  If not, the next one is
-                each of those left with a probability in proportion to its weight, so that heavy
-                ones come early.  Then the whole order of an epoch is made when its first record is
-                needed, in about 0.05 s for a million records, and kept for two epochs: 16 bytes a
-                record, and 8 for each one drawn.
+            replacement: Whether an epoch can have a record more than once.  Without replacement,
+                each remaining record is the next one with a probability in proportion to its
+                weight, so that records with large weights come early.  The whole order of an epoch
+                is made when its first record is needed, in about 0.05 s for a million records, and
+                kept for two epochs: 16 bytes for each record, and 8 for each that is drawn.
             seed: None: that of the batches.
 
         Raises:
@@ -82,24 +83,24 @@ class Samplers(Reading):
         too_few: str = "wrap",
         seed: int | None = None,
     ) -> OwnT:
-        """Equally many records of each class, exactly.
+        """Exactly the same number of records of each class.
 
             data.balance("label")                                        # classes take turns
             data.balance("label", classes=16, per_class=4).batch(64)     # 16 classes, 4 of each
 
-        Classes take turns in random order: each is used once before any is used again.  So do the
-        records of a class: each use takes the next ones, and all have been used before the first
-        one is again, also over several epochs.
+        The classes take turns in random order: each class is used once before any class is used
+        again. The records of a class also take turns: all are used once before any is used again,
+        also over several epochs.
 
         Args:
             by: The class of each record: whole numbers, truths or texts.
-            classes: So many uses in a row are of different classes; None: all classes.  Batches of
-                classes * per_class records have that many classes.
-            per_class: Records that a use takes, one after another, all different.
+            classes: How many consecutive turns belong to different classes; None: all classes.
+                Batches of classes * per_class records have this many classes.
+            per_class: How many consecutive records a turn takes, all different.
             num_samples: Records of an epoch, a multiple of classes * per_class; None: the largest
-                one that is not above the number of records.
-            too_few: What becomes of a class with fewer than per_class records: "wrap", some are
-                taken twice, or "drop", it is left out.
+                multiple that is not above the number of records.
+            too_few: What happens to a class with fewer than per_class records: "wrap", some records
+                are taken twice; or "drop", the class is left out.
             seed: None: that of the batches.
 
         Raises:
@@ -111,11 +112,11 @@ class Samplers(Reading):
                       num_samples=_count(num_samples, "num_samples"), too_few=too_few)  # fmt: skip
 
     def repeat_by(self: OwnT, factors: Values, *, seed: int | None = None) -> OwnT:
-        """Each record so often as its factor says, in random order.
+        """Each record as often as its factor says, in random order.
 
-        With a factor of 2.25, an epoch has a record twice or three times, and over the epochs 2.25
-        times on average.  The epochs have as many records as the factors add up to, rounded; so
-        fractions are scaled a little, by half a record in all.
+        With a factor of 2.25, an epoch has a record two or three times, on average 2.25 times.  The
+        number of records of an epoch is the sum of the factors, rounded; the fractions are scaled
+        to fit, by half a record in all.
 
             data.repeat_by("repeat_factor")         # Gupta et al., LVIS, 2019
 
@@ -131,14 +132,14 @@ class Samplers(Reading):
 
 
 def _drawn(data: OwnT, op: str, seed: int | None, **attrs: Any) -> OwnT:
-    """A view that draws from the records before a last shuffle, as the values number them."""
+    """A view that draws from the records before a last shuffle; the values number these records."""
     refuse_changing_order(data)
     attrs["seed"] = -1 if seed is None else seed
     return type(data)(named_view(op, data._fields, attrs))
 
 
 def _count(given: int | None, name: str) -> int:
-    """The count as an attr has it: 0 where nothing was given."""
+    """The count as the attr takes it: 0 if no count was given."""
     return 0 if given is None else whole(given, name, 1)
 
 
@@ -180,7 +181,7 @@ def _shared(weights: ClassWeights | None, labels: Array) -> Array:
 
 
 def _as_numbers(labels: Array) -> Array:
-    """Texts become numbers in their order."""
+    """Whole numbers for the values: texts become numbers in the order of the texts."""
     if labels.dtype.kind in "SUO":
         labels = np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
     return labels.astype(np.int64, copy=False)
@@ -189,7 +190,9 @@ def _as_numbers(labels: Array) -> Array:
 def _table(
     data: DatasetBase, values: Values, name: str, kinds: str, convert: Callable[[Array], Array]
 ) -> Table:
-    """The values of all records: checked now where they were given, else when they are needed."""
+    """The values of all records: checked at once if they were given, otherwise when they are
+    needed.
+    """
 
     def checked(found: Array) -> Array:
         """The values as the view takes them."""

@@ -35,11 +35,11 @@ from ..ragged import Ragged
 
 
 class _Lost(NamedTuple):
-    """The rows of a batch whose record is damaged.
+    """The rows of a batch that come from damaged records.
 
     Attributes:
-        rows: Their numbers.
-        message: The error of the first one; "" if there is none.
+        rows: The numbers of these rows.
+        message: The error of the first damaged record; "" if there is none.
     """
 
     rows: frozenset[int] = frozenset()
@@ -55,8 +55,9 @@ def _has_blobs(batch: Any) -> bool:
 
 
 def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, _Lost]:
-    """The first batch of blobs; labels and ids, where these are blobs or left out; and the rows
-    whose record is damaged."""
+    """The first batch of blobs; its labels and ids, if these are blobs or were left out; and its
+    damaged rows.
+    """
     named = dict(blobs) if isinstance(blobs, Mapping) else None
     given = blobs if named is None else named.values()
     wanted = [blobs] if isinstance(blobs, Blob) else list(given)
@@ -80,8 +81,9 @@ def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, _Los
 
 
 def _reader_attrs(reader: Node) -> dict[str, object]:
-    """A damaged record keeps its place, unless the user wants it to be left out; rows that only
-    fill a batch have none."""
+    """Attrs of the reader: a damaged record keeps its place, unless the user leaves such records
+    out; rows that only fill up a batch are not shown.
+    """
     attrs: dict[str, object] = {"with_id": True, "with_mask": True}
     if reader.values.get("on_error") != "skip":
         attrs["on_error"] = "pad"
@@ -112,12 +114,12 @@ _MOST_TEXT = 200  # characters under an image
 
 
 class Sheet:
-    """A contact sheet.  A notebook shows it; elsewhere `save()` writes it.
+    """A contact sheet: a notebook shows it, and `save()` writes it to a file.
 
     Attributes:
         pixels: uint8 RGB, (height, width, 3).
-        count: Images on it.
-        notes: Changes: numbers that were scaled, images that are left out or damaged.
+        count: The number of images on the sheet.
+        notes: What was changed: numbers that were scaled, images that are left out or damaged.
     """
 
     def __init__(self, pixels: Array, count: int, notes: Sequence[str]) -> None:
@@ -133,8 +135,8 @@ class Sheet:
         """Writes the sheet as a PNG file, over an existing one, and returns its path.
 
         Raises:
-            InvalidArgumentError: The path cannot be one.
-            FileError: It cannot be written.
+            InvalidArgumentError: `path` cannot be a path.
+            FileError: The file cannot be written.
         """
         try:
             name = os.fsdecode(path)
@@ -172,33 +174,32 @@ def show(
     mean: float | Sequence[float] | npt.NDArray[Any] | None = None,
     std: float | Sequence[float] | npt.NDArray[Any] | None = None,
 ) -> Sheet:
-    """A contact sheet of images: decoded, augmented, as a model gets them.
+    """A contact sheet of images as a model gets them: decoded and augmented.
 
         flow.show(image_blob, label_blob)               # the first batch, with record ids
         flow.show(batch, image="image").save("sheet.png")
 
     Args:
         batch: What a loader delivers: an array, a Ragged, or a tuple or dict of these; a list of
-            images; one image.  Or a blob, or blobs, of which a loader reads the first batch; or a
-            Dataset, of which the first records are read.
-            Images are (height, width), (height, width, channels) or (channels, height, width), of
-            any dtype, or files of images as bytes.
+            images; or one image.  Or a blob, or several: a loader reads their first batch. Or a
+            Dataset: its first records are read. Images are (height, width), (height, width,
+            channels) or (channels, height, width), of any dtype, or files of images as bytes.
         labels: A value for each image, or the name of the column that has them.  None: a column
             called label, class, cls, target, fine_label, image/class/label or y; in a tuple the
             first of whole numbers.
         ids: A record id for each image, or the name of its column.  None: a column called
             id or key; for blobs the ids of the records.
         image: The column with the images; None: the first one with images.
-        count: Images on the sheet, at most.
-        columns: Columns of images; None: as many as make the sheet wider than high.
+        count: The most images on the sheet.
+        columns: How many columns the sheet has; None: so that the sheet is wider than high.
         size: The size of a thumbnail, (height, width).
         layout: "HWC" or "CHW"; None: by the shape.
-        mean, std: What the images were normalised with, to be undone.  Without them numbers that
-            are not 0 to 1 or 0 to 255 are scaled so that the least is black and the largest
-            white, and the sheet says so.
+        mean, std: The numbers that the images were normalised with; the sheet undoes this.  Without
+            them, numbers outside of 0 to 1 and 0 to 255 are scaled so that the smallest is black
+            and the largest white, and the sheet says so.
 
     Raises:
-        InvalidArgumentError: There are no images in it, or an argument is wrong.
+        InvalidArgumentError: The batch has no images, or an argument is wrong.
     """
     _check(count, columns, size, layout)
     means, deviations = _list("mean", mean), _list("std", std)
@@ -227,7 +228,7 @@ def _tiles(
     deviations: Sequence[float] | None,
     lost: _Lost,
 ) -> tuple[list[Tile], list[str]]:
-    """The images of rows with their captions, and notes about what was changed or left out."""
+    """The images of rows with their captions, and notes about changed and omitted images."""
     _check_rows(rows)
     images, damage = decoded(rows, lost.rows, lost.message)
     found = [one for one in images if one is not None]
@@ -276,7 +277,7 @@ def _list(
 
 
 def _image_column(table: Mapping[Any, Any], wanted: Any) -> Any:
-    """The column of images, by name; for bytes that are no images the error says why."""
+    """The column of images, by name; if the bytes are not images, the error says why."""
     if not isinstance(wanted, (str, int, type(None))):
         raise InvalidArgumentError(f"image = {shown(wanted)}; it must be the name of a column")
     try:
@@ -286,7 +287,7 @@ def _image_column(table: Mapping[Any, Any], wanted: Any) -> Any:
         if not rows or not isinstance(rows[0], bytes):
             raise
         _, damage = decoded(rows[:1])
-        raise InvalidArgumentError(f"the bytes are not files of images: {damage}") from None
+        raise InvalidArgumentError(f"the bytes are not image files: {damage}") from None
 
 
 def _check_rows(rows: Sequence[Any]) -> None:
@@ -322,7 +323,7 @@ def _table(batch: Any) -> Mapping[Any, Any]:
 def _column(
     given: Any, table: Mapping[Any, Any], count: int, what: str, otherwise: Any
 ) -> list[Any] | None:
-    """The labels or ids, one for each image."""
+    """The labels or ids, with a value for each image."""
     if given is None:
         given = otherwise
     elif isinstance(given, str):
@@ -355,7 +356,7 @@ def _captions(values: Sequence[Any]) -> list[str]:
 
 
 def _record_ids(ids: list[Any] | None) -> list[Any] | None:
-    """The ids of readers, which are file and number of the record, in words."""
+    """The ids of readers (file and number of the record) as texts."""
     if not ids or any(np.shape(one) != (2,) for one in ids):
         return ids
     has_files = any(one[0] != ids[0][0] for one in ids)

@@ -1,8 +1,9 @@
-"""`split()` and `folds()`: the part of each record; `flow.leaks`: what two data sets share.
+"""`split()` and `folds()`, which put each record into a part, and `flow.leaks`, which finds what
+two data sets share.
 
-A hash of the seed and of what names the record decides: the values of some fields, or its file and
-its number in the file.  It does not depend on other records, so appended records and files move
-nothing.
+A hash decides the part of a record.  It is made of the seed and of what identifies the record: the
+values of some fields, or its file and its number in the file.  It does not depend on other records,
+so appended records and files move nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def _hash_words(hashes: Hashes, words: Hashes) -> Hashes:
-    """Each hash with one more word; as `pfd_hash_word()` of csrc/core/hash.h."""
+    """Adds a word to each hash, like `pfd_hash_word()` of csrc/core/hash.h."""
     with np.errstate(over="ignore"):
         x: Hashes = (hashes ^ words) + _GOLDEN
         x = (x ^ (x >> np.uint64(30))) * _FIRST
@@ -64,13 +65,13 @@ def _hash_words(hashes: Hashes, words: Hashes) -> Hashes:
 
 
 def _hash_bytes(text: bytes) -> int:
-    """The hash of bytes, started at 0."""
+    """The hash of bytes, with 0 as the start."""
     rows = Ragged(np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64))
     return int(hash_column(np.zeros(1, np.uint64), rows)[0])
 
 
 def hash_column(hashes: Hashes, column: Array | Ragged) -> Hashes:
-    """Each hash with the value of its row: a number, an array or a text."""
+    """Adds to each hash the value of its row: a number, an array or a text."""
     if isinstance(column, Ragged):
         if len(column.row_shape) != 1:
             raise InvalidArgumentError(
@@ -131,7 +132,7 @@ _CLASS = "class"  # in a batch: the value of the field `stratify`, which may be 
 
 
 class Splitting(Reading):
-    """The methods of `Dataset` for parts."""
+    """The methods of `Dataset` that split it into parts."""
 
     @overload
     def split(
@@ -171,28 +172,30 @@ class Splitting(Reading):
         seed: int = 0,
         rule: int = RULE,
     ) -> tuple[OwnT, ...] | dict[str, OwnT]:
-        """Parts that have each record once; each part has its records in their order.
+        """Parts of the data set: each record is in exactly one part, and a part keeps the order of
+        its records.
 
-        A hash of the seed and of what names a record decides its part: its file's name and its
-        number in the file, or the values of `by`.  So records and files that are appended move none
-        of those before, and sizes are about, not exactly, the fractions.  With other fractions
-        hardly more records move than must.  Counts are exact, and appended records may move others.
+        With fractions, a hash of the seed and of what identifies a record decides its part: the
+        name of its file and its number in the file, or the values of `by`.  So appended records and
+        files move no other records, and the sizes of the parts are close to the fractions, not
+        exact.  If the fractions change, hardly more records move than must.  With counts, sizes are
+        exact, and appended records may move others.
 
         Args:
-            parts: Fractions that sum to 1, as [0.9, 0.1], or counts of all records, as [1000, 200];
-                or a dict of them, for a dict of data sets.
+            parts: Fractions that sum to 1, as [0.9, 0.1], or counts that sum to all records, as
+                [1000, 200]; or a dict of them, which gives a dict of data sets.
             by: A field or several: records with the same values are in the same part.
-            stratify: A field: each of its values has its share of every part, to a record or two.
-                Sizes are then exact, and appended records may move others.
+            stratify: A field: each part has its share of the records of each value, to a record or
+                two.  Sizes are then exact, and appended records may move others.
             in_order: Whether parts are runs of consecutive records, of exactly these sizes:
-                fractions are rounded by largest remainders.  A shuffle before it orders each part,
-                and does not decide what is in it.
-            seed: Another one makes other parts.
-            rule: The version of the rule by which a hash decides a part.  1: that before this
-                argument was there, for states of its parts.
+                fractions are rounded by largest remainders.  A shuffle before `split()` orders each
+                part, but does not decide which records it has.
+            seed: Another seed makes other parts.
+            rule: The version of the rule by which a hash decides a part.  1: the rule of versions
+                without this argument, for states that were saved with its parts.
 
         Raises:
-            InvalidArgumentError: There is no such field, or the parts are not all of the records.
+            InvalidArgumentError: There is no such field, or the parts do not add up to all records.
         """
         if not is_several(parts):
             raise InvalidArgumentError(
@@ -248,12 +251,12 @@ class Splitting(Reading):
         stratify: str | None = None,
         seed: int = 0,
     ) -> Sequence[tuple[OwnT, OwnT]]:
-        """Pairs of data sets (train, val) for cross-validation: each record is in one val, and in
-        the train of all other pairs.  A pair is made when it is asked for.
+        """Pairs of data sets (train, val) for cross-validation: each record is in the val of one
+        pair, and in the train of all other pairs.  A pair is made when it is asked for.
 
         Args:
             count: How many pairs; each val has about 1 / count of the records.
-            by, stratify, seed: As in `split()`, whose parts the vals are.
+            by, stratify, seed: As in `split()`; the vals are its parts.
 
         Raises:
             InvalidArgumentError: There is no such field, or count is below 2.
@@ -284,7 +287,7 @@ class _Folds(Sequence[tuple[OwnT, OwnT]]):
         if isinstance(key, slice):
             return _Folds(self._data, self._split, self._parts[key])
         if not -len(self) <= key < len(self):
-            raise IndexError(f"folds: there is no pair {key}; there are {len(self)}, from 0")
+            raise IndexError(f"folds: there is no pair {key}; there are {len(self)} pairs, from 0")
         part, select = self._parts[key], self._data._selected
         return select(self._split.table(part, is_rest=True)), select(self._split.table(part))
 
@@ -298,9 +301,8 @@ def _check_seed(seed: int) -> None:
 
 
 def _exponentials(hashes: Hashes) -> Array:
-    """-ln(u), to ten digits, of a number u in (0, 1) that each hash gives.
-
-    It is made of operations that IEEE 754 defines to the bit, so that it is the same everywhere.
+    """-ln(u), to ten digits, for a number u in (0, 1) that each hash gives.  The function uses only
+    operations that IEEE 754 defines to the bit, so that results are the same everywhere.
     """
     u = ((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     mantissas, exponents = np.frexp(u)  # 1/2 <= mantissa < 1
@@ -313,16 +315,16 @@ def _exponentials(hashes: Hashes) -> Array:
 
 
 class _Sizes:
-    """The sizes of the parts.
+    """The sizes of parts, and the rule by which a hash decides a part.
 
     Attributes:
         fractions: The share of each part; empty where counts were given.
         counts: The records of each part; empty where fractions were given.
-        rule: The version of what decides the part of a hash by fractions.
+        rule: The version of the rule that decides the part of a hash by fractions.
     """
 
     def __init__(self, parts: Sequence[Any], rule: int) -> None:
-        """Takes fractions, which are floats and sum to 1, or counts, which are integers."""
+        """Takes fractions (floats that sum to 1) or counts (integers)."""
         self.fractions: list[float] = []
         self.counts: list[int] = []
         self.rule = rule
@@ -356,9 +358,9 @@ class _Sizes:
     def of_hashes(self, hashes: Hashes) -> Array:
         """The part of each record, by fractions.
 
-        By rule 2 the parts race for a record, each in a time that is drawn by the record and the
-        number of the part, and that is shorter in proportion to the fraction; the first one has
-        it.  A part whose fraction grows is faster, and only gains records.
+        By rule 2 the parts race for a record.  The record and the number of the part draw the time
+        of each part, divided by the fraction of the part; the part with the shortest time gets the
+        record. A part with a larger fraction than before is faster, and only gains records.
         """
         if self.rule == 1:
             return self._of_places(hashes)
@@ -372,7 +374,9 @@ class _Sizes:
         return found
 
     def _of_places(self, hashes: Hashes) -> Array:
-        """By rule 1 a hash is a place in [0, 1), and the fractions are runs of places."""
+        """The part of each record by rule 1: a hash is a place in [0, 1), and each part is an
+        interval as long as its fraction.
+        """
         from fractions import Fraction  # few programs split by hash
 
         total, sums, bounds = sum(map(Fraction, self.fractions)), Fraction(0), []
@@ -384,7 +388,9 @@ class _Sizes:
         return found.astype(self.dtype)
 
     def of_all_hashes(self, hashes: Array) -> Array:
-        """The part of each record, by counts: those with the smallest hashes are in the first."""
+        """The part of each record, by counts: the records with the smallest hashes are in the first
+        part.
+        """
         parts = np.empty(len(hashes), self.dtype)
         parts[np.argsort(hashes, kind="stable")] = np.repeat(np.arange(len(self)), self.counts)
         return parts
@@ -392,9 +398,9 @@ class _Sizes:
     def of_classes(self, values: Array) -> Array:
         """The part of each record, from its hash and that of its class.
 
-        Records are dealt class by class, in the order of their hashes.  Of the first m records of
-        T in all, a part of c records gets the whole number below m * c / T, so that each run of
-        them, and each class, has its share.
+        Records are dealt class by class, in the order of their hashes.  After m of T records, a
+        part of c records has m * c / T of them, rounded down, so that a part has its share of each
+        run of records, and of each class.
         """
         left, total = np.lexsort((values[:, 0], values[:, 1])), len(values)
         ends = np.cumsum(self.counts or self.fractions)
@@ -421,7 +427,7 @@ class _Sizes:
 
 
 class _Split:
-    """The part of each record of a data set, found when first needed."""
+    """The part of each record of a data set, computed when first needed."""
 
     def __init__(
         self,
@@ -431,7 +437,9 @@ class _Split:
         stratify: str | None,
         seed: int,
     ) -> None:
-        """Checks that hashes can split the records, by some fields or (None) by the record."""
+        """Checks that hashes can split the records: by the values of some fields or, with None, by
+        file and number.
+        """
         refuse_changing_order(data)
         _check_seed(seed)
         names = names_of(by, "by") if by is not None else []
@@ -448,17 +456,18 @@ class _Split:
         if names and sizes.counts:
             raise InvalidArgumentError(
                 f"split({shown(sizes.counts)}, by={shown(names)}): records with the same value "
-                "stay together, so that counts cannot be exact; give fractions"
+                f"stay together, so counts cannot be exact; give fractions"
             )
         if names and stratify is not None:
             raise InvalidArgumentError(
                 f"stratify = {shown(stratify)}, by={shown(names)}: records with the same value "
-                "stay together, so that a class cannot have its share of each part; leave one out"
+                f"stay together, so a class cannot have its share of each part; leave one of the "
+                f"two out"
             )
         if not names and any(map(prepared_of, reader_nodes(list(fields.values())))):
             raise InvalidArgumentError(
-                "split() after cache(): records are told by their files, and those of a cache "
-                "change with the data; split before cache(), or give by or in_order=True"
+                "split() after cache(): file and number identify a record, and the files of a "
+                "cache change with the data; split before cache(), or give by or in_order=True"
             )
         self._data, self._sizes, self._by, self._seed = data, sizes, names, seed
         self._stratify = stratify
@@ -470,7 +479,7 @@ class _Split:
         self._found: tuple[Hashable, Array] | None = None
 
     def table(self, part: int, *, is_rest: bool = False) -> Table:
-        """The records of a part, or those of all others, as a bitmap."""
+        """The records of a part, or of all other parts, as a bitmap."""
         rule = RULE if self._is_by_rule and self._sizes.rule == RULE else 0  # rule 1 had no name
         return Table(
             lambda: words_of((self._parts() == part) != is_rest),
@@ -543,7 +552,9 @@ class _Records:
         self._seed, self._sizes = seed, sizes
 
     def prepare(self, loader: DataLoader[Columns]) -> None:
-        """Looks at the files.  Of files with the same name, each has the number of those before."""
+        """Looks at the files.  The number of a file is the count of earlier files with the same
+        name.
+        """
         self._sizes.check(loader.readers[0].records)
         self._open_loader = open_loader_of(loader)
         self._paths = self._open_loader.files()
@@ -579,11 +590,11 @@ class _Records:
 
 @dataclass(frozen=True, eq=False)
 class Leaks:
-    """What is in two data sets; false where nothing is.
+    """What two data sets have in common; false if they have nothing in common.
 
     Attributes:
-        keys: Keys that are in both, in the order of the first data set: values of the field, tuples
-            of the values of several, or hashes of whole records, in hex digits.
+        keys: The keys that are in both, in the order of the first data set: values of the field,
+            tuples of the values of several, or hashes of whole records, in hex digits.
         first: The numbers of the records of the first data set that have these keys: int64.
         second: The same, of the second data set.
     """
@@ -606,17 +617,18 @@ class Leaks:
 
 
 def leaks(first: Reading, second: Reading, key: str | Sequence[str] | None = None) -> Leaks:
-    """Finds what is in two data sets that should have nothing in common, such as train and test.
+    """Finds what two data sets have in common that should have nothing in common, such as train and
+    test.
 
         train, test = data.split([0.9, 0.1])
         assert not flow.leaks(train, test, key="user")
 
-    Both are read once, by all threads; values are compared by hashes of 64 bits.
+    All threads read both data sets once; values are compared by hashes of 64 bits.
 
     Args:
-        first, second: The data sets; numbers are those before a shuffle at their end.
-        key: A field, or several whose values make a key together.  None: all fields, for records
-            that are in both.
+        first, second: The data sets; records are numbered as before a shuffle at the end.
+        key: A field, or several fields that make a key together.  None: all fields, which finds
+            records that are in both.
 
     Raises:
         InvalidArgumentError: There is no such field, or an order changes from epoch to epoch.

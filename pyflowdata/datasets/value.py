@@ -1,4 +1,4 @@
-"""A data set is a value: it can be shown, compared, copied and sent to another process."""
+"""A data set as a value, which can be shown, compared, copied and sent to another process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Itself:
 
 
 def _identity_of(blobs: Mapping[str, Blob], shuffle: Shuffle | None) -> Hashable:
-    """A value that is equal for two data sets with the same files, fields, views and attrs only."""
+    """A value that is equal only for data sets with the same files, fields, views and attrs."""
     numbers: dict[Node, int] = {}
     nodes: list[Hashable] = []
     for node in nodes_of(blobs.values()):
@@ -57,7 +57,7 @@ def _identity_of(blobs: Mapping[str, Blob], shuffle: Shuffle | None) -> Hashable
 
 
 def _frozen(value: Any) -> Hashable:
-    """The value of an attr as something to compare."""
+    """The value of an attr in a form that can be compared."""
     if isinstance(value, list):
         return tuple(value)
     if not isinstance(value, Object):
@@ -128,7 +128,7 @@ class _Described(NamedTuple):
 def _described_graph(
     blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None
 ) -> _Described:
-    """Describes a data set of `size` records; None: not known; -1: it is a stream."""
+    """Describes a data set of `size` records; None: the size is not known; -1: it is a stream."""
     chain = _chain_of(list(blobs.values()))
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
     what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
@@ -204,7 +204,7 @@ def _chain_of(blobs: Sequence[Blob], levels: int = _MOST_LEVELS) -> _Chain:
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
-    """The ops that make the fields, in order, and the reader or view that gives their records."""
+    """The ops that compute the fields, in order, and the reader or view that gives the records."""
 
     def before(node: Node) -> Iterator[Node]:
         return iter(()) if gives_records(node) else (blob.node for blob in node.inputs)
@@ -261,7 +261,7 @@ def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
 
 
 def _decoders_of(reader: Node) -> set[str]:
-    """The ops that belong to reading a format."""
+    """The ops that belong to reading files of a format."""
     own = [one for one in FORMATS.values() if one.reader == reader.op.name]
     return {decoder for one in own for decoder in one.decoders}
 
@@ -296,7 +296,7 @@ def _step_of(node: Node) -> str:
 
 
 def _is_of_others(node: Node, attr: Attr) -> bool:
-    """Whether an attr is shown elsewhere, or belongs to batches."""
+    """Whether an attr is shown elsewhere in the text, or belongs to batches."""
     if node.op.name == "MixDataset" and attr.name in _MIX_ATTRS:
         return True
     return node.op.is_reader and attr.name in ("seed", "rank", "world_size")
@@ -356,8 +356,8 @@ class Value(Reading):
 
         def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
             raise WrongUseError(
-                "a Dataset is not an array: data.column(name) is that of a field, of all records, "
-                "and data.rows(numbers)[name] of some"
+                "a Dataset is not an array: data.column(name) is the array of a field for all "
+                "records, and data.rows(numbers)[name] for some records"
             )
 
     def _described(self) -> _Described:

@@ -1,4 +1,4 @@
-"""Views that only say which records there are, and in which order."""
+"""Views that only choose records and their order."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ class Selecting(Reading):
     def where(
         self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
     ) -> OwnT:
-        """The records for which a predicate is true, in their order.
-
-        It is evaluated once, over all records, when the length or a record is first needed; the
-        result is kept in the cache of indexes.
+        """The records for which a predicate is true, in their order.  The predicate is evaluated
+        once, over all records, when the length or a record is first needed; the result is stored in
+        the cache of indexes.
 
         Args:
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
                 whose parameters are fields, as `lambda label: label != 3`; a function of the
                 record, whose one parameter has another name, as `lambda r: r["label"] != 3`; or a
-                blob of truths that ops make of fields, as `flow.MyOp(data["image"])`.  Or one truth
-                for each record, as an array, a tensor or a list.
+                blob of bools that ops compute from fields, as `flow.MyOp(data["image"])`.  Or one
+                bool for each record, as an array, a tensor or a list.
 
         Raises:
-            InvalidArgumentError: It is no expression, or names no field, or gives no truths.
+            InvalidArgumentError: The predicate is not an expression, names a field that does not
+                exist, or does not give bools.
         """
         if isinstance(predicate, (str, Blob)) or callable(predicate):
             return self._selected(bitmap_of(self, predicate))
@@ -87,22 +87,23 @@ class Selecting(Reading):
         return self._selected(Table(lambda: self._flagged(truths), said=said, key=key))
 
     def sort(self: OwnT, by: What | Sequence[What], *, reverse: bool = False) -> OwnT:
-        """The records in the order of a value, those with the same value as they were.
+        """The records sorted by a value; records with the same value keep their order.
 
             data.sort("len(text)", reverse=True)
             data.sort(["user", "day"])    # by user, for each by day; sort("day").sort("user") too
 
-        The order is computed once, over all records, and kept as the result of `where()` is.  NaN
-        comes last.  A shuffle before it has no part in it.
+        The order is computed once, over all records, and stored like the result of `where()`.  NaN
+        comes last.  A shuffle before `sort()` has no effect on it.
 
         Args:
-            by: A field, an expression or a function, as in `where()`, with a number, a truth or a
-                text for each record.  Or a list of these: the first one decides, and each
-                later one among records that are alike in those before it.
+            by: A field, an expression or a function, as in `where()`, with a number, a bool or a
+                text for each record.  Or a list of these: the first one decides, and each later one
+                decides among records that are equal in those before it.
             reverse: Whether the largest value comes first.
 
         Raises:
-            InvalidArgumentError: There is no such field, or it has no such value.
+            InvalidArgumentError: There is no such field, or it has no number, bool or text for each
+                record.
         """
         reverse = truth(reverse, "reverse")
         if isinstance(by, Sequence) and not isinstance(by, str):
@@ -118,7 +119,7 @@ class Selecting(Reading):
     def filter(
         self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray, **unknown: Any
     ) -> OwnT:
-        """`where(predicate)`, by the name that other libraries have for it.
+        """The same as `where(predicate)`, under the name that other libraries use.
 
         Raises:
             WrongUseError: An argument of another library, such as `batched`, was given.
@@ -135,29 +136,30 @@ class Selecting(Reading):
     def skip_damaged(self: OwnT, *, max_skipped: float = 0.01) -> OwnT:
         """The records that are not damaged in any field, in their order.
 
-        What counts records, such as `where()`, `sort()`, `split()`, `group_by()` or
-        `Statistics.fit()`, fails at a damaged one, as a record without a value has no place; after
-        `skip_damaged()` there is none.  `on_error` of batches leaves out records later, when all
-        is counted.  All fields are read once, over all records, when the length or a record is
-        first needed; the result is kept as that of `where()` is.  A warning lists the records that
-        are left out, and why.
+        A method that reads all records first, such as `where()`, `sort()`, `split()`, `group_by()`
+        or `Statistics.fit()`, fails at a damaged record, since the record has no value; after
+        `skip_damaged()` there are no damaged records.  `on_error` of batches leaves out records
+        only later, when batches are made.  All fields of all records are read once, when the length
+        or a record is first needed; the result is stored like the result of `where()`.  A warning
+        lists the records that are left out, and the reasons.
 
         Args:
-            max_skipped: How many may be left out, as the attr of every reader: a float is a share,
-                but at least 10 records; an int is a number of records; -1: no limit.
+            max_skipped: How many records may be left out, as in the attr of every reader: a float
+                is a share, which always permits 10 records; an int is a number of records; -1: no
+                limit.
 
         Raises:
             InvalidArgumentError: `max_skipped` is wrong; the records are drawn in each epoch, or
                 random ops compute them.
-            CorruptDataError: When they are counted: more records are damaged.
+            CorruptDataError: Raised when records are counted: more records are damaged than
+                `max_skipped` permits.
         """
         refuse_changing_order(self, "use skip_damaged() before it")
         return self._selected(whole_of(self, max_skipped))
 
     def column(self, what: What) -> Array:
-        """A value for each record: of a field, an expression, or a function, as in `where()`.
-
-        It is computed once, and kept in the cache of indexes; the array is mapped from there.
+        """A value for each record, from a field, an expression or a function, as in `where()`.  The
+        values are computed once and stored in the cache of indexes; the array is mapped from there.
 
             np.bincount(data.column("label"))
 
@@ -170,16 +172,17 @@ class Selecting(Reading):
         """The records with these numbers, in this order; or those where `rows` is True.
 
         Args:
-            rows: Numbers, in any order and as often as wanted, negative ones from the end; or one
-                truth for each record.  A list, an array, a tensor, or an iterator, which is read
-                to its end.
+            rows: Numbers of records, in any order, perhaps repeated; negative numbers count from
+                the end.  Or one bool for each record.  A list, an array, a tensor, or an iterator,
+                which is read to its end.
 
         Raises:
             InvalidArgumentError: They are neither.
         """
         if isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], str):
             raise WrongUseError(
-                f"select({shown(rows)}): it chooses records; project({shown(rows)}) chooses fields"
+                f"select({shown(rows)}): select() chooses records; project({shown(rows)}) chooses "
+                f"fields"
             )
         given = np.array(array_of(rows, "select()"))
         given = given.astype(np.int64) if given.size == 0 else given
@@ -224,10 +227,9 @@ _MOST_INPUTS = 4096  # of a node
 
 
 def _parts_of(blobs: Mapping[str, Blob]) -> list[Mapping[str, Blob]]:
-    """The sources of a concat in place of its fields, or these fields.
-
-    A concat of many stays one source: a loop that adds one data set after another makes a tree of
-    few levels, in linear time.
+    """The sources of a concat, in place of the fields of the concat; or the given fields.  A concat
+    of many sources stays one source, so that a loop that adds one data set after another makes a
+    tree of few levels in linear time.
     """
     node = next(iter(blobs.values())).node
     fields, count = len(node.outputs), len(node.inputs) // len(node.outputs)
@@ -241,10 +243,10 @@ def _parts_of(blobs: Mapping[str, Blob]) -> list[Mapping[str, Blob]]:
 
 
 class Views(DatasetBase):
-    """The methods of `Dataset` for views of a kind that every library has."""
+    """The methods of `Dataset` for the views that every library has."""
 
     def take(self: SetT, count: int) -> SetT:
-        """The first `count` records; all where there are fewer."""
+        """The first `count` records, or all records if there are fewer."""
         return self._view("TakeDataset", count=count)
 
     def skip(self: SetT, count: int) -> SetT:
@@ -254,45 +256,44 @@ class Views(DatasetBase):
     def slice(
         self: SetT, begin: int | None, end: int | None = None, step: int | None = None
     ) -> SetT:
-        """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
+        """The records at the places of a slice of a list; `data[begin:end:step]` is the same."""
         step = 1 if step is None else whole(step, "step")
         first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
         return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
 
     def repeat(self: SetT, times: int | None = None) -> SetT:
-        """The records `times` times; what shuffles them does so in each repeat in its own way, and
-        random ops treat each repeat of a record in their own way.
-
-        Without `times` there is no end: a data set and a loader of it have no `len()`, a loop over
-        them stops by `break`, and all is one epoch.
+        """The records, repeated `times` times.  Each repeat has its own shuffle, and random ops
+        draw other numbers in each repeat.  Without `times` there is no end: the data set and its
+        loaders have no `len()`, a loop over them stops by `break`, and everything is one epoch.
         """
         return self._view("RepeatDataset", times=-1 if times is None else times)
 
     def shard(self: SetT, count: int, index: int) -> SetT:
-        """Every count-th record from record `index` on, `data[index::count]`.
-
-        Ranks need no shards: batches are divided over them.  Where there are `count` ranks, a
-        warning says so, once.
+        """Every count-th record, from record `index` on: `data[index::count]`.  Ranks need no
+        shards, since each rank gets its part of every batch.  If there are `count` ranks, one
+        warning says so.
         """
         if type(count) is not int or type(index) is not int or not 0 <= index < count:
             raise InvalidArgumentError(
-                f"shard({shown(count)}, {shown(index)}): give the number of shards, and the one "
-                "that is wanted, from 0"
+                f"shard({shown(count)}, {shown(index)}): give the number of shards, and the number "
+                f"of one of them, from 0"
             )
         if 1 < count == world().world_size:
             warn_program_once(
                 ("shard", count),
                 UserWarning(
                     f"shard({count}, {index}): each of the {count} ranks gets its part of every "
-                    "batch already, so that shards divide the records a second time: leave shard() "
-                    "out, or say batch(..., rank=0, world_size=1)"
+                    f"batch already, so shards divide the records a second time: leave shard() "
+                    f"out, or call batch(..., rank=0, world_size=1)"
                 ),
             )
         return self._view("SliceDataset", begin=index, end=_FAR, step=count)
 
     def enumerate(self: SetT, name: str = "index") -> SetT:
-        """The records, each with its number in this data set, int64 from 0, as one more field."""
+        """The records with one more field: the number of the record in this data set, int64, from
+        0.
+        """
         return type(self)(numbered(self.blobs, name))
 
     def concat(self: SetT, *others: DatasetBase) -> SetT:
@@ -328,8 +329,9 @@ class Views(DatasetBase):
         names: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> SetT:
-        """This data set and others with the same fields, drawn by weights: `flow.mix` of a list,
-        with its arguments."""
+        """This data set and others with the same fields, drawn by weights; the arguments are those
+        of `flow.mix`.
+        """
         return mix(
             [self, *others], weights, stop=stop, length=length, max_repeats=max_repeats,
             unit=unit, field=field, mean_lengths=mean_lengths, interleave=interleave,
@@ -337,7 +339,8 @@ class Views(DatasetBase):
         )  # fmt: skip
 
     def zip(self: SetT, *others: DatasetBase) -> SetT:
-        """The fields of data sets of the same length side by side: record i of each.
+        """The fields of several data sets of the same length, side by side: record i has the fields
+        of record i of each.
 
         Raises:
             InvalidArgumentError: Two of them have a field of the same name.
@@ -357,8 +360,8 @@ class Views(DatasetBase):
         return type(self)(named_view("ZipDataset", blobs, {}))
 
     @says_how(
-        "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); a source that "
-        "is read in sequence has a buffer, shuffle(buffer_size=1000)"
+        "it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7); only a source "
+        "that is read in sequence takes a buffer, shuffle(buffer_size=1000)"
     )
     def shuffle(
         self: SetT,
@@ -372,19 +375,19 @@ class Views(DatasetBase):
         order_key: str = ORDER_KEY,
         seed: int | None = None,
     ) -> SetT:
-        """The records in a random order, each once, and another one in each epoch.
+        """The records in a random order, each once in an epoch; each epoch has another order.
 
         Args:
-            kind: "global", or how the shuffle of batches keeps reads together: "window", and
-                "buffer" for data that is read in sequence; "auto" is "global" where it can be.
-            reshuffle: False: every epoch has the order of the first one.
+            kind: "global"; or a shuffle that keeps reads together: "window", or "buffer" for data
+                that is read in sequence; "auto" is "global" wherever that is possible.
+            reshuffle: False: every epoch has the order of the first epoch.
             block_size, window, lanes: For kind="window", as `shuffle_block_size`,
-                `shuffle_window` and `shuffle_lanes` of readers: records that are near each other
-                in the files are shuffled among each other.  `windows()` is no shuffle.
-            buffer_size: In records, for data that is read in sequence and for kind="buffer"; any
-                other kind shuffles all records, or those of a window, and has no buffer.
+                `shuffle_window` and `shuffle_lanes` of readers: records that are near each other in
+                the files are shuffled among each other.  (`windows()` is not a shuffle.)
+            buffer_size: The size of the buffer in records, for data that is read in sequence and
+                for kind="buffer"; other kinds have no buffer.
             order_key: A text on which the order depends besides the seed.
-            seed: None: the seed of the batches, which is drawn where there is none.
+            seed: None: the seed of the batches, which is drawn if none is given.
         """
         if not isinstance(kind, str) or kind not in _KINDS:
             raise InvalidArgumentError(
@@ -404,7 +407,9 @@ class Views(DatasetBase):
 
 
 def method_of(op: Op) -> Callable[..., DatasetBase]:
-    """The method for a view of one data set, made of its op: its arguments are the op's attrs."""
+    """The method for a view of one data set, made from its op: the arguments are the attrs of the
+    op.
+    """
     attrs = [attr for attr in ordered_attrs(op) if attr.name != op.outputs_attr]
     found = signature(op).parameters
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

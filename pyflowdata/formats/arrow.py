@@ -40,7 +40,7 @@ def _pyarrow(user: str = "ArrowWriter") -> Any:
 
 
 class _Column:
-    """A column of a file: it makes arrays of Arrow."""
+    """A column of a file, which makes Arrow arrays."""
 
     def __init__(self, name: str, type_: RowType) -> None:
         self.name, self._of = name, type_
@@ -58,7 +58,7 @@ class _Column:
         return found
 
     def made(self, rows: Array | Ragged | list[Any]) -> tuple[Any, Sizes]:
-        """The array of Arrow, and the bytes of each row.
+        """The Arrow array, and the bytes of each row.
 
         Raises:
             InvalidArgumentError: The type cannot hold a row.
@@ -102,7 +102,9 @@ class _Column:
             raise
 
     def _nested(self, values: Array, shapes: Sizes) -> Any:
-        """Arrays of rows: a list for each dimension that varies, one of a fixed size for others."""
+        """Arrow arrays of rows: a list for each dimension that varies, a list of fixed size for the
+        others.
+        """
         pa = self._arrow
         counts = np.ones(len(shapes), np.int64)  # arrays of each row, at each depth
         bounds: list[Array | None] = []
@@ -180,9 +182,10 @@ class ArrowWriter(ColumnsWriter):
     """Writes Arrow IPC files, or streams.
 
     A sample is a dict of numbers, text, bytes and arrays of numbers, a batch a dict of columns.
-    Text is utf8, bytes are binary, arrays are lists: of a fixed size in each dimension in which all
-    rows agree.  `columns` gives the types; those of other columns are as the first sample or batch
-    has them.  Arrays of uint8 with one dimension are bytes, unless `columns` says otherwise.
+    Text becomes utf8, bytes become binary, and arrays become lists, of a fixed size in each
+    dimension in which all rows agree.  `columns` gives types; the first sample or batch decides the
+    types of other columns.  Arrays of uint8 with one dimension are bytes, unless `columns` says
+    otherwise.
     """
 
     compressions = tuple(_LEVELS)
@@ -203,9 +206,10 @@ class ArrowWriter(ColumnsWriter):
             columns: Name of a column -> its type: str, bytes, or a dtype with the shape of a row,
                 as int64, float32[3] or float32[?,2].
             batch_records: The rows of a record batch; a batch of more than 1 GiB has fewer.
-            stream: Whether to write a stream, which has no index of its batches, and not a file.
-            **options: As for every `Writer`: compression is that of the buffers in the file,
-                "lz4", "zstd" or "none", and shard_bytes counts the bytes of values.
+            stream: Whether to write a stream, which has no index of its batches, in place of a
+                file.
+            **options: As for every `Writer`.  `compression` applies to the buffers in the file:
+                "lz4", "zstd" or "none"; `shard_bytes` counts the bytes of values.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
@@ -288,8 +292,9 @@ class ArrowWriter(ColumnsWriter):
     def _made(
         self, found: Mapping[str, Array | Ragged | list[Any]], begin: int, end: int
     ) -> list[tuple[Any, Sizes]]:
-        """Record batches of these rows, and the bytes of each row; several where one would be too
-        large."""
+        """Record batches of these rows, and the bytes of each row; there are several if one would
+        be too large.
+        """
         try:
             made = [one.made(found[one.name][begin:end]) for one in self._columns]
         except OverflowError:
@@ -339,7 +344,7 @@ class ArrowWriter(ColumnsWriter):
         self._out = make(_Sink(shard), self._schema(), options=self._options)
 
     def _flush(self, shard: Shard, *, is_last: bool = False) -> None:
-        """Writes the full batches of what is held; the rest too, if it is the last or large."""
+        """Writes full batches of the held rows; also the rest, if it is the last or large."""
         self._begin_once(shard)
         if not self._held:
             return

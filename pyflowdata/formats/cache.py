@@ -1,7 +1,7 @@
 """A file of computed records, which CacheReader reads: csrc/formats/cache/cache_reader.c.
 
 The file is written under another name, synced and renamed: under its own name it is complete.  Its
-bytes depend on the records alone: a loader's state goes on with the cache of another machine.
+bytes depend only on the records: the state of a loader fits the cache of another machine.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _record_bytes(fields: Mapping[str, Blob]) -> int:
 
 
 def encoded_records(blobs: Sequence[Blob]) -> Blob:
-    """The records of fields as `CacheWriter.write()` takes them."""
+    """The records of fields in the form that `CacheWriter.write()` takes."""
     return Node(find_op("RecordEncoder"), None, list(blobs), {}).outputs[0]
 
 
@@ -98,7 +98,9 @@ class CacheWriter:
         return self._file.fileno()
 
     def write(self, records: Array, row_splits: Array) -> None:
-        """Adds records, whose bytes are back to back; record i is `row_splits[i:i + 2]` of them."""
+        """Adds records whose bytes lie back to back; record i is the bytes between `row_splits[i]`
+        and `row_splits[i + 1]`.
+        """
         self._write(records)
         if not self._record_bytes:
             self._ends.append(row_splits[1:] + self.bytes)
@@ -151,7 +153,8 @@ class CacheWriter:
         self, _type: type[BaseException] | None, failure: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        """Removes what is not finished; a failure of the disk becomes an error that names it."""
+        """Removes an unfinished file; a failure of the disk becomes an error that names the file.
+        """
         with contextlib.suppress(OSError):  # what could not be written cannot be written now
             self._file.close()
         self._path.unlink(missing_ok=True)

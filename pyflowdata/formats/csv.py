@@ -82,7 +82,7 @@ def _dtype_of(types: int) -> str:
 
 
 def _oddity_of(cells: Sequence[bytes], types: Sequence[int], lines: Sequence[int]) -> str:
-    """A note of a column of bytes nearly all of whose cells are numbers; "" for other columns.
+    """A note about a column of bytes in which nearly all cells are numbers; "" for other columns.
 
     Args:
         cells: The cells of the first rows.
@@ -115,8 +115,8 @@ _SHOWN = 3  # cells of a row that a note shows
 
 
 def _header_of(rows: Sequence[Sequence[str]], missing: Collection[str]) -> tuple[bool, str]:
-    """Whether the first row has names, by the cells of the other rows in the same columns; and a
-    note of a row that is read as data, and looks a little like names, or "".
+    """Whether the first row has names, judged from the cells of the other rows in the same columns;
+    and a note about a row that is read as data but looks a little like names, or "".
 
     Names mostly have no numbers among them.  Some may be numbers where
 
@@ -185,8 +185,9 @@ def _names_numbers(
 
 
 def _are_counts_names(first: Sequence[str], columns: Sequence[_Column]) -> bool:
-    """Whether the counts of a row are years in steps of one size, above other values; or all are
-    above text."""
+    """Whether the counts of a row are names: years in steps of one size above other values, or
+    counts that are all above text.
+    """
     named = [(cell, column) for cell, column in zip(first, columns, strict=True) if _is_count(cell)]
     if len(named) > 1 and all(_is_year(cell) for cell, _ in named):
         years = [int(cell) for cell, _ in named]
@@ -213,7 +214,7 @@ def _is_year(cell: str) -> bool:
 
 
 def _is_name(cell: str) -> bool:
-    """Whether a cell may be a name in a row that has numbers too."""
+    """Whether a cell may be a name in a row that also has numbers."""
     is_word = cell[:1].isalpha() and cell.replace("_", "a").replace(" ", "a").isalnum()
     return is_word and not _is_number(cell)
 
@@ -319,7 +320,7 @@ def _guess(field: Field) -> Field:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, made different by numbers; a column without a name is named by its number."""
+    """The names, made distinct by numbers; a column without a name gets its number as a name."""
     found: dict[str, None] = {}
     for place, given in enumerate(names):
         name = given if given.strip() else f"column{place}"
@@ -371,8 +372,8 @@ def _run(names: list[str], place: int) -> int:
 
 
 def _note_of_long_cells(path: str, delimiter: str, quote: str, num_columns: int) -> str:
-    """A note of quoted cells whose lines look like rows of a plain file, as a missing quote makes
-    them of whole rows; "" if there are none, or rows have one column.
+    """A note about quoted cells whose lines look like rows, as a missing quote produces them; "" if
+    there are none, or if rows have one column.
     """
     if num_columns < 2 or not quote:
         return ""

@@ -92,14 +92,15 @@ class _NoField(Exception):
 
 
 class _Values:
-    """What the values of one path are.
+    """The kinds of the values at one path.
 
     Attributes:
         path: The path, as the user writes it.
         count: How many there are, besides null.
-        kinds: (whether it is an array, the kind of the value or its elements; "" of no elements).
-        inner: The shapes of the elements of arrays; None: arrays in arrays differ in length.
-        least, most: The range of the integers.
+        kinds: (whether it is an array, the kind of the value or of its elements; "" for no
+            elements).
+        inner: The shapes of the elements of arrays; None: arrays in arrays differ in length. least,
+            most: The range of the integers.
         inexact: An integer that float64 does not hold; None: there is none.
     """
 
@@ -134,10 +135,10 @@ class _Values:
             self.inexact = next(itertools.filterfalse(_is_exact, values), None)
 
     def field(self, records: int) -> Field:
-        """The field that holds the values of so many records.
+        """The field that holds the values of this many records.
 
         Raises:
-            _NoField: There is none.
+            _NoField: There is no such field.
         """
         are_arrays = {is_array for is_array, _ in self.kinds}
         kinds = {kind for _, kind in self.kinds} - {""}
@@ -172,7 +173,7 @@ class _Values:
         return "uint64" if self.least >= 0 and self.most < 2**64 else ""
 
     def said(self) -> str:
-        """The kinds in words."""
+        """The kinds as a text."""
         if not self.kinds:
             return "null"
         said = []
@@ -186,7 +187,8 @@ class _Values:
         return " and ".join(said) + range_
 
     def _with_default(self, field: Field, records: int) -> Field:
-        """The field with what records get that lack it: NaN, empty text, an array without elements.
+        """The field with a default for records that lack it: NaN, an empty text, or an array
+        without elements.
 
         A number that is an integer in all others becomes a float where that changes none.
         """
@@ -216,7 +218,7 @@ def _is_nested(value: list[Any]) -> bool:
 
 
 def _elements(value: list[Any]) -> Iterator[Any]:
-    """All that is in nested lists and is no list."""
+    """All elements of nested lists that are not lists."""
     if not _is_nested(value):
         yield from value
         return
@@ -302,11 +304,11 @@ def _record(line: bytes, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """The object in a line.
 
     Args:
-        line: Its bytes.
-        attrs: Those of the reader, which say what becomes of bytes that are not UTF-8.
+        line: The bytes of the line.
+        attrs: The attrs of the reader, which say how to treat bytes that are not UTF-8.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The line has no object.
     """
     is_strict = attrs.get(_POLICY, "error") == "error"
     try:
@@ -668,8 +670,9 @@ class JSONLines(Format):
         )
 
     def sampled(self, source: Source, exact: bool, progress: OnProgress) -> tuple[Source, bool]:
-        """The source as it is, since the reader refuses later values of other types; but it rounds
-        integers among floats, which only `widened` finds."""
+        """The unchanged source, since the reader refuses later values of other types.  (It rounds
+        integers among floats, which only `widened` finds.)
+        """
         if exact and any(field.is_guessed and field.dtype == "float64" for field in source.fields):
             return self.widened(source, exact, progress), True
         return source, False
@@ -740,8 +743,9 @@ _BETWEEN = re.compile(r"[\s,]*")  # the elements of an array
 
 
 def _array_items(data: bytes, is_cut: bool = False) -> Iterator[bytes]:
-    """The elements of an array, up to one that is no JSON, which is the last; it is left out of a
-    text that is cut."""
+    """The elements of an array, up to and including the first that is not JSON; if the text is cut,
+    that element is left out.
+    """
     text = data.decode(errors="surrogateescape")
     at, scan = text.index("[") + 1, json.JSONDecoder().raw_decode
     while True:
@@ -782,7 +786,9 @@ def _typed(field: Field, seen: _Fields, exact: bool) -> Field:
 def _with_types(
     given: Sequence[str], attr: str, records: Sequence[dict[str, Any]]
 ) -> list[str]:
-    """The elements of the attr that lists fields, those without a type with that of the records."""
+    """The elements of the attr that lists fields; elements without a type get the type of the
+    records.
+    """
     typed = []
     for element in given:
         name, _, path = element.rpartition("=")

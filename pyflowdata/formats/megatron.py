@@ -1,4 +1,4 @@
-"""Megatron's token files: `.bin` with the tokens, `.idx` with where they are."""
+"""Megatron's token files: `.bin` with the tokens, `.idx` with their places."""
 
 from __future__ import annotations
 

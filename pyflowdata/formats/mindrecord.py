@@ -243,7 +243,7 @@ class _Pages:
         self._raw_bytes = self._blob_bytes = 0
 
     def room(self, raw_ends: Sizes, blob_ends: Sizes) -> int:
-        """How many of the next rows fit into the current pages."""
+        """The number of the next rows that fit into the current pages."""
         raw = np.searchsorted(raw_ends, self._page_bytes - self._raw_bytes, side="right")
         blob = np.searchsorted(blob_ends, self._page_bytes - self._blob_bytes, side="right")
         return int(min(raw, blob))
@@ -632,7 +632,7 @@ class MindRecord(Format):
     writer = MindRecordWriter
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """That of one shard; the reader would add the others of its set."""
+        """The damage of one shard; the reader would add the other shards of its set."""
         alone = dict(source.attrs) | {"whole_set": False}
         return super().damage(dataclasses.replace(source, attrs=tuple(alone.items())), scan)
 

@@ -206,8 +206,9 @@ _REST = sum(_BEFORE_SIZE) + sum(_BEFORE_SUM) + sum(_AFTER_SUM) + sum(b" " * 8)
 
 
 def _head(name: str, size: int) -> bytes:
-    """What is before the content of a file; the same for equal arguments, and as Python's tarfile
-    writes it, which is much slower."""
+    """The header of a member; equal for equal arguments, and like the header of Python's tarfile,
+    which is much slower.
+    """
     if len(name) > _NAME or size >= _MOST or not name.isascii():
         try:
             return _made_by_tarfile(name, size)
@@ -249,7 +250,8 @@ def _array_head(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
 
 
 def _array_type(contents: Iterable[bytes]) -> tuple[str, tuple[int | None, ...]] | None:
-    """Dtype and shape of arrays, with None for sizes that differ; None: they differ in more."""
+    """Dtype and shape of arrays, with None for sizes that differ; None: they differ in other ways.
+    """
     heads = [_array_head(content) for content in contents]
     shapes = {head[0] for head in heads if head}
     dtypes = {head[1].newbyteorder("=") for head in heads if head}

@@ -75,7 +75,7 @@ class Text(Format):
         return f"{field.name} is {field.type}, which {self.name} cannot hold"
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """That of a document of JSON, by its name: lines alone show none."""
+        """The damage of a JSON document, if the name says JSON; lines alone show no damage."""
         found = super().damage(source, scan)
         (path,) = source.files
         if found or not re.search(r"\.json(\.[a-z]+)?$", path.lower()):

@@ -1,4 +1,5 @@
-"""PYFLOWDATA_REPORT: the report of each loader when it ends, without a change of the program."""
+"""PYFLOWDATA_REPORT: writes the report of each loader at its end, without a change of the program.
+"""
 
 from __future__ import annotations
 
@@ -119,8 +120,9 @@ def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
 
 
 def _free_path(wanted: str, rank: int, world_size: int) -> str:
-    """The path, with the rank in its name where there are several, and then the number of the
-    process if there is such a file, and a count if that does not suffice."""
+    """The path, with the rank in its name if there are several ranks; if that file exists, also the
+    number of the process, and if necessary a count.
+    """
     stem, suffix = os.path.splitext(wanted)
     if world_size > 1:
         stem = f"{stem}-rank{rank}"

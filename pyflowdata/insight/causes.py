@@ -35,6 +35,9 @@ _BUSY = 0.6
 _NO_MEMORY = 0.2
 # The kernel counts this for each processor; a twentieth of their time is felt in every step.
 _THROTTLED = 0.05
+# Waits of Python for the interpreter's lock, below which it lets go of it.  Some are not counted: a
+# call that has the lock may lose it to another one.
+_LET_GO = BLOCKED / 2
 # Part of a processor: a rate that is nearer to a whole number than this is that number.
 _NEARLY = 0.25
 # Records of a file, below which opening it costs more than reading them.
@@ -45,6 +48,9 @@ _SMALL_FILE = 32_000
 _LONG = 8
 # Of the time until the end of the loop, for building indexes.
 _LONG_OPENING = 0.3
+# Of the time of busy threads, in line for a processor: from there on a quiet machine is four times
+# as fast, whatever else the cause may be.
+_CROWDED = 0.75
 # A gain in steps that is worth a change.
 _WORTH = 0.05
 # In seconds, of all first batches, or of all long steps together: less is not felt, whatever it is
@@ -103,7 +109,7 @@ def holding_the_lock(m: Measures) -> Finding | None:
         "python-op" if one.kind == "op" else "python-source",
         f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
         "the training loop waits for it, too",
-        (_RUN_ELSEWHERE, _KEEP_SAME),
+        (_RUN_ELSEWHERE, *((_VECTORISE,) if one.is_by_row else ()), _KEEP_SAME),
         {"python_processors": held},
     )
 
@@ -138,6 +144,8 @@ def long_steps(m: Measures) -> Finding | None:
     share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
     if share < BLOCKED or few > _NO_MEMORY or sum(times[begin:]) < FELT:
         return None
+    if m.have_others and m.caller_runnable_seconds >= MOST * sum(times[begin:]):
+        return None  # the thread could have gone on, and had no processor
     return Finding(
         "long-steps",
         f"but {percent(few)} of the steps take {percent(share)} of the time of training, each over "
@@ -213,12 +221,14 @@ def starting(m: Measures) -> Finding:
 
 
 def opening(m: Measures) -> Finding | None:
-    """What is done once for all epochs, before the first batch: indexes, passes, caches."""
+    """What is done once for all epochs: indexes, passes, caches, the start of processes."""
     indexes = [FirstWork("index", one.op, one.index_seconds) for one in m.counters.readers
                if one.is_new_index]  # fmt: skip
-    done = [*indexes, *m.counters.first_work]
+    processes = [FirstWork("processes", one.title, one.start_seconds) for one in m.counters.work
+                 if one.start_seconds]  # fmt: skip
+    done = [*indexes, *m.counters.first_work, *processes]
     took = sum(one.seconds for one in done)
-    share = ratio(took, took + m.loop_seconds)
+    share = ratio(took, took - m.processes_start_seconds + m.loop_seconds)
     if took < FELT or share < _LONG_OPENING:
         return None
     one = max(done, key=lambda each: each.seconds)
@@ -269,8 +279,21 @@ def _filling(one: FirstWork) -> Finding:
     )
 
 
+def _starting_processes(one: FirstWork) -> Finding:
+    return Finding(
+        "processes-start",
+        f"starting the processes of {one.said}",
+        (
+            "processes=0 where it computes little, as threads need no start; or keep one loader "
+            "open for all epochs (repeat()), since its processes end with it",
+            "put the function into a module that imports little: each process imports that, and "
+            "the main module",
+        ),
+    )
+
+
 _OPENED: dict[str, Callable[[FirstWork], Finding]] = {
-    "index": _indexing, "pass": _passing, "cache-fill": _filling,
+    "index": _indexing, "pass": _passing, "cache-fill": _filling, "processes": _starting_processes,
 }  # fmt: skip
 
 
@@ -298,12 +321,20 @@ WAITING = ("wait", "help")
 
 
 def _lock_of_next(m: Measures) -> Finding:
-    held = ratio(sum(one.cpu_seconds for one in _python_work(m)), m.loop_seconds)
-    own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if _python_work(m) else ()
-    is_foreign = held < min(MOST, m.process_rate / 2)
+    work = _python_work(m)
+    computed = sum(one.cpu_seconds for one in work)
+    held = ratio(computed, m.loop_seconds)
     said = "waiting for the interpreter's lock, which other threads hold"
-    remedies = (_FOREIGN, *own) if is_foreign else (*own, _FOREIGN)
-    return Finding("lock", said, (*_fewer_threads(m), *remedies))
+    # Who waits longer than the loader's Python has computed, waits for others.
+    if computed < m.next_parts["lock"] or held < min(MOST, m.process_rate / 2):
+        own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if work else ()
+        return Finding("lock", said, (*_fewer_threads(m), _FOREIGN, *own))
+    one = m.top(work)
+    return Finding(
+        "python-op" if one.kind == "op" else "python-source",
+        f"waiting for the interpreter's lock, which {one.title} holds",
+        (_RUN_ELSEWHERE, *((_VECTORISE,) if one.is_by_row else ()), _KEEP_SAME),
+    )
 
 
 def _python_work(m: Measures) -> list[Work]:
@@ -507,7 +538,8 @@ def _cuts_prefetch(m: Measures) -> bool:
 
 
 def _python_source(m: Measures) -> Finding | None:
-    work = [one for one in m.counters.work if one.language == "Python" and one.kind != "op"]
+    work = [one for one in m.counters.work if one.kind != "op"
+            and (one.language == "Python" or one.source and m.source_share >= MOST)]  # fmt: skip
     if not work:
         return None
     one = m.top(work)
@@ -518,22 +550,22 @@ def _python_source(m: Measures) -> Finding | None:
     order = "one after another" if is_stream else "one at a time"
     rate = ratio(m.counters.stats["records"], m.loop_seconds)
     overlap: tuple[str, ...] = ()
-    if one.takes_turns and not is_stream and m.waiting_share(one) >= MOST:
+    if one.takes_turns and not is_stream and m.call_waiting_share(one) >= MOST:
         overlap = (
             "thread_safe=True, if several threads may call it at once, and num_threads="
             f"{m.further_threads}: it waits for something else than the interpreter",
         )
     return Finding(
         "python-source",
-        f"the Python object of {one.op} gives its records {order}, {number(rate)} a second, "
-        f"and takes {percent(m.wall_share(one))} of the threads' time",
+        f"the Python object of {one.source or one.op} gives its records {order}, {number(rate)} a "
+        f"second, and takes {percent(m.wall_share(one))} of the threads' time",
         (
             *overlap,
             f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
             "make the object cheaper for each record: read in larger pieces, or move work into ops "
             "after it, which run in all threads",
         ),
-        {"threads_in": inside, "waiting_share": m.waiting_share(one)},
+        {"threads_in": inside, "waiting_share": m.call_waiting_share(one)},
         part=min(m.wall_share(one), 1.0),
     )
 
@@ -606,7 +638,7 @@ def _network(m: Measures, evidence: dict[str, float]) -> Finding | None:
             {**evidence, "enough_budget": enough},
         )
     cold = "; the epoch is cold, " + (
-        f"{size(left)} of the files are not in the cache yet" if left else
+        f"{size(left)} that it reads are not in the cache yet" if left else
         "and later ones read what the cache has"
     )
     if ratio(fetched["answer_seconds"], fetched["seconds"]) >= MOST:
@@ -676,14 +708,15 @@ def _python(m: Measures) -> Finding | None:
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
     if m.own_lock_share >= MOST:
         return _own_lock(m, one, share)
-    if cores > 1 + _NEARLY or (inside > 1 + _NEARLY and _lets_go(m, one)):
+    is_alone = m.threads > 1 and inside <= 1 + _NEARLY
+    if cores > 1 + _NEARLY or (not is_alone and _lets_go(m, one)):
         return None
-    is_alone = m.lock_share < BLOCKED  # its calls do not wait for each other
-    if not is_alone and cores < BLOCKED and m.process_rate >= 2 * cores:
+    are_apart = m.lock_share < BLOCKED  # its calls do not wait for each other
+    if not are_apart and cores < BLOCKED and m.process_rate >= 2 * cores:
         return _foreign_thread(m, one, share)
     if m.worked_share < _BUSY and m.counters.prefetch < m.threads:
         return None  # there is no room for the batches that all threads could work on
-    if is_alone and cores < MOST and m.waiting_share(one) >= MOST:
+    if are_apart and cores < MOST and m.waiting_share(one) >= MOST:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
@@ -705,8 +738,12 @@ def _python(m: Measures) -> Finding | None:
 
 
 def _lets_go(m: Measures, one: Work) -> bool:
-    """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing."""
-    return m.lock_share < BLOCKED and m.waiting_share(one) < BLOCKED
+    """Python such as NumPy, which lets go of the interpreter's lock: it waits for nothing; beside
+    one thread, not while next() is in the same op, where one of the two would have to."""
+    waited = m.lock_share + m.waiting_share(one)
+    if m.threads == 1:
+        return waited * one.wall_seconds < _NEARLY * one.help_seconds
+    return waited < _LET_GO
 
 
 def _own_lock(m: Measures, one: Work, share: float) -> Finding:
@@ -905,7 +942,10 @@ def _processors(m: Measures) -> Finding | None:
     if m.runnable_share < BLOCKED:
         return None
     if m.is_crowded:
-        return _without_processor(m, m.top() if m.wall_seconds else None)
+        one = m.top() if m.wall_seconds else None
+        if one is not None and m.runnable_share < min(m.share(one), _CROWDED):
+            return None  # without that work, threads would stand in line for less
+        return _without_processor(m, one)
     if m.own_cpu_share >= MOST:
         return None
     return Finding(
@@ -918,6 +958,14 @@ def _processors(m: Measures) -> Finding | None:
         ),
         {"loader_part_of_cpu": m.own_cpu_share},
     )
+
+
+def beside_others(m: Measures, found: Finding) -> Finding:
+    """A finding on a loader whose threads stand in line for processors, too."""
+    if not m.is_crowded or found.cause == "processors":
+        return found
+    also = f"{_in_line(m)} that other programs used: times are longer than on a quiet machine"
+    return replace(found, said=f"{found.said}; {also}")
 
 
 def _in_line(m: Measures) -> str:

@@ -1,4 +1,4 @@
-"""The counts of a loader until a moment: plain numbers, as C has them, and their differences.
+"""The counts of a loader at a moment, as plain numbers from C, and differences of such counts.
 
 Times are in seconds, and moments are seconds on the monotonic clock.
 """
@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import FrameType
@@ -26,9 +26,9 @@ from ..errors import Error
 from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
 from ..native.calling_line import other_threads
 from ..native.calls import inside
-from ..nodes.python_ops import calls_by_row, language_of, processes_of, row_seconds_of
+from ..nodes.python_ops import calls_by_row, language_of, process_times_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, FirstWork, read_fetched, read_stats, read_worker_seconds
+from .stats import TIMES, CallerTimes, FirstWork, read_fetched, read_other_times, read_stats
 from .tuning import read_tuning
 
 
@@ -40,9 +40,9 @@ class DataFacts:
 
     Attributes:
         readers: The fields of `pyflowdata.loader.state.Reader` of each, and "shuffle".
-        order: Where the records of the first batches lie, see `sample_order()`.
-        graph: A picture of the graph as HTML; "": there is none.  JSON leaves it out: a page must
-            not take HTML from a file.
+        order: The places of the records of the first batches; see `sample_order()`.
+        graph: A picture of the graph as HTML; "": there is no picture.  JSON does not contain it,
+            since a page must not take HTML from a file.
     """
 
     readers: Sequence[Mapping[str, Any]]
@@ -50,7 +50,7 @@ class DataFacts:
     graph: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Without the picture."""
+        """The facts as a dict, without the picture."""
         return {"readers": self.readers, "order": self.order}
 
 
@@ -82,15 +82,15 @@ _LEVELS = (  # not sums; all other times are durations
 
 @dataclass(frozen=True)
 class SlowRange:
-    """A range of rows that took long, and the record in it that has the most bytes; or a record
-    that has more bytes than others.
+    """A range of rows that took long, and its record with the most bytes; or a record that has more
+    bytes than others.
 
     Attributes:
         seconds: The time of the range, through all ops of its stage; 0: it is not known.
         rows: How many rows the range has.
-        file: The record's path; where it is not known, the number of its file.
+        file: The path of the record's file; if it is not known, the number of the file.
         record: The record's number in its reader, as in the blob "id".
-        bytes: Of the record, as its reader finds it.
+        bytes: The size of the record, as its reader finds it.
     """
 
     seconds: float
@@ -108,27 +108,34 @@ class Work:
         kind: "op", an op's compute(); "records", finding the records of rows: order, views, index;
             "read", reading a stream's records, in sequence; "join", joining ragged rows.
         op, name: The names of the op or reader and of its node; "" if there is none.
-        fused_op: The op whose work this one does as well; "": none.
+        fused_op: The op whose work this item also contains; "": none.
         language: "C"; "Python", under the interpreter's lock; "processes", Python in processes.
-        gives: The output of an op: "images"; "samples", of a dataset of torch; or "".
-        reader: Whose records they are, by its number; -1: of "join".
-        is_whole: It is an op over whole batches, each of which one thread does.
-        rows, ranges: The rows that it did, and the ranges of rows.
-        measured_ranges: The ranges from which the times are estimated.
+        gives: What the op returns: "images"; "samples" of a torch dataset; or "" for anything else.
+        reader: The number of the reader whose records they are; -1 for "join".
+        is_whole: Whether it is an op over whole batches; one thread computes a whole batch.
+        rows, ranges: How many rows, and how many ranges of rows, were computed.
+        measured_ranges: The number of ranges from which the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
-        help_seconds: The part of wall_seconds in next(), while it worked itself.
-        lock_seconds: The part in which calls waited to take the interpreter's lock.
-        takes_turns: It is a source whose calls do not overlap, as thread_safe is not given.
-        row_seconds: How long its processes take for a row, without copies; 0: not known.
+        help_seconds: The part of wall_seconds in which next() itself worked.
+        lock_seconds: The part of wall_seconds in which calls waited for the interpreter's lock.
+        source: For a view, the op of an object of the program among what the view joins; "": there
+            is none.
+        takes_turns: Whether it is a source whose calls do not overlap, since thread_safe was not
+            given.
+        row_seconds: The time that its processes take for a row, without copies; 0: not known.
         row_wait_seconds: The part of row_seconds in which a process waits for something else than a
             processor.
-        row_bytes: Bytes of a row of the inputs and outputs, which are copied, of an op in
-            processes; 0: rows differ.
-        is_by_row: It is Python that is called for each row.
+        start_seconds: How long its first call waited until its processes had started.
+        row_bytes: For an op in processes, the bytes of a row of its inputs and outputs, which are
+            copied; 0: rows differ.
+        is_by_row: Whether it is Python code that is called for each row.
         processes: How many processes run it.
-        elements, padded: Elements of the rows that it padded, and those of them that are padding.
-        slowest: Up to five ranges in which it took the longest, the slowest first, since the open.
-        largest: The largest record of its reader since the open, of "records"; None: not known.
+        elements, padded: The number of elements of the padded rows, and how many of these are
+            padding.
+        slowest: Up to five ranges that took the longest since the loader was opened, the slowest
+            first.
+        largest: For "records", the largest record of the reader since the loader was opened; None:
+            not known.
     """
 
     kind: str
@@ -148,9 +155,11 @@ class Work:
     processes: int = 0
     help_seconds: float = 0.0
     lock_seconds: float = 0.0
+    source: str = ""
     takes_turns: bool = False
     row_seconds: float = 0.0
     row_wait_seconds: float = 0.0
+    start_seconds: float = 0.0
     row_bytes: int = 0
     elements: int = 0
     padded: int = 0
@@ -159,7 +168,7 @@ class Work:
 
     @property
     def title(self) -> str:
-        """Its name in tables."""
+        """The name in tables."""
         return _TITLES[self.kind].format(self._ops)
 
     @property
@@ -180,11 +189,11 @@ class ReaderFacts:
     Attributes:
         op, name: The name of its op, and its name in the loader.
         shuffle: The attr, or "" where it has none.
-        files, bytes: The number of its files, and their bytes.
-        records: -1: known only at the end of an epoch.
-        index_seconds: That building or finding its indexes took, when the loader was opened.
-        is_new_index: It was built then.
-        suffix: Of the file of its first record, as ".csv.gz"; "": not known.
+        files, bytes: The number of its files, and the bytes of all files.
+        records: The number of records; -1: known only at the end of an epoch.
+        index_seconds: The time of building or finding its indexes when the loader was opened.
+        is_new_index: Whether an index was built then.
+        suffix: The suffix of the file with its first record, such as ".csv.gz"; "": not known.
     """
 
     op: str
@@ -200,8 +209,9 @@ class ReaderFacts:
 
 @dataclass(frozen=True)
 class Period:
-    """The work of a loader between two moments: the batches and rows that it delivered, the time of
-    next() for them, and the sum over them of the complete batches in front of each."""
+    """The work of a loader between two moments: the delivered batches and rows, the time of next()
+    for them, and the sum of how many complete batches were ready before each of them.
+    """
 
     batches: int
     rows: int
@@ -211,14 +221,15 @@ class Period:
 
 @dataclass(frozen=True)
 class History:
-    """The course of a loader since its first batch was asked for.
+    """What a loader did over time, since its first batch was asked for.
 
     Attributes:
         begin: Moment at which the first period begins.
-        period_seconds: Length of each.
-        periods: In order.
-        waits, trains: Steps by duration: [i] counts those of at least 2**i ns and below 2**(i + 1);
-            in next(), of the steps that waited, and from one batch to the question for the next.
+        period_seconds: The length of each period.
+        periods: The periods in order.
+        waits, trains: The numbers of steps by duration: [i] counts steps of at least 2**i ns and
+            less than 2**(i + 1) ns.  `waits` counts the time in next() of steps that waited,
+            `trains` the time from a batch to the next call of next().
     """
 
     begin: float = 0.0
@@ -230,12 +241,14 @@ class History:
 
 @dataclass
 class CopyCounts:
-    """Counts what an integration copies from the loader's memory to a device, or on the way there.
+    """The copies of an integration from the loader's memory to a device, or to memory on the way
+    there.
 
     Attributes:
-        device: The target.
-        batches, bytes: What was copied.
-        seconds: The time of the copying thread: the training loop for hand_over, another for ahead.
+        device: The target of the copies.
+        batches, bytes: How much was copied.
+        seconds: The time of the copying thread, which is the training loop for `hand_over`, and
+            another thread for `ahead`.
     """
 
     device: str = ""
@@ -246,32 +259,36 @@ class CopyCounts:
 
 @dataclass(frozen=True)
 class Counters:
-    """All that a report is made of.
+    """All numbers that a report is made from.
 
     Attributes:
         blobs: The names of the blobs of a batch.
-        num_threads, prefetch, memory_budget: The loader's numbers; if "auto", at the moment.
+        num_threads, prefetch, memory_budget: The settings of the loader; with "auto", their values
+            at the moment.
         rank, world_size: The rank and the number of ranks of its readers.
         host, pid: The process.
         readers, work, history: The readers, the work of threads, and the course over time.
         hand_over: Copies in the thread of the training loop; None: there were none.
         ahead: Copies in another thread, while the loop trains with batches before; None: there
             were none.
-        tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
-        automatic: "num_threads" or "prefetch", if adjusted.
-        most_threads: How many num_threads="auto" takes at most; 0: it is as given.
+        tuning: Sentences about how num_threads and prefetch were adjusted; (): they are as given.
+        automatic: "num_threads" or "prefetch", if the loader adjusts them.
+        most_threads: The most threads of num_threads="auto"; 0: the number was given.
         last_stall: The text of the last StallWarning, or "".
-        callers, lock_waiters: Threads that were in Python for a loader, and those of them that
-            waited for a lock of the program, summed over looks: now and then while next() waits,
-            and when a report is made.
-        script, version: The program's file, and that of this package; "": not known.
-        taken: When they were read, in seconds since 1970; 0: not known.
-        stats: The keys of `DataLoader.stats()`; and worker_cpu_seconds, what the worker processes
-            of this program computed since the loader opened.
-        first_work: What was done once while the loader was opened, besides the indexes of its own
-            readers.
-        fetched: What this process fetched of remote files since the loader opened.
-        missing_bytes: Of the loader's remote files, not in the cache.
+        callers, lock_waiters: The number of threads that ran Python for a loader, and how many of
+            them waited for a lock of the program.  Both are sums over several looks: some while
+            next() waits, and one when a report is made.
+        script, version: The file of the program, and the version of this package; "": not known.
+        taken: When the counters were read, in seconds since 1970; 0: not known.
+        stats: The keys of `DataLoader.stats()`, and times since the loader was opened:
+            worker_cpu_seconds, the CPU time of the worker processes of this program;
+            caller_cpu_seconds and caller_runnable_seconds, how long the thread that calls next()
+            computed and waited for a processor; source_call_seconds and source_turn_seconds, see
+            `SourceTimes`.
+        first_work: Work that was done once while the loader was opened, besides the indexes of its
+            own readers.
+        fetched: How much of remote files this process fetched since the loader was opened.
+        missing_bytes: What the epoch has still to read of remote files and the cache lacks.
     """
 
     blobs: tuple[str, ...]
@@ -302,7 +319,7 @@ class Counters:
     missing_bytes: int = 0
 
     def since(self, earlier: Counters) -> Counters:
-        """The counts since another moment of the same loader."""
+        """The differences to earlier counts of the same loader."""
         stats = {
             name: value if name in _LEVELS else value - earlier.stats.get(name, 0)
             for name, value in self.stats.items()
@@ -337,13 +354,13 @@ class Counters:
 
 _COUNTED = (
     "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
-    "lock_seconds", "elements", "padded",
+    "lock_seconds", "elements", "padded", "start_seconds",
 )  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
 
 def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
-    """An object whose fields of these names are differences."""
+    """A copy in which the fields of these names are differences."""
     less = {name: getattr(one, name) - getattr(before, name) for name in names}
     return dataclasses.replace(one, **less)
 
@@ -379,9 +396,9 @@ class _Names:
     """The files of records, by their places.
 
     Args:
-        known: Those that were asked for before; of a closed loader only these are known.
-        nodes: All of its graph.  A source of the program is never asked where a record lies: it
-            would read the record again, and may be stuck.
+        known: The files that were looked up before; for a closed loader only these are known.
+        nodes: All nodes of its graph.  A source of the program is never asked for the place of a
+            record: it would read the record again, and may be stuck.
     """
 
     def __init__(self, handle: CData, known: dict[_Place, str], nodes: Sequence[Node]) -> None:
@@ -390,7 +407,7 @@ class _Names:
         self._is_c = not any(_asks_program(node) for node in nodes)
 
     def of(self, place: _Place) -> str:
-        """The path of a record's file; of a folder, one in it."""
+        """The path of a record's file; for a folder, the path of a file in it."""
         if place not in self._known:
             err = new_error()
             if not self._is_c or lib.pfd_loader_locate(self._handle, *place, err) != lib.PFD_OK:
@@ -410,9 +427,9 @@ def read_work(
 
     Args:
         handle: The loader, open or closed.
-        nodes: All of its graph.
-        known: The files of records that were asked for before; those of a closed loader are known
-            by these alone.  None: the slowest records are left out.
+        nodes: All nodes of its graph.
+        known: The files of records that were looked up before; for a closed loader no others are
+            known.  None: the slowest records are left out.
     """
     names = None if known is None else _Names(handle, known, nodes)
     by_name = {(node.op.name, node.name): node for node in nodes}
@@ -429,7 +446,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
     slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
-    row_seconds, row_wait_seconds = row_seconds_of(node) if node is not None else (0.0, 0.0)
+    times = {} if node is None or kind != "op" else process_times_of(node)
+    joined = [] if node is None or kind == "op" else [*_objects_in(node)]
     return Work(
         kind=kind,
         op=op,
@@ -448,15 +466,23 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
-        takes_turns=node is not None and takes_turns(node),
-        row_seconds=row_seconds,
-        row_wait_seconds=row_wait_seconds,
+        source=joined[0].op.name if joined else "",
+        takes_turns=any(map(takes_turns, joined or ([] if node is None else [node]))),
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         elements=one.elements,
         padded=one.padded,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
+        **times,
     )
+
+
+def _objects_in(node: Node) -> Iterator[Node]:
+    """The readers of objects of the program whose records a view gives."""
+    above = [blob.node for blob in node.inputs] if node.op.is_view else []
+    for one in nodes_of([output for each in above for output in each.outputs]):
+        if _asks_program(one):
+            yield one
 
 
 def _asks_program(node: Node) -> bool:
@@ -472,7 +498,7 @@ def _language_of(node: Node, kind: str) -> str:
 
 
 def takes_turns(node: Node) -> bool:
-    """Whether calls of a source do not overlap, as thread_safe is not given."""
+    """Whether calls of a source do not overlap, since thread_safe was not given."""
     return node.op.attr("thread_safe") is not None and not node.values.get("thread_safe")
 
 
@@ -494,8 +520,9 @@ def _gives(node: Node) -> str:
 
 
 def callers_now() -> tuple[int, int]:
-    """The threads that are in Python for a loader now, and those of them that wait for a lock of
-    the program: all but one of those that share a lock."""
+    """How many threads run Python for a loader now, and how many of them wait for a lock of the
+    program.  Of the threads that share a lock, one is not counted as waiting.
+    """
     if not inside:  # CPython 3.11 may crash in a look at all threads while one starts
         return 0, 0
     frames = other_threads()
@@ -538,7 +565,7 @@ def _read_history(handle: CData) -> History:
 
 @dataclass(frozen=True)
 class CountedLoader:
-    """Counts a loader that is open or closed.
+    """Reads the counters of a loader, open or closed.
 
     Attributes:
         handle: The loader.
@@ -549,8 +576,8 @@ class CountedLoader:
             first epoch.
         first_work: As in `Counters`.
         collectives: The `Collectives` of the program; empty: it marks none.
-        before: What read_fetched() gave when the loader opened, and as "workers"
-            read_worker_seconds().
+        caller: Times of the thread that takes batches.
+        before: What read_fetched() and read_other_times() gave when the loader opened.
     """
 
     handle: CData
@@ -562,15 +589,17 @@ class CountedLoader:
     before: Mapping[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
     collectives: Sequence[Any] = ()
+    caller: CallerTimes = field(default_factory=CallerTimes)
     _names: dict[_Place, str] = field(default_factory=dict)
     _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
     _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
-    _worked: list[float] = field(default_factory=list)  # by workers, until the loader was closed
+    _others: dict[str, float] = field(default_factory=dict)  # times until the loader was closed
 
     def name_records(self) -> None:
-        """Before the loader is closed: reports after that name the same records, and workers that
-        go on count no more."""
-        self._worked[:] = [self._worker_seconds()]
+        """Called before the loader is closed: later reports name the same records, and the time of
+        workers that go on is no longer counted.
+        """
+        self._others.update(self._other_times())
         with contextlib.suppress(Error):
             read_work(self.handle, nodes_of(self.blobs), self._names)
             self._reader_facts()
@@ -592,7 +621,8 @@ class CountedLoader:
         )
 
     def _suffix(self, reader: int) -> str:
-        """Of the first file; of a folder, that of the first record in it."""
+        """The suffix of the first file; for a folder, the suffix of the file with the first record.
+        """
         if reader not in self._suffixes:
             names = _Names(self.handle, self._names, nodes_of(self.blobs))
             with contextlib.suppress(Error):
@@ -601,14 +631,19 @@ class CountedLoader:
                 self._suffixes[reader] = "".join(path.suffixes[-2:]).lower()
         return self._suffixes.get(reader, "")
 
-    def _worker_seconds(self) -> float:
-        return read_worker_seconds() - self.before.get("workers", 0)
+    def _other_times(self) -> dict[str, float]:
+        """Those of `Counters.stats` that the library does not count."""
+        if self._others:
+            return self._others
+        times = {name: now - self.before.get(name, 0) for name, now in read_other_times().items()}
+        return {**times, **self.caller.seconds()}
 
     def count(self, *, looks: bool = False) -> Counters:
-        """The counters of this moment; after close(), those of its end.
+        """The counters of this moment; after close(), the counters at the end.
 
         Args:
-            looks: Also looks at what threads in Python wait for, which stops all of them shortly.
+            looks: Whether to look also at what threads in Python wait for, which stops all of them
+                for a moment.
         """
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
         now = callers_now() if looks else (0, 0)
@@ -627,10 +662,7 @@ class CountedLoader:
             host=os.uname().nodename,
             pid=os.getpid(),
             readers=self._reader_facts(),
-            stats={
-                **read_stats(self.handle),
-                "worker_cpu_seconds": [*self._worked, self._worker_seconds()][0],
-            },
+            stats={**read_stats(self.handle), **self._other_times()},
             work=read_work(self.handle, nodes_of(self.blobs), self._names),
             history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,
@@ -658,26 +690,31 @@ Times = npt.NDArray[np.float64]
 
 
 class StepTimes:
-    """How long steps waited for their batches, and how long they trained.
+    """The times of steps: waiting for the batch, and training.
 
-    A loader counts this of the thread that calls next().  Where that thread fills a queue, the
-    steps of the loop are others, and the loop counts them here.  Used by one thread at a time.
+    A loader measures these times in the thread that calls next().  If that thread fills a queue for
+    the training loop, the loop has its own steps, and counts them with this class.  Used by one
+    thread at a time.
     """
 
     def __init__(self, batches: int) -> None:
-        """Args: batches of the loader in each step; a step of the loop counts as so many."""
+        """Args: the number of batches of the loader in each step of the loop; a step counts as this
+        many.
+        """
         self._batches = batches
         self._starts = self._steps = self._waited = 0
         self._start_seconds = self._wait_seconds = self._train_seconds = 0.0
         self._waits, self._trains = [0] * lib.PFD_DURATIONS, [0] * lib.PFD_DURATIONS
 
     def add_start(self, wait: float) -> None:
-        """The first step of an epoch: seconds until it had its batch."""
+        """Adds the first step of an epoch, with the seconds until it had its batch."""
         self._starts += 1
         self._start_seconds += wait
 
     def add(self, wait: float, train: float, has_waited: bool) -> None:
-        """Another step, in seconds; has_waited: its batch was not there when it was asked for."""
+        """Adds a step, with its times in seconds; has_waited: its batch was not ready when it was
+        asked for.
+        """
         batches = self._batches
         self._steps += batches
         self._wait_seconds += wait
@@ -688,7 +725,7 @@ class StepTimes:
             self._waits[_power(wait / batches)] += batches
 
     def add_many(self, waits: Times, trains: Times, has_waited: npt.NDArray[np.bool_]) -> None:
-        """Several steps: their times in seconds, float64, and which of them waited."""
+        """Adds several steps: their times in seconds, float64, and which of them waited."""
         batches, waited = self._batches, waits[has_waited]
         self._steps += batches * len(waits)
         self._wait_seconds += float(waits.sum())
@@ -699,7 +736,7 @@ class StepTimes:
                 counts[power] += batches
 
     def stats(self) -> dict[str, float]:
-        """These steps, by the names of DataLoader.stats()."""
+        """The counts of these steps, under the names of DataLoader.stats()."""
         return {
             "starts": self._starts,
             "start_seconds": self._start_seconds,
@@ -714,7 +751,7 @@ class StepTimes:
         }
 
     def put_into(self, counters: Counters) -> Counters:
-        """The counts of a loader, with these steps in place of its own."""
+        """The counts of a loader, with these steps in place of the loader's own steps."""
         history = dataclasses.replace(
             counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
         )
@@ -723,7 +760,7 @@ class StepTimes:
 
 
 def _power(seconds: float) -> int:
-    """i for a duration of 2**i ns up to twice that, as in History."""
+    """The i for which a duration is at least 2**i ns and less than 2**(i + 1) ns, as in History."""
     power = max(int(seconds * 1e9), 1).bit_length() - 1
     return int(min(power, lib.PFD_DURATIONS - 1))
 

@@ -1,8 +1,8 @@
 """`with loader.dashboard() as page:` serves a page that shows a loader while it works.
 
-The page is for this machine, and loads nothing from elsewhere.  One thread counts once a second,
-and answers: `/` is the page, `/body` what changes of it, `/numbers` JSON, `/metrics` the text
-format of Prometheus.
+The page is for this machine, and loads nothing from elsewhere.  One thread reads the counters once
+a second, and answers requests: `/` is the page, `/body` the part that changes, `/numbers` JSON,
+`/metrics` the text format of Prometheus.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Second(NamedTuple):
     """What happened between two counts.
 
     Attributes:
-        end: When it ended, on the monotonic clock.
-        length: Its seconds.
-        records, batches, bytes: A second.
+        end: The end of the interval, on the monotonic clock.
+        length: The length of the interval in seconds.
+        records, batches, bytes: Rates per second.
         in_next: The share of the time that the training thread spent in next(), from 0 to 1.
-        ready: Complete batches at its end.
+        ready: Complete batches at the end.
         busy: Threads with work, on average.
-        memory: Bytes of batches at its end.
+        memory: Bytes of batches at the end.
     """
 
     end: float
@@ -100,7 +100,7 @@ def _second(counters: Counters, before: Counters) -> Second:
 
 
 class _Course:
-    """The counts of a loader, once a second.  Used by one thread."""
+    """The counts of a loader, read once a second.  Used by one thread."""
 
     def __init__(self, counted: CountedLoader) -> None:
         self._counted = counted
@@ -114,16 +114,16 @@ class _Course:
         self._lately.append(now)
 
     def now(self) -> Counters:
-        """Of this moment."""
+        """The counters of this moment."""
         return self._counted.count()
 
     @property
     def total(self) -> Counters:
-        """Since the loader was opened, at the last count."""
+        """The counters since the loader was opened, at the last count."""
         return self._lately[-1]
 
     def lately(self) -> Counters:
-        """In the window that the verdict of the moment is about."""
+        """The counters of the last seconds, which the current verdict is about."""
         return self.total.since(self._lately[0]) if len(self._lately) > 1 else self.total
 
 
@@ -207,7 +207,8 @@ def _body(course: _Course) -> Html:
 
 
 def _verdicts(now: Verdict, whole: Verdict, lately: Counters) -> Html:
-    """Of the last seconds, or since the open where these have too few steps."""
+    """The verdict on the last seconds, or on the time since the open if these have too few steps.
+    """
     length = lately.stats["now_seconds"] - lately.stats["opened_seconds"]
     shown, said = now, f"In the last {seconds(round(length))}. Since the loader was opened: "\
         f"{whole.sentence.partition('; ')[0]}."  # fmt: skip
@@ -361,7 +362,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_args: object) -> None:
-        """Says nothing: the terminal is the program's."""
+        """Prints nothing: the terminal belongs to the program."""
 
 
 def _host(header: str) -> str:
@@ -376,14 +377,14 @@ class _Server(HTTPServer):
     allow_reuse_address = True
 
     def server_bind(self) -> None:
-        """As HTTPServer, which also asks the network for the name of this machine."""
+        """Binds without HTTPServer's look-up of this machine's name in the network."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = "localhost", self.server_address[1]
 
     def handle_error(self, *_args: object) -> None:
-        """A browser that goes away, or sends no whole request, is no error."""
+        """Ignores a browser that goes away or sends an incomplete request."""
 
 
 # ---- The server ---------------------------------------------------------------------------------
@@ -392,11 +393,11 @@ class _Server(HTTPServer):
 class Dashboard:
     """A page on this machine, 127.0.0.1, that shows a loader while it works.
 
-    It ends with close(), with a `with` block of it, and with the loader.  All users of the machine
-    can see it; nothing can be changed by it.
+    It ends with close(), at the end of its `with` block, or with the loader.  All users of the
+    machine can see the page; nothing can be changed with it.
 
     Attributes:
-        url: Where it is.
+        url: The address of the page.
     """
 
     def __init__(self, counted: CountedLoader, port: int = 0, more: int = 0) -> None:
@@ -404,10 +405,10 @@ class Dashboard:
 
         Args:
             port: The port; 0: a free one.
-            more: How many ports after it may be taken if others have it.
+            more: How many of the next ports to try if the port is in use.
 
         Raises:
-            InvalidArgumentError: The port is none, or cannot be had.
+            InvalidArgumentError: The port is not a valid number, or cannot be used.
         """
         if type(port) is not int or not 0 <= port <= 65535:
             raise InvalidArgumentError(f"port = {shown(port)}; it must be an int in [0, 65535]")
@@ -431,7 +432,7 @@ class Dashboard:
         self._server.server_close()
 
     def close(self) -> None:
-        """Ends it."""
+        """Stops serving the page."""
         if self._ends.is_set():
             return
         self._ends.set()
@@ -468,10 +469,10 @@ def _bound(port: int, more: int) -> _Server:
 
 
 def wanted_port() -> int | None:
-    """The port that PYFLOWDATA_DASHBOARD asks for, 0 for any; None: it asks for none.
+    """The port that PYFLOWDATA_DASHBOARD asks for; 0: any port; None: no page is wanted.
 
     Raises:
-        InvalidArgumentError: It is no port.
+        InvalidArgumentError: The value is not a port.
     """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in ("", "0"):
@@ -484,8 +485,9 @@ def wanted_port() -> int | None:
 
 
 def dashboard_as_asked(counted: CountedLoader) -> Dashboard | None:
-    """Serves a page of a loader if PYFLOWDATA_DASHBOARD says so, and prints where; without a free
-    port it says so, and the program goes on."""
+    """Serves a page of a loader if PYFLOWDATA_DASHBOARD says so, and prints its address.  If no
+    port is free, it prints that, and the program goes on.
+    """
     port = wanted_port()
     if port is None:
         return None

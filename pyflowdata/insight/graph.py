@@ -1,4 +1,4 @@
-"""From nodes to the vertices and edges of a drawing."""
+"""Turns nodes into the vertices and edges of a drawing."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ MORE = "more"
 
 @dataclass(frozen=True)
 class Output:
-    """A blob: what a vertex makes, or, of the last vertex, what a batch has.
+    """A blob: an output of a vertex or, for the last vertex, a blob of the batch.
 
     Attributes:
-        name: The name without that of the node; in a batch its key, or "[0]" in a tuple.
+        name: The name of the output, without the name of the node; in a batch the key, or "[0]" in
+            a tuple.
         type: The type of one row.
         rows: Rows of this rank in a full batch; None: a data set has no batches.
-        is_most: Batches differ in size, and `rows` are the most.
-        is_used: An op of the graph takes it, or the batch has it.
-        wanted: The keys under which the batch has it.
+        is_most: Whether batches differ in size, and `rows` is the maximum.
+        is_used: Whether an op of the graph takes it, or the batch contains it.
+        wanted: The keys under which the batch contains it.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Output:
 
     @property
     def batch_bytes(self) -> int | None:
-        """Bytes that a full batch of this rank has of it; None: they are not known."""
+        """Bytes of this blob in a full batch of this rank; None: not known."""
         if self.row_bytes is None or self.rows is None:
             return None
         return self.row_bytes * self.rows
@@ -78,7 +79,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Files:
-    """Files and folders of readers, and the bytes of the files."""
+    """The files and folders of readers, and the bytes of the files."""
 
     files: int
     folders: int
@@ -101,14 +102,14 @@ class Vertex:
     Attributes:
         kind: "files", "reader", "view" (of a data set), "batches" (of a data set), "op", "batch",
             or "more": data sets of a view that are not drawn.
-        title: Name of the op or view; of files how many, of the last vertex what it is.
-        name: The name of the node, if the user gave one; the name of the first file; else "".
+        title: The name of the op or view; for files their number; for the last vertex what it is.
+        name: The name of the node, if the user gave one; the name of the first file; otherwise "".
         attrs: Names and values of the attrs that differ from their defaults.
-        outputs: In the order of the op.
-        notes: Further facts, a line each.
-        count: For how many equal branches of a data set it stands.
-        passes: Its outputs are its inputs, in another order.
-        files: The numbers of kind "files".
+        outputs: The outputs in the order of the op.
+        notes: Further facts, one per line.
+        count: How many equal branches of a data set this vertex stands for.
+        passes: Whether its outputs are its inputs in another order.
+        files: The numbers, for kind "files".
     """
 
     kind: str
@@ -128,8 +129,8 @@ class Edge:
 
     Attributes:
         source, target: Numbers of vertices; the source comes first.
-        outputs: Names of the source's outputs that go along.
-        is_fused: The two ops are computed as one.
+        outputs: Names of the source's outputs that the target takes.
+        is_fused: Whether the two ops are computed as one.
     """
 
     source: int
@@ -155,7 +156,7 @@ class _Planned(NamedTuple):
     """An op that a loader runs.
 
     Attributes:
-        fused: The op before it whose work it does, too; None: there is none.
+        fused: The op before it whose work it also does; None: there is none.
         stage: Even: over ranges of rows; odd: once, over the whole batch.
     """
 
@@ -167,7 +168,7 @@ def _planned_ops(blobs: Sequence[Blob]) -> dict[Node, _Planned]:
     """The nodes that a loader of these blobs would compute.
 
     Raises:
-        InvalidArgumentError: The blobs do not go together.
+        InvalidArgumentError: The blobs cannot be in one loader.
     """
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
@@ -196,10 +197,10 @@ _RECORD_ATTRS = ("batch_size", "rank", "world_size")  # batches that read a data
 
 
 class Builder:
-    """Makes the vertices, inputs before what takes them.
+    """Makes the vertices; inputs come before the vertices that take them.
 
     Attributes:
-        vertices, edges: Those made so far.
+        vertices, edges: The vertices and edges so far.
     """
 
     def __init__(self, wanted: Mapping[str, Blob], *, is_data_set: bool) -> None:
@@ -266,7 +267,7 @@ class Builder:
     def _edges_to(
         self, target: int, blobs: Iterable[Blob], planned: _Planned | None = None
     ) -> dict[int, Edge]:
-        """An edge for each vertex that some of the blobs come from."""
+        """Adds an edge for each vertex that some of the blobs come from."""
         names: dict[int, dict[str, None]] = {}
         fused: set[int] = set()
         for blob in blobs:
@@ -342,7 +343,7 @@ class Builder:
     # ---- The last vertex ----------------------------------------------------------------------
 
     def finish(self, facts: Sequence[str]) -> None:
-        """Adds the vertex of what is wanted; `facts` are lines of it."""
+        """Adds the last vertex, with the wanted blobs; `facts` are lines of it."""
         outputs = []
         for key, blob in self._wanted.items():
             rows, is_most = self._rows_of(blob.node)
@@ -362,14 +363,15 @@ class Builder:
 
 
 def _inputs_of(node: Node) -> Iterable[Blob]:
-    """The blobs that a node is made of; of the reader of a cache, those that the cache has."""
+    """The inputs of a node; for the reader of a cache, the blobs that are cached."""
     kept = prepared_of(node)
     return node.inputs if kept is None else kept.fields.values()
 
 
 def _with_kept(nodes: Iterable[Node]) -> tuple[list[Node], set[Node]]:
-    """The nodes with those before caches, inputs first; and the latter, which no loader of the
-    blobs runs once the cache is there."""
+    """The nodes, inputs first, with the nodes before caches; and separately these last ones, which
+    no loader runs once the cache exists.
+    """
     found: dict[Node, None] = {}
     before: set[Node] = set()
     for node in nodes:
@@ -396,7 +398,7 @@ def _port(node: Node, index: int) -> str:
 
 
 def _is_of_data_set(node: Node) -> bool:
-    """Whether its rows are records that have no batches yet."""
+    """Whether its rows are records that are not in batches yet."""
     while node.inputs and not node.op.is_reader:
         if node.op.is_view:
             return True
@@ -405,7 +407,7 @@ def _is_of_data_set(node: Node) -> bool:
 
 
 def _passes(node: Node) -> bool:
-    """Whether a view has the fields of its (first) data set, only in another order."""
+    """Whether a view only reorders the records of its (first) data set."""
     if _kind_of(node) != VIEW or len(node.outputs) > len(node.inputs):
         return False
     return all(
@@ -416,7 +418,7 @@ def _passes(node: Node) -> bool:
 
 
 def _batch_words(rows: int, world: World, outputs: Sequence[Output]) -> tuple[str, str]:
-    """The title of a batch of `rows` rows on all ranks, and the bytes of its blobs together."""
+    """The title of a batch with `rows` rows on all ranks, with the bytes of all its blobs."""
     title = f"batch of {'up to ' * outputs[0].is_most}{counted(rows, 'row')}"
     if world.world_size > 1:
         title += f", {outputs[0].rows:,} of them on rank {world.rank} of {world.world_size}"

@@ -32,7 +32,7 @@ _MOST_BRANCHES = 8  # a view is drawn with so many
 
 
 class _Branches:
-    """Finds for each vertex the one that is drawn for it, from the last vertex upwards."""
+    """Finds for each vertex the vertex that is drawn for it, from the last vertex upwards."""
 
     def __init__(self, vertices: Sequence[Vertex], edges: Sequence[Edge]) -> None:
         self.vertices, self.edges = vertices, edges
@@ -49,7 +49,9 @@ class _Branches:
         self.alike: dict[int, list[int]] = {}  # drawn vertex -> those that it stands for
 
     def _number_kinds(self) -> list[int]:
-        """A number for each vertex, the same for those that are alike with all upstream."""
+        """A number for each vertex; vertices that are alike, with everything upstream of them, have
+        the same number.
+        """
         numbers: dict[Hashable, int] = {}
         kinds: list[int] = []
         for place, vertex in enumerate(self.vertices):
@@ -61,7 +63,9 @@ class _Branches:
         return kinds
 
     def fold(self) -> None:
-        """Goes through the vertices, those that take the rows of a vertex before it."""
+        """Goes through the vertices; the vertices that take the rows of a vertex come before that
+        vertex.
+        """
         levels: dict[int, list[int]] = {}
         depths = [0] * len(self.vertices)
         for place in reversed(range(len(self.vertices))):
@@ -81,7 +85,7 @@ class _Branches:
         return place not in self.dropped
 
     def _below(self, place: int) -> int | None:
-        """The one vertex of a data set, as it is drawn, that takes the rows of this one."""
+        """The drawn vertex of a data set that takes the rows of this vertex."""
         targets = {self.drawn_as[edge.target] for edge in self.after[place]}
         if len(targets) != 1:
             return None
@@ -109,7 +113,7 @@ class _Branches:
                     self.dropped.update(self.alike.get(first, (first,)))
 
     def _merge(self, groups: Sequence[Sequence[int]], count_below: int) -> list[int]:
-        """The vertices that are drawn for these groups of alike ones, in order."""
+        """The vertices that are drawn for these groups of equal vertices, in order."""
         drawn: list[int] = []
         for members in groups:
             if len(members) < max(_LEAST_ALIKE, count_below if count_below > 1 else 0):
@@ -174,7 +178,7 @@ class _Line(NamedTuple):
     Attributes:
         role: "title", "count", "name", "attr", "input", "output", "wanted" (an output that the
             batch has) or "note".
-        text: As it is drawn.
+        text: The text as it is drawn.
         whole: The text before it was cut.
     """
 
@@ -249,7 +253,7 @@ _SWEEPS = 12
 
 
 def _in_rows(depths: Sequence[int], widths: Sequence[float]) -> list[int]:
-    """The depths of boxes, counted from the last layer, where wide layers are several."""
+    """The depths of boxes, counted from the last layer; a wide layer becomes several layers."""
     layers: dict[int, list[int]] = {}
     for box, depth in enumerate(depths):
         layers.setdefault(depth, []).append(box)
@@ -269,8 +273,8 @@ class _Place:
     """A box in its layer, or the passage of an edge through a layer.
 
     Attributes:
-        vertex: Its number; -1: a passage.
-        width, height: In pixels.
+        vertex: The number of its vertex; -1: a passage.
+        width, height: Its size in pixels.
         x, y: The middle of its upper side.
         above, below: Numbers of the places that it is connected with.
     """
@@ -286,7 +290,7 @@ class _Place:
 
     @property
     def weight(self) -> float:
-        """How much its place matters: edges that pass are to be straight."""
+        """How much its place matters: passing edges should be straight."""
         return 1.0 if self.vertex >= 0 else 6.0
 
 
@@ -300,7 +304,7 @@ class Layout:
     def __init__(
         self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]
     ) -> None:
-        """Args: width and height of each box; edges from a box to a later one."""
+        """Args: width and height of each box; edges, each from a box to a later box."""
         depths = [0] * len(sizes)
         for source, target in sorted(edges, reverse=True):
             depths[source] = max(depths[source], depths[target] + 1)
@@ -325,8 +329,7 @@ class Layout:
         self._set_columns()
 
     def _path(self, source: int, target: int, shares_start: bool) -> list[int]:
-        """The places of an edge, which shares its passages with others of the same source, or of
-        the same target."""
+        """The places of an edge; edges with the same source, or the same target, share passages."""
         shared = ("from", source) if shares_start else ("to", target)
         path = [source]
         for layer in range(self.places[source].layer + 1, self.places[target].layer):
@@ -344,8 +347,9 @@ class Layout:
     # ---- Order in the layers ------------------------------------------------------------------
 
     def _order(self) -> None:
-        """Sorts each layer by the middle of the neighbours, in turn from above and below, and
-        keeps the order with the fewest crossings."""
+        """Sorts each layer by the mean rank of the neighbours, above and below in turn, and keeps
+        the order with the fewest crossings.
+        """
         best = [list(layer) for layer in self._layers]
         fewest = self._crossings()
         for sweep in range(_SWEEPS):
@@ -364,7 +368,7 @@ class Layout:
         ranks = self._ranks()
 
         def middle(number: int) -> float:
-            """The mean rank of the neighbours; without any, the own one."""
+            """The mean rank of the neighbours; without neighbours, the place's own rank."""
             place = self.places[number]
             near = place.above if down else place.below
             return sum(ranks[one] for one in near) / len(near) if near else ranks[number]
@@ -406,14 +410,15 @@ class Layout:
         self.width = max(place.x + place.width / 2 for place in self.places)
 
     def _wish(self, number: int, down: bool) -> float:
-        """The middle of the neighbours above, when going down, or below."""
+        """The middle of the neighbours: those above when going down, otherwise those below."""
         place = self.places[number]
         near = (place.above or place.below) if down else (place.below or place.above)
         return sum(self.places[one].x for one in near) / len(near) if near else place.x
 
     def _place_layer(self, layer: Sequence[int], wishes: Sequence[float]) -> None:
-        """Sets x so that nothing overlaps and the squares of the distances from the wishes are
-        smallest: neighbours that would overlap move together, as a block."""
+        """Sets x so that nothing overlaps and the sum of the squared distances from the wishes is
+        smallest: neighbours that would overlap move together, as a block.
+        """
         shift, shifts = 0.0, []
         for at, number in enumerate(layer):
             if at:
@@ -467,7 +472,8 @@ def _drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
 
     Args:
         graph: What is drawn.
-        is_file: It stands alone and has colours of its own; else it has those of its page.
+        is_file: Whether it is a file, with its own colours; otherwise it takes the colours of its
+            page.
     """
     texts = [_shown_lines(lines_of(graph, place)) for place in range(len(graph.vertices))]
     sizes = [_size_of(lines) for lines in texts]
@@ -487,7 +493,7 @@ def _drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
 
 
 def _shown_lines(lines: Sequence[_Line]) -> list[_Line]:
-    """The lines, with the count in the title."""
+    """The lines of a box; the title contains the count."""
     counts = [line for line in lines if line.role == "count"]
     title, *others = [line for line in lines if line.role != "count"]
     for count in counts:
@@ -497,7 +503,7 @@ def _shown_lines(lines: Sequence[_Line]) -> list[_Line]:
 
 
 def _columns(text: str) -> int:
-    """The width of a text, in letters of Latin."""
+    """The width of a text, in Latin letters."""
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
@@ -553,7 +559,9 @@ def _drawn_edges(graph: Drawn, layout: Layout) -> list[Html]:
 
 
 def _points(layout: Layout, number: int, start: float, end: float) -> list[tuple[float, ...]]:
-    """The points of an edge: the first one, then each with whether a straight line leads to it."""
+    """The points of an edge: the first point, then pairs of a point and whether a straight line
+    leads to it.
+    """
     source, *passages, target = (layout.places[one] for one in layout.paths[number])
     layer = [place for place in layout.places if place.layer == source.layer]
     bottom = max(place.y + place.height for place in layer)
@@ -564,8 +572,9 @@ def _points(layout: Layout, number: int, start: float, end: float) -> list[tuple
 
 
 def _ends(layout: Layout) -> list[tuple[float, float]]:
-    """The x of both ends of each edge: those of a box lie side by side, in the order of where they
-    lead to."""
+    """The x of both ends of each edge: the ends at a box lie side by side, in the order of their
+    other ends.
+    """
     paths = layout.paths
     starts = _spread(layout, [path[0] for path in paths], [path[1] for path in paths])
     stops = _spread(layout, [path[-1] for path in paths], [path[-2] for path in paths])
@@ -648,8 +657,9 @@ def _drawn_mermaid(graph: Drawn) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text between quotes of Mermaid: letters, digits and a few signs as they are, others by
-    their numbers, so that none is markup of Mermaid, Markdown or HTML."""
+    """A text for the quotes of Mermaid: letters, digits and a few signs stay, and all others become
+    their numbers, so that nothing is markup of Mermaid, Markdown or HTML.
+    """
     start = re.match(r"\d+[.)]|[-+]", text)  # Markdown begins an item of a list so
     end = start.end() if start else 0
     return "".join(
@@ -669,7 +679,7 @@ _IN_ASCII = str.maketrans(dict(zip("○●◆│─┼┴├┤╰╯", "o*#|-++
 
 
 class _Lanes:
-    """Columns at the left, one for each vertex whose rows are still to be taken."""
+    """The columns at the left: one for each vertex whose rows a later vertex takes."""
 
     def __init__(self, graph: Drawn) -> None:
         self._takers: list[set[int]] = [set() for _ in graph.vertices]
@@ -681,7 +691,7 @@ class _Lanes:
         self._lanes: list[int | None] = []  # the vertex of each lane
 
     def start(self, place: int, mark: str) -> str:
-        """The lanes in front of the title of a vertex, which is connected with its inputs."""
+        """The lanes in front of the title of a vertex, with the lines to its inputs."""
         taken = {lane: own for lane, own in enumerate(self._lanes) if own in self._inputs[place]}
         for own in taken.values():
             assert own is not None
@@ -719,7 +729,7 @@ class _Lanes:
 
 
 def _corner(goes_on: bool, to_left: bool, to_right: bool) -> str:
-    """The sign where an input's lane meets the line to the vertex that takes it."""
+    """The sign at which the lane of an input meets the line to the vertex that takes it."""
     if to_left and to_right:
         return "┼" if goes_on else "┴"
     if to_right:
@@ -728,7 +738,7 @@ def _corner(goes_on: bool, to_left: bool, to_right: bool) -> str:
 
 
 def _drawn_text(graph: Drawn) -> str:
-    """The drawing as lines of at most 100 characters, where there are not very many lanes."""
+    """The drawing as lines of at most 100 characters, unless there are very many lanes."""
     lanes = _Lanes(graph)
     lines: list[str] = []
     for place, vertex in enumerate(graph.vertices):
@@ -744,7 +754,7 @@ def _drawn_text(graph: Drawn) -> str:
 
 
 def _printed_text(graph: Drawn) -> str:
-    """The drawing in characters that stdout has: in ASCII where it has no others."""
+    """The drawing in characters that stdout can print: ASCII if there are no others."""
     text, stdout_has = _drawn_text(graph), getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(stdout_has)
@@ -755,7 +765,7 @@ def _printed_text(graph: Drawn) -> str:
 
 
 def _texts(lines: Sequence[_Line], width: int, is_files: bool) -> tuple[str, list[str]]:
-    """The line of the title, with name and attrs if there is room, and those below it."""
+    """The line of the title, with name and attrs if there is room, and the lines below it."""
     width = max(_LEAST_TEXT, width)
     by_role: dict[str, list[str]] = {}
     for line in lines:
@@ -779,15 +789,15 @@ def _texts(lines: Sequence[_Line], width: int, is_files: bool) -> tuple[str, lis
 # ---- The graph as a value -----------------------------------------------------------------------
 
 class Graph(Drawn):
-    """What a loader computes, from the files down to the batch: `flow.graph()` makes one.
+    """The graph of a loader, from the files down to the batch; `flow.graph()` makes it.
 
     `str()` is a drawing for a terminal, and a notebook shows a picture.  Two graphs are equal if
     their vertices and edges are.
 
     Attributes:
-        vertices: Files, readers, views of data sets, ops, and the batch, which is the last one;
-            inputs come before what takes them.
-        edges: Between them, by the numbers of vertices.
+        vertices: Files, readers, views of data sets, ops, and last the batch; inputs come before
+            the vertices that take them.
+        edges: The edges between them, by the numbers of vertices.
     """
 
     def __str__(self) -> str:
@@ -812,10 +822,10 @@ class Graph(Drawn):
         return f'<div style="overflow-x:auto">{_drawn_svg(self, is_file=False)}</div>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the form that the name says: .svg, .html, .mmd for Mermaid or .txt.
+        """Writes a file; its ending selects the form: .svg, .html, .mmd for Mermaid or .txt.
 
         Raises:
-            InvalidArgumentError: It says none of them.
+            InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
         save_as(path, "a graph", {
@@ -825,19 +835,20 @@ class Graph(Drawn):
 
 
 def graph(*blobs: Any) -> Graph:
-    """The graph of blobs, as a drawing of files, readers, views, ops and what a batch has.
+    """The graph of blobs: a drawing of the files, readers, views, ops and the batch.
 
-    It says which attrs are not as by default, dtype and shape of each output, the bytes of a row
-    and of a full batch of this rank, which ops are computed as one, and which are not needed.
-    Files are counted and their sizes are looked up; no data are read, and no loader is opened.
+    The drawing shows the attrs that differ from their defaults, dtype and shape of each output, the
+    bytes of a row and of a full batch of this rank, the ops that are computed as one, and the ops
+    that are not needed. Files are counted and their sizes are looked up; no data are read, and no
+    loader is opened.
 
     Args:
         *blobs: What a `DataLoader` takes: blobs, or one tuple or dict of blobs; or a `Dataset`; or
-            a `DataLoader`, of which more is shown: the number of records and of batches, what of
-            the files no field has, and which outputs are float64.
+            a `DataLoader`, which adds the numbers of records and of batches, the parts of the files
+            that no field contains, and the outputs that are float64.
 
     Raises:
-        InvalidArgumentError: It is none of these, or the blobs do not go together.
+        InvalidArgumentError: The argument is none of these, or the blobs cannot be in one loader.
     """
     facts: list[str] = []
     given: Any = blobs[0] if len(blobs) == 1 else blobs
@@ -852,7 +863,7 @@ def graph(*blobs: Any) -> Graph:
 
 
 def _loader_of(given: Any) -> Any:
-    """The DataLoader that was given, or that one of torch or JAX has taken over."""
+    """The DataLoader that was given, or that a loader of torch or JAX has taken over."""
     if isinstance(given, (Blob, Records, Mapping, tuple, list)):
         return None
     return getattr(given, "data_loader", None)
@@ -881,7 +892,7 @@ def _lengths_of(loader: Any) -> list[str]:
 
 
 def _named(given: Any) -> Mapping[str, Blob]:
-    """The wanted blobs by what a batch calls them."""
+    """The wanted blobs, under the names that a batch gives them."""
     if isinstance(given, Records):
         return given.first_batch(1)
     if isinstance(given, Blob):

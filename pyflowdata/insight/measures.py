@@ -26,9 +26,10 @@ class Course(NamedTuple):
 
     Attributes:
         begin, end: Seconds since the first batch was asked for.
-        rate: Delivered records a second.
+        rate: Delivered records per second.
         waiting: The share of the time in which next() waited or worked, from 0 to 1.
-        ready: Complete batches in front of each delivered one, on average; None: no batch came.
+        ready: The mean number of complete batches that were ready before each delivered batch;
+            None: no batch was delivered.
     """
 
     begin: float
@@ -42,8 +43,8 @@ def course_of(history: History, delivered: float) -> list[Course]:
     """The periods of a history, as rates.
 
     Args:
-        delivered: The moment of its last batch, at which the last period ends.  A short rest is
-            joined with the period before, as a rate over it says little.
+        delivered: The moment of its last batch, at which the last period ends.  A short last period
+            is joined with the one before, since its rate means little.
     """
     length, count = history.period_seconds, len(history.periods)
     if not count or length <= 0:
@@ -71,7 +72,9 @@ def course_of(history: History, delivered: float) -> list[Course]:
 
 
 def _spread(waits: list[float], ends: list[float]) -> list[float]:
-    """Waits count where they end; what does not fit into that period was before it."""
+    """Waits are counted in the period in which they end; the part that exceeds this period moves to
+    earlier periods.
+    """
     found = list(waits)
     for place in range(len(found) - 1, 0, -1):
         over = found[place] - (ends[place] - ends[place - 1])
@@ -84,18 +87,18 @@ def _spread(waits: list[float], ends: list[float]) -> list[float]:
 # ---- Measures -----------------------------------------------------------------------------------
 
 def ratio(part: float, whole: float) -> float:
-    """part / whole; 0 where there is no whole."""
+    """part / whole; 0 if whole is 0."""
     return part / whole if whole > 0 else 0.0
 
 
 class Measures:
     """Shares and rates of a loader.
 
-    Time is that of the training loop: the waits for batches, first ones of epochs included,
-    and training.  What the program does between epochs, such as a validation, is not in it, as far
-    as it can be told from training: after the last batch of an epoch, as long is taken for training
-    as a step takes on average.  Where each epoch has one batch it cannot be told; then it is all
-    time since the first batch was asked for.
+    Time means the time of the training loop: training, and the waits for batches, including first
+    batches of epochs.  The work of the program between epochs, such as a validation, is not
+    included if it can be separated from training: after the last batch of an epoch, the mean time
+    of a step counts as training.  If each epoch has one batch, the two cannot be separated; then
+    all time since the first batch was asked for counts.
 
     Attributes:
         waited_share: The share of steps whose batch was not complete when next() was called.
@@ -109,30 +112,36 @@ class Measures:
         mean_start_seconds: How long next() took for the first batch of an epoch.
         train_seconds: The seconds of a step, without the wait for its batch.
         busy_threads: The threads of the pool with work, on average.
-        worked_share: The share of time with work: of the pool, and of the program's thread while it
-            waits.
+        worked_share: The share of time with work, for the pool and for the program's thread while
+            it waits.
         runnable_share: The share of the time of busy threads spent waiting for a processor; 0 where
             the machine has idle ones: then it is the time until a thread is awake.
         others_rate: Processors that other programs kept busy, on average.
+        caller_runnable_seconds: How long the thread that calls next() stood in line for a
+            processor.
+        caller_part: Of the time in which that thread could compute, the part in which it did.
+        source_share: The share of the time of finding records in which objects of the program
+            were called for them.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
-        own_lock_share: Of the threads that were in Python for a loader when it was counted, the
-            share that waited for a lock of the program.
+        own_lock_share: The share of the threads in Python for a loader that waited for a lock of
+            the program when this was counted.
         blocked_share: The share of the time of busy threads spent waiting for files, locks or
             Python; 0 where the system does not say how long they computed.
         throttled_share: The share of processor time lost to the cgroup's quota.
         process_rate: Processors that this process kept busy in the time of the loop, on average.
         worker_rate: Processors that its worker processes kept busy.
-        wanted_processors: Processors that this process used or stood in line for, on average.
+        wanted_processors: Processors that this process used or waited for, on average.
         wall_seconds, cpu_seconds: Seconds of all work, in all threads.
         own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of
             the program's thread while it waits is measured by the clock, and taken to have the CPU
             share of other work.
         have_others: Whether other programs use processors that this one could use.
-        is_crowded: Whether other programs have the processors that this one stands in line for.
-        program_cpu_seconds: What this process and its workers computed.
-        unknown_cpu_seconds: What the loader's threads computed by the kernel's count, and no work
-            in the table accounts for.
+        is_crowded: Whether other programs use the processors that this program waits for.
+        program_cpu_seconds: The CPU time of this process and its workers.
+        unknown_cpu_seconds: CPU time of the loader's threads, by the kernel's count, that no work
+            in the table explains.
+        processes_start_seconds: How long the first calls of ops waited until processes had started.
         no_memory_share: The share of the loop's time in which memory_budget let no batch start.
     """
 
@@ -141,6 +150,7 @@ class Measures:
         stats = counters.stats
         self.steps, self.starts = int(stats["steps"]), int(stats["starts"])
         self.threads, self.processors = counters.num_threads, int(stats["processors"])
+        self.processes_start_seconds = sum(one.start_seconds for one in counters.work)
         self.wall_seconds = sum(one.wall_seconds for one in counters.work)
         self.cpu_seconds = sum(one.cpu_seconds for one in counters.work)
         self._measure_loop()
@@ -186,6 +196,7 @@ class Measures:
         self.busy_threads = min(ratio(self.busy_seconds, loop), float(self.threads))
         worked = self.busy_threads * loop + stats["help_seconds"]
         self.worked_share = min(ratio(worked, self.threads * loop + self.wait_seconds), 1.0)
+        self._in_line_seconds = in_line
         self.runnable_share = min(ratio(in_line, self.busy_seconds), 1.0)
         blocked = ratio(self.busy_seconds - computed - runnable, self.busy_seconds)
         self.blocked_share = max(blocked, 0.0) if computed else 0.0
@@ -208,6 +219,15 @@ class Measures:
             have_others = self.others_rate >= BLOCKED and (pressure == 0 or pressure >= BLOCKED)
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
+        self.caller_runnable_seconds = stats.get("caller_runnable_seconds", 0.0)
+        caller_cpu = stats.get("caller_cpu_seconds", 0.0)
+        self.caller_part = 1.0 - ratio(
+            self.caller_runnable_seconds, self.caller_runnable_seconds + caller_cpu
+        )
+        finding = sum(one.wall_seconds for one in self.counters.work if one.kind == "records")
+        self._called_seconds = stats.get("source_call_seconds", 0.0)
+        in_source = self._called_seconds + stats.get("source_turn_seconds", 0.0)
+        self.source_share = min(ratio(in_source, finding), 1.0)
         python = [one for one in self.counters.work if one.language == "Python"]
         # All waits for the lock are counted, and the time of work is estimated.
         locked = sum(one.lock_seconds for one in python)
@@ -220,22 +240,30 @@ class Measures:
     # ---- Work ----
 
     def top(self, work: Sequence[Work] | None = None) -> Work:
-        """The work that takes threads the longest; there must be some."""
+        """The work that takes the most time of threads; there must be work."""
         return max(self.counters.work if work is None else work, key=lambda one: one.wall_seconds)
 
     def share(self, one: Work) -> float:
-        """The share of the loader's CPU time, of all work."""
+        """The share of an item of work in the CPU time of all work of the loader."""
         return ratio(one.cpu_seconds, self.cpu_seconds + self.unknown_cpu_seconds)
 
     def wall_share(self, one: Work) -> float:
-        """The share of the time of threads, waiting included."""
+        """The share of an item of work in the time of threads, waiting included."""
         return ratio(one.wall_seconds, self.wall_seconds)
 
     def waiting_share(self, one: Work) -> float:
-        """The share of its time spent neither computing nor waiting for a processor, nor for the
-        interpreter's lock."""
+        """The share of an item's time that is neither computing nor waiting for a processor or the
+        interpreter's lock.
+        """
         held = max(one.wall_seconds - one.cpu_seconds - one.lock_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
+
+    def call_waiting_share(self, one: Work) -> float:
+        """The same of the calls of a source, without their waits for their turn."""
+        called = self._called_seconds or one.wall_seconds
+        in_line = self._in_line_seconds + self.caller_runnable_seconds
+        held = called - one.cpu_seconds - one.lock_seconds - in_line
+        return ratio(max(held, 0.0), called)
 
     def threads_in(self, one: Work) -> float:
         """The threads that do this work at the same time, on average."""
@@ -249,20 +277,19 @@ class Measures:
 
     @property
     def further_threads(self) -> int:
-        """The num_threads that a remedy gives work that waits."""
+        """The num_threads that a remedy suggests for work that waits."""
         return MANY * self.threads
 
     @property
     def further_prefetch(self) -> int:
-        """The prefetch that a remedy gives, where times of steps or batches vary."""
+        """The prefetch that a remedy suggests if times of steps or batches vary."""
         return max(MANY * self.counters.prefetch, 8)
 
     def steps_gain(self, threads: int) -> float:
-        """The share of further steps that so many threads would give.
-
-        A step with `w` seconds of work takes as long as training does, `t`, or, as the program's
-        thread works too while it waits, (w + t) / (threads + 1); and not less than what the whole
-        process computes for it, spread over all processors.
+        """The gain in steps that this number of threads would give, as a share.  A step with `w`
+        seconds of work and `t` seconds of training takes `t`, or (w + t) / (threads + 1), since the
+        program's thread works, too, while it waits; and at least the CPU time of the whole process
+        for it, spread over all processors.
         """
         now = ratio(self.step_seconds, self.steps)
         stats = self.counters.stats
@@ -281,7 +308,7 @@ class Measures:
     def lone_wait_seconds(self) -> float:
         """The longest wait of a step, if no other is nearly as long; 0: there is none.
 
-        The other waits are known by powers of two; this one is the rest of all waiting.
+        The other waits are known as powers of two; this wait is the rest of all waiting.
         """
         counts = self.counters.history.waits
         top = max((power for power, count in enumerate(counts) if count), default=-1)
@@ -293,8 +320,9 @@ class Measures:
         return float(min(longest, self.wait_seconds))
 
     def wait_quantile(self, q: float) -> float:
-        """That share of all steps waited for at most so long, in seconds; up to twice too long, as
-        waits are counted by powers of two."""
+        """The seconds that this share of all steps waited at most; up to twice too large, since
+        waits are counted by powers of two.
+        """
         counts = self.counters.history.waits
         left = q * self.steps - (self.steps - sum(counts))  # the others did not wait
         if left <= 0:

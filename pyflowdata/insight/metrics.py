@@ -22,11 +22,11 @@ class Metric(NamedTuple):
     """One of the numbers.
 
     Attributes:
-        base: Its name without unit.
+        base: The name without its unit.
         unit: "s", "By", or what is counted, as "{record}".
-        is_sum: It only grows; else it is a level of the moment.
+        is_sum: Whether the number only grows; otherwise it is a current level.
         doc: A sentence.
-        read: Its values, one for each set of labels.
+        read: Returns its values, one for each set of labels.
     """
 
     base: str
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As Prometheus has it: pyflowdata_loop_seconds_total."""
+        """The name in Prometheus: pyflowdata_loop_seconds_total."""
         suffix = _SUFFIXES.get(self.unit, "")
         return f"pyflowdata_{self.base}{suffix}{'_total' if self.is_sum else ''}"
 
@@ -72,7 +72,7 @@ def _threads(counters: Counters) -> Values:
 def _of_ops(read: Callable[[Counters], Iterable[tuple[str, Labels, float]]]) -> Callable[
     [Counters], Values
 ]:
-    """Work of equal titles is summed up, as a set of labels has one value."""
+    """Values of ops: work with the same title is summed up, since a set of labels has one value."""
 
     def values(counters: Counters) -> Values:
         sums: dict[Labels, float] = {}
@@ -166,8 +166,9 @@ NAMES = (*(one.name for one in METRICS), "pyflowdata_verdict")  # all that there
 
 
 class Meter:
-    """Reads the numbers.  Sums never fall, although times of ops are estimates: a system that sees
-    a fall takes it for a new start of the program."""
+    """Reads the numbers.  Sums never decrease, although times of ops are estimates: systems take a
+    decrease for a restart of the program.
+    """
 
     def __init__(self) -> None:
         self._most: dict[tuple[str, Labels], float] = {}
@@ -176,8 +177,8 @@ class Meter:
         """All numbers, with the rank as a label of each.
 
         Args:
-            counters: Of the same loader in each call.
-            verdict: The one of the moment, which is the last number; None: there is no such number.
+            counters: The counters of a loader, the same loader in each call.
+            verdict: The current verdict, which becomes the last number; None: no such number.
         """
         rank: Labels = (("rank", str(counters.rank)),)
         last = () if verdict is None else (_verdict_of(verdict),)

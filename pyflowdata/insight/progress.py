@@ -24,10 +24,8 @@ _REDRAW = 0.2  # seconds between two drawings
 
 
 class Bar:
-    """A bar of tqdm where that is installed, else a line that is written again and again; lines
-    where stderr is neither a terminal nor a notebook's.
-
-    Use it with `with`.
+    """A progress bar: of tqdm if that is installed, otherwise one line that is rewritten.  If
+    stderr is neither a terminal nor a notebook, it writes lines.  Use it with `with`.
 
     Attributes:
         due: The moment of the next drawing, as `time.monotonic()`; no `update` is needed before.
@@ -42,9 +40,9 @@ class Bar:
         total: The units of work; -1: not known.
         done: The units that were done before.
         unit: What is counted.
-        quiet: Seconds before anything is shown; in a log of a bar that stays it is `pause`.
-        pause: Seconds between two lines, where there is no bar.
-        stays: The bar is there from the start, and its end stays there; otherwise it is wiped out.
+        quiet: Seconds before anything is shown; in a log, for a bar that stays, it is `pause`.
+        pause: Seconds between two lines, if there is no bar.
+        stays: Whether the bar is shown from the start and stays at its end; otherwise it is erased.
         since: When the work began, as `time.monotonic()`; None: now.
         """
         self._what, self._total, self._unit = what, total, unit
@@ -62,7 +60,7 @@ class Bar:
             self._show(now)
 
     def update(self, done: int, note: str = "") -> None:
-        """Sets the units that are done, and a note after the numbers."""
+        """Sets the number of units that are done, and a note after the numbers."""
         self._done, self._note = done, note
         now = time.monotonic()
         if now < self.due:
@@ -157,8 +155,9 @@ _MEMORY = 5.0  # seconds that the smoothed numbers look back, about
 
 
 class Progress(Generic[BatchT]):
-    """The batches of a loader under a bar: `flow.progress()` makes one.  One thread iterates over
-    it; each `for` loop begins where the loader is."""
+    """The batches of a loader with a progress bar; `flow.progress()` makes it.  One thread iterates
+    over it; each `for` loop begins at the place of the loader.
+    """
 
     def __init__(
         self, loader: Iterable[BatchT], epochs: int | None, what: str | None, show: bool
@@ -169,8 +168,9 @@ class Progress(Generic[BatchT]):
         self._values: dict[str, object] = {}
 
     def set_postfix(self, **values: object) -> None:
-        """Values to be shown after the numbers, such as loss=0.31, from the next drawing on; they
-        are formatted only then."""
+        """Sets values to show after the numbers, such as loss=0.31, from the next drawing on; they
+        are formatted only then.
+        """
         self._values = values
 
     def __len__(self) -> int:
@@ -229,8 +229,10 @@ class Progress(Generic[BatchT]):
 
 
 class _Meter:
-    """Records a second of this rank, and the share of the time that its thread was in the loader,
-    waiting for a batch or working on it; in a cold epoch, what was fetched and is not there yet."""
+    """Measures the records per second of this rank, and the share of the time that its thread was
+    in the loader, waiting for a batch or working on it; in a cold epoch also the fetched and the
+    missing bytes.
+    """
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -261,7 +263,9 @@ class _Meter:
         return int(lib.pfd_loader_missing_bytes(opened.handle)) if opened else 0
 
     def _cold(self) -> str:
-        """Other processes of the machine may fetch, too, and the epoch need not read all."""
+        """The text for a cold epoch: other processes may fetch, too, and the epoch need not read
+        everything.
+        """
         if not self._is_cold:
             return ""
         fetched = read_fetched()["bytes"] - self._fetched
@@ -281,7 +285,7 @@ def _rates(seconds: float, records: float, waited: float) -> str:
 
 
 def _short(value: object) -> str:
-    """On one line.  What a value's own class raises does not end the training."""
+    """The value on one line; an exception of the value's class does not end the training."""
     try:
         return f"{float(value):.4g}"  # type: ignore[arg-type]
     except Exception:  # noqa: BLE001
@@ -299,28 +303,29 @@ def progress(
     desc: str | None = None,
     show: bool | None = None,
 ) -> Progress[BatchT]:
-    """The batches of a loader's next epoch, as iterating over the loader gives them, under a bar on
-    stderr: the epoch, the step and how many there are, records a second of this rank, and the share
-    of the time that the training loop spends in the loader, over the last seconds and at the end
-    over the epoch.  Where the cache lacks blocks of remote files at its start, the epoch is cold:
-    what was fetched in it is shown, and how much of the files is not in the cache.
+    """Iterates over a loader, with a progress bar on stderr.  The bar shows the epoch, the step and
+    the number of steps, records per second of this rank, and the share of the time that the
+    training loop spends in the loader: over the last seconds, and at the end over the epoch.  If
+    the cache lacks blocks of remote files when an epoch starts, the epoch is cold: the bar also
+    shows the fetched bytes, and the bytes that are not in the cache.
 
         for batch in flow.progress(loader):
             ...
 
-    After `load_state_dict()` the bar begins at the step where the loader is.  It is drawn by tqdm
-    (`pip install pyflowdata[tqdm]`) where that is installed; else it is a line.  Where stderr is
-    no terminal, a line is written every 30 seconds and at the end.
+    After `load_state_dict()` the bar begins at the step of the loader.  tqdm draws the bar if it is
+    installed (`pip install pyflowdata[tqdm]`); otherwise the bar is a line.  If stderr is not a
+    terminal, a line is written every 30 seconds and at the end.
 
     Args:
         loader: A `DataLoader`, `TorchLoader` or `JaxLoader`.
-        epochs: How many from where the loader is, each with a bar; None: without end.
-        desc: Words in front of the bar in place of the epoch.
-        show: Whether there is a bar; None: on rank 0 alone.  There is none under
-            `pyflowdata speed`, whose steps belong to no epoch.
+        epochs: The number of epochs, from the place of the loader on, each with a bar; None:
+            without end.
+        desc: Text in front of the bar, in place of the epoch.
+        show: Whether to show a bar; None: only on rank 0.  Under `pyflowdata speed`, whose steps
+            belong to no epoch, there is no bar.
 
     Raises:
-        InvalidArgumentError: It is not a loader, or another argument is of a wrong type.
+        InvalidArgumentError: `loader` is not a loader, or another argument has a wrong type.
     """
     inner: Any = getattr(loader, "data_loader", None)
     if inner is None:

@@ -1,11 +1,11 @@
-"""Ranks that train together, step by step: which one the others wait for, and why.
+"""Ranks that train together, step by step: the rank that the others wait for, and the reason.
 
 The rule.  A rank's step is the wait for its batch, and what it computes until it asks for the next
 one, less the time in collectives that the program has marked by `loader.collective()`.  As a
 collective ends on all ranks when the last rank has come to it, the rest of a step says when a rank
 comes: the rank with the longest rest is the last one, and how much longer this rest is than the
-shortest is the skew of the step.  Collectives that are not marked are part of what a rank computes:
-then ranks that meet in each step look alike, unless the loader of one is slow.
+shortest is the skew of the step.  Collectives that are not marked count as the work of a rank: then
+ranks that meet in each step look alike, unless the loader of one rank is slow.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Steps:
     """The latest steps of a loader, at most 255; times in seconds.
 
     Attributes:
-        first: The number of the first of them, in batches since the open.
-        waits: How long next() took for the batch of each; NaN where there is no such step, as at
-            the turn of an epoch.
-        trains: From the batch to the question for the next one, without collectives.
-        collectives: The time in marked collectives in between.
+        first: The number of the first of these steps, counted in batches since the open.
+        waits: The time of next() for the batch of each step; NaN if there is no such step, as
+            between two epochs.
+        trains: The time from the batch to the next call of next(), without collectives.
+        collectives: The time in marked collectives of each step.
     """
 
     first: int
@@ -78,7 +78,7 @@ _SERIES = ("waits", "trains", "collectives")
 
 
 class Collectives:
-    """When a program was in collectives: the latest 1,024, by the monotonic clock."""
+    """The times at which a program was in collectives: the latest 1,024, on the monotonic clock."""
 
     def __init__(self) -> None:
         self._spans: deque[tuple[float, float]] = deque(maxlen=1024)
@@ -94,7 +94,7 @@ class Collectives:
                 self._spans.append((begin, time.monotonic()))
 
     def within(self, begins: Times, ends: Times) -> Times:
-        """The seconds of them in each of several spans."""
+        """The seconds of collectives in each of several spans of time."""
         with self._lock:
             spans = np.array(self._spans, np.float64).reshape(-1, 2)
         first = np.maximum(begins[:, None], spans[None, :, 0])
@@ -132,13 +132,13 @@ def steps_of(counted: CountedLoader) -> Steps | None:
 
 
 class Ranks:
-    """What the ranks of a job did in the same steps.
+    """The same steps on all ranks of a job.
 
     Attributes:
-        counters: The counters of each.
-        first: The number of the first common step; of none: 0.
+        counters: The counters of each rank.
+        first: The number of the first common step; 0 if there is none.
         waits, owns, collectives: Arrays [rank, step]: the wait for the batch, the training step
-            without collectives, and these; only steps that every rank has.
+            without collectives, and the collectives; only steps that every rank has.
         numbers: The numbers of these steps.
     """
 
@@ -168,7 +168,7 @@ class Ranks:
 
     @property
     def lateness(self) -> Times:
-        """How much later than the first rank each one is, in each step; [rank, step]."""
+        """How much later each rank is than the first rank, in each step; [rank, step]."""
         busy = self.waits + self.owns
         late: Times = busy - busy.min(axis=0)
         return late
@@ -180,7 +180,9 @@ class Ranks:
         return most
 
     def own_seconds(self, rank: int) -> float:
-        """The training step of a rank: the median of the common steps, or the mean of all."""
+        """The time of the training step of a rank: the median of the common steps, or the mean of
+        all steps.
+        """
         if self.has_steps:
             return float(np.median(self.owns[rank]))
         stats = self.counters[rank].stats
@@ -192,12 +194,12 @@ class Ranks:
 
     @property
     def is_marked(self) -> bool:
-        """Whether collectives are told apart."""
+        """Whether the program marks collectives."""
         return bool(self.collectives.any())
 
 
 def judge_steps(ranks: Ranks) -> Verdict:
-    """The verdict over ranks: also on one that is slow in its own training step."""
+    """The verdict over ranks, which also finds a rank that is slow in its own training step."""
     by_loaders = judge_ranks(ranks.counters)
     counters = ranks.counters
     if len(counters) < 2 or by_loaders.limit == "rank" \
@@ -283,7 +285,7 @@ def steps_as_text(ranks: Ranks, verdict: Verdict) -> str:
 
 
 def _table(ranks: Ranks) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """Each rank, with its machine, and the verdict on its loader alone."""
+    """A table of the ranks, with the machine and the verdict on the loader of each."""
     rows = []
     for row, one in zip(_rows(ranks), ranks.counters, strict=True):
         own = judge(one)

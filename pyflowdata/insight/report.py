@@ -1,4 +1,4 @@
-"""Report: what was slow and what to change, with the numbers that show it."""
+"""Report: what was slow, what to change, and the numbers that show it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _with_sum(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sum(found: Mapping[str, Any]) -> str:
-    """A checksum of all values but "sum", which tuples and a round trip through JSON leave as it
-    is."""
+    """A checksum of all values except "sum"; tuples and a round trip through JSON do not change it.
+    """
     rest = json.loads(json.dumps({name: found[name] for name in found if name != "sum"}))
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Judged(ABC):
-    """The base of reports: a verdict, as text, as numbers, and as files."""
+    """The base of reports: a verdict, with its text, its numbers, and its files."""
 
     @property
     @abstractmethod
@@ -50,14 +50,16 @@ class Judged(ABC):
 
     @property
     def limit(self) -> str:
-        """"training", "loader", "hand-over", "starts", or "unknown" for too few steps; of ranks
-        also "rank": some are slower than the others."""
+        """The limit: "training", "loader", "hand-over", "starts", or "unknown" for too few steps;
+        in a report of ranks also "rank", if some ranks are slower than the others.
+        """
         return self.verdict.limit
 
     @property
     def cause(self) -> str:
-        """What of the loader, such as "op", "storage" or "threads"; "" for none.  Of ranks, that
-        of the slowest."""
+        """The cause in the loader, such as "op", "storage" or "threads"; "" for none.  In a report
+        of ranks, the cause in the slowest rank.
+        """
         return self.verdict.cause
 
     @property
@@ -83,7 +85,8 @@ class Judged(ABC):
         return json.dumps(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report; the name says what: .json the numbers, .txt the text.
+        """Writes the report; the ending of the name selects the form: .json for the numbers, .txt
+        for the text.
 
         Raises:
             InvalidArgumentError: The name has another ending.
@@ -97,7 +100,8 @@ class Judged(ABC):
 
 
 class Report(Judged):
-    """What a loader did until a moment, and what limited the training loop.  Immutable; pickles.
+    """What a loader did until a moment, and what limited the training loop.  Immutable; it can be
+    pickled.
 
     `str()` has the verdict in one sentence, what to change, and tables.
 
@@ -119,7 +123,7 @@ class Report(Judged):
             describe_data: Describes the data; called when the report is saved.
             total: The numbers since the loader was opened; None: `counters`.
             steps: The latest steps, for a comparison of ranks; None: not known.
-            try_remedies: Tries them with the loader of the report; None: there is no loader.
+            try_remedies: Tries remedies with the loader of the report; None: there is no loader.
         """
         self.counters, self._steps = counters, steps
         self._total = counters if total is None else total
@@ -143,10 +147,10 @@ class Report(Judged):
         return [dict(zip(TABLE_HEAD, row, strict=True)) for row in table_rows(self.counters)]
 
     def since(self, earlier: Report) -> Report:
-        """What happened after another report of the same loader, such as in its last epoch.
+        """A report of the time after an earlier report of the same loader, such as the last epoch.
 
         Raises:
-            InvalidArgumentError: It is not an earlier report of this loader.
+            InvalidArgumentError: `earlier` is not an earlier report of this loader.
         """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
@@ -161,8 +165,8 @@ class Report(Judged):
         return Report(new.since(old), self._describe_data, new, self._steps, self._try_remedies)
 
     def try_remedies(self, *, seconds: float = 2.0) -> Trials:
-        """Tries what may make the loader faster, as `loader.try_remedies()` does; the steps of the
-        trials take as long as those of this report.
+        """Tries changes that may make the loader faster, as `loader.try_remedies()` does; the steps
+        of the trials take as long as those of this report.
 
         Args:
             seconds: The measured time of each change.
@@ -180,7 +184,7 @@ class Report(Judged):
         return self._try_remedies(self.counters, seconds)
 
     def with_counters(self, counters: Counters) -> Report:
-        """Other numbers, of the same data."""
+        """A report with other counters of the same data."""
         return Report(
             counters, self._describe_data, steps=self._steps, try_remedies=self._try_remedies
         )
@@ -208,10 +212,10 @@ class Report(Judged):
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Report:
-        """The report that to_dict() gave; the verdict is made again of the numbers.
+        """The report for a dict of to_dict(); the verdict is computed again from the numbers.
 
         Raises:
-            InvalidArgumentError: It is not a dict of to_dict(), or was changed since.
+            InvalidArgumentError: The value is not a dict of to_dict(), or was changed.
         """
         version = found.get("version") if isinstance(found, Mapping) else None
         if version not in (_FORMER_VERSION, _VERSION):
@@ -234,11 +238,11 @@ class Report(Judged):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Report:
-        """The report that save() wrote as JSON.
+        """Reads the report that save() wrote as JSON.
 
         Raises:
-            InvalidArgumentError: The file has something else.
-            OSError: It cannot be read.
+            InvalidArgumentError: The file is not such a report.
+            OSError: The file cannot be read.
         """
         path = checked_path(path)
         if path.lower().endswith((".html", ".txt")):
@@ -254,11 +258,10 @@ class Report(Judged):
                 ) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report; the name says what: .html a page with pictures, which needs no
-        network, .json the numbers, .txt the text.
-
-        A page and the numbers have the order of the records, too: where that is cheap, it is read
-        again by a separate loader, for two seconds at most.
+        """Writes the report; the ending of the name selects the form: .html for a page with
+        pictures, which needs no network, .json for the numbers, .txt for the text.  The page and
+        the numbers also show the order of the records: if that is cheap, a separate loader reads it
+        again, for two seconds at most.
 
         Raises:
             InvalidArgumentError: The name has another ending.
@@ -287,7 +290,8 @@ def _restored(found: Mapping[str, Any], total: Counters) -> Report:
 
 
 class RankReport(Judged):
-    """The reports of the ranks of a job: what limited it, and which rank.  Immutable; pickles.
+    """The reports of the ranks of a job: what limited it, and which rank.  Immutable; it can be
+    pickled.
 
     Attributes:
         reports: One for each rank, in the order of ranks.
@@ -300,7 +304,8 @@ class RankReport(Judged):
             reports: One for each rank of the same job, in any order, over the same steps.
 
         Raises:
-            InvalidArgumentError: There are none, two of the same rank, or of other world sizes.
+            InvalidArgumentError: There are no reports, two reports of the same rank, or reports of
+                different world sizes.
         """
         if not isinstance(reports, Sequence) or not all(isinstance(r, Report) for r in reports):
             raise InvalidArgumentError(
@@ -335,8 +340,8 @@ class RankReport(Judged):
         return steps_as_text(self._ranks, self.verdict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report; the name says what: .html a page with the skew of each step, which
-        needs no network, .json the numbers, .txt the text.
+        """Writes the report; the ending of the name selects the form: .html for a page with the
+        skew of each step, which needs no network, .json for the numbers, .txt for the text.
 
         Raises:
             InvalidArgumentError: The name has another ending.

@@ -16,7 +16,7 @@ TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "thread
 
 
 def table_rows(counters: Counters) -> list[tuple[str, ...]]:
-    """A row for each op and stage that did something, in the order of TABLE_HEAD, as texts."""
+    """A row of texts for each op and stage with work, in the order of TABLE_HEAD."""
     m = Measures(counters)
     rows = [_table_row(m, one) for one in counters.work if one.rows]
     cpu = m.unknown_cpu_seconds
@@ -106,7 +106,7 @@ def _steps(m: Measures) -> str:
 
 
 def _in_next(m: Measures) -> str:
-    """What the time in next() was spent on, the longest first; helping by op."""
+    """The parts of the time in next(), the longest first, with the op of helping."""
     parts = sorted(m.next_parts.items(), key=lambda part: -part[1])
     helped = max(m.counters.work, key=lambda one: one.help_seconds, default=None)
     most = f" (most of it {helped.doing})" if helped is not None and helped.help_seconds > 0 else ""

@@ -126,11 +126,13 @@ def channels_last(image: Array, layout: str | None) -> Array:
 def to_rgb(
     images: Sequence[Array], mean: Sequence[float] | None, std: Sequence[float] | None
 ) -> tuple[list[Array], str]:
-    """The images as uint8 RGB, and how numbers became grey levels; "" where they are as they were.
+    """The images as uint8 RGB, and a text about how numbers became grey levels; "" if they are
+    unchanged.
 
     Args:
         images: (height, width, channels), of one dtype.
-        mean, std: What they were normalised with, to be undone; None: nothing.
+        mean, std: The numbers that the images were normalised with, which is undone; None: nothing
+            is undone.
     """
     if not images:
         return [], ""
@@ -210,7 +212,7 @@ def has_images(column: Any) -> bool:
 
 
 def rows_of(column: Any) -> list[Any]:
-    """The rows of a column: arrays, bytes, or what stands in a list; one image is one row."""
+    """The rows of a column: arrays, bytes, or the elements of a list; a single image is one row."""
     if isinstance(column, Ragged):
         is_bytes = column.dtype == _UINT8 and len(column.row_shape) == 1
         return column.to_bytes_list() if is_bytes else list(column)
@@ -327,7 +329,7 @@ _EMPTY = (225, 225, 225)
 
 
 class Tile(NamedTuple):
-    """One image and what stands under it.
+    """An image and the text under it.
 
     Attributes:
         image: uint8 RGB; None: there is none, and its place is grey.

@@ -1,6 +1,7 @@
 """Measures a loader without training, and training without a loader.
 
-A loader here is a DataLoader, or what takes one over and has its repeat() and keep_place().
+A loader in this module is a DataLoader, or an object that takes one over and has its repeat() and
+keep_place().
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _cuda() -> Any:
 
 
 def wait_for_devices() -> None:
-    """Returns when devices have done the work that torch and jax, if loaded, gave them."""
+    """Waits until devices have done the work that torch and jax, if they are loaded, gave them."""
     cuda = _cuda()
     if cuda is not None:
         cuda.synchronize()
@@ -55,7 +56,7 @@ _MUCH = 0.1  # a share of the processors
 
 @dataclass(frozen=True)
 class Usage:
-    """How processors were used up to a moment, in seconds of a processor.
+    """The use of processors up to a moment, in processor seconds.
 
     Attributes:
         at: The moment.
@@ -112,7 +113,7 @@ def _own_ticks() -> int:
 
 
 def other_programs(before: Usage | None) -> str | None:
-    """Says that other programs took processors from this one since then; None: they did not."""
+    """A note that other programs took processors from this one since then; None: they did not."""
     now = Usage.now()
     if before is None or now is None or now.at <= before.at:
         return None
@@ -129,14 +130,14 @@ def other_programs(before: Usage | None) -> str | None:
 
 
 def too_short(steps: int, seconds: float, remedy: str) -> str | None:
-    """Says that so many steps in so much time tell little; None: they suffice."""
+    """A note that this number of steps in this time means little; None: they suffice."""
     if seconds >= _SHORT_SECONDS and (steps >= _FEW_STEPS or seconds >= _FEW_SECONDS):
         return None
     return f"{counted(steps, 'step')} in {seconds_text(seconds)} tell little: {remedy}"
 
 
 def disturbed(mean: float, median: float) -> str | None:
-    """Says that a few steps took most of the time; None: they did not."""
+    """A note that a few steps took most of the time; None: they did not."""
     if mean <= 2 * median or median <= 0:
         return None
     return f"a few steps were disturbed: the mean is {mean / median:.1f} times the median"
@@ -186,8 +187,8 @@ class Speed(_Printed):
     Attributes:
         batches, records, bytes: The amounts in the measured time; bytes are those of the arrays.
         seconds: The measured time.
-        first_batch_seconds: The time of the first batch, before the measured time; of a loader in
-            use, whose next batch is complete, that of its epochs' first batches so far.
+        first_batch_seconds: The time of the first batch, before the measured time; for a loader in
+            use, whose next batch is complete, the time of the first batches of its epochs so far.
         notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
@@ -210,7 +211,7 @@ class Speed(_Printed):
 
     @property
     def bytes_per_second(self) -> float:
-        """Bytes of the batches' arrays; MB/s are 1e6 of them."""
+        """Bytes of the arrays of batches per second; 1 MB/s is 1e6 bytes."""
         return ratio(self.bytes, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,11 +231,11 @@ class Speed(_Printed):
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of a training loop, and how long they took.
+    """Steps of a training loop, and their time.
 
     Attributes:
-        steps, records: The measured ones.
-        seconds: The time of all of them.
+        steps, records: The measured numbers.
+        seconds: The time of all these steps.
         wait_seconds: The part of `seconds` in next() of the loader.
     """
 
@@ -272,8 +273,8 @@ class Ceiling(_Printed, Steps):
         median_seconds, p95_seconds: The time of a call of the step.  On a device that works
             asynchronously a call returns before its work is done; `seconds` has all of it.
         warm_up_steps, warm_up_seconds: Calls before the measured ones.
-        is_copied: The step changes its batch, so each call got a copy, made before its time was
-            taken, and was waited for.
+        is_copied: Whether the step changes its batch: then each call got a copy, made before the
+            time was taken, and was completed before the next.
         notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
@@ -307,7 +308,7 @@ def median_and_p95(durations: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Limits:
-    """A loader alone, training alone and both together; what was not measured is None.
+    """A loader alone, training alone, and both together; a part that was not measured is None.
 
     Attributes:
         notes: Reasons for doubt in the numbers, such as other programs on the processors.
@@ -320,7 +321,7 @@ class Limits:
 
     @property
     def gain_percent(self) -> float | None:
-        """How many percent more steps an infinitely fast loader would give, at least 0."""
+        """The gain in steps, in percent, of an infinitely fast loader; at least 0."""
         if self.training is None or self.both is None or not self.both.steps_per_second:
             return None
         ratio = self.training.steps_per_second / self.both.steps_per_second
@@ -350,7 +351,7 @@ class Limits:
 
     @property
     def sentence(self) -> str:
-        """Which of the two is the limit, and what a faster loader would gain."""
+        """A sentence about which of the two is the limit, and what a faster loader would gain."""
         gain = self.gain_percent
         if self.limit is None or self.both is None or gain is None:
             missing = [
@@ -429,7 +430,7 @@ class Replay:
         return map_arrays(self._batch, lambda array: array)
 
     def check(self) -> None:
-        """Finds out whether those who had the batch have changed it; copies are made from then."""
+        """Checks whether a step has changed the batch; if so, take() makes copies from then on."""
         if not self.is_copied:
             pairs = zip(arrays_of(self._batch), arrays_of(self._original), strict=True)
             self.is_copied = not all(_is_same(now, before) for now, before in pairs)
@@ -477,7 +478,9 @@ def check_seconds(seconds: object) -> float:
 
 
 def wait_until_idle(loader: Any) -> None:
-    """Waits until the threads of a loader rest, as nobody takes the batches that it makes ahead."""
+    """Waits until the threads of a loader rest, since nobody takes the batches that they make
+    ahead.
+    """
     inner = loader.data_loader
     end = _clock() + _IDLE_SECONDS
     before = inner.stats()

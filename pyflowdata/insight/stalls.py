@@ -48,10 +48,10 @@ _SAMPLES: dict[str, Callable[[dict[str, Any]], int]] = {  # by functions there t
 
 @dataclass(frozen=True)
 class ThreadSince:
-    """The work of a thread of a loader, and when the watch first saw it.
+    """The work of a thread of a loader, and the time at which the watch first saw it.
 
     Attributes:
-        mark: Changes when it goes on to other rows or to another item of work.
+        mark: Changes when the thread goes on to other rows or to another item of work.
         now: The `pfd_thread_now`.
     """
 
@@ -141,7 +141,7 @@ def _file(handle: CData, reader: int, file: int) -> str:
 
 
 def _files(handle: CData, reader: int) -> str:
-    """The files of a stream, which does not tell which of them it reads."""
+    """The files of a stream, which does not tell which file it reads now."""
     info = new_struct("pfd_reader_info")
     lib.pfd_loader_get_reader(handle, reader, info)
     first = _file(handle, reader, 0)
@@ -201,10 +201,10 @@ class Stall:
 
 
 def stall_seconds() -> float:
-    """After how long a wait is a stall; 0: never.
+    """The seconds after which a wait is a stall; 0: never.
 
     Raises:
-        InvalidArgumentError: PYFLOWDATA_STALL_SECONDS is no such number.
+        InvalidArgumentError: PYFLOWDATA_STALL_SECONDS is not such a number.
     """
     given = os.environ.get(VARIABLE, "")
     try:
@@ -253,11 +253,12 @@ class Wait:
         self.is_over = True
 
     def end(self) -> None:
-        """Before the loader is closed: a wait that ends with it is not told."""
+        """Called before the loader is closed: a wait that ends with the loader is not reported."""
         self.is_over = True
 
     def raise_failure(self, epoch: int, step: int) -> None:
-        """In a next() that waits for this batch: raises the failure, if it is of this batch."""
+        """Called in a next() that waits for a batch: raises the failure, if it is about this batch.
+        """
         failure, self.failure = self.failure, None
         if failure is not None and (epoch, step) == (failure.epoch, failure.step):
             raise failure.warning
@@ -390,7 +391,8 @@ _watch = _Watch()
 
 
 def begin(loader: Any) -> Wait | None:
-    """Watches an OpenLoader from here on, until it is closed; None: the environment says no."""
+    """Watches an OpenLoader from now on, until it is closed; None: the environment turns this off.
+    """
     seconds = stall_seconds()
     if seconds == 0:
         return None
@@ -405,7 +407,7 @@ _signals: set[int] = set()  # for which faulthandler writes the stacks of all th
 
 
 def _begin_without_lock(handle: CData, seconds: float) -> None:
-    """Has a thread of the library watch the loader, too."""
+    """Lets a thread of the library watch the loader, too."""
     from .counters import read_work
 
     doing = [ffi.new("char[]", encode(work.doing, "op")) for work in read_work(handle)]
@@ -420,7 +422,7 @@ def _begin_without_lock(handle: CData, seconds: float) -> None:
 
 
 def _forget() -> None:
-    """In a forked child, which has no such thread."""
+    """Called in a forked child, which lacks the thread."""
     global _watch
     _watch = _Watch()
 

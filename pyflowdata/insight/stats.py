@@ -1,4 +1,4 @@
-"""What `loader.stats()` returns: the counters of a loader, without those of its ops and threads.
+"""The result of `loader.stats()`: the counters of a loader, without those of its ops and threads.
 
 A loader imports this module; counters.py, which reports need, takes longer to import.
 """
@@ -6,6 +6,7 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import resource
 import sys
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..native import CData, check, ffi, lib, new_error, new_struct
+from ..nodes.python_ops import source_times
 
 
 # The shares of the wall clock of the thread that calls next(), in it (in words) and outside of it.
@@ -33,7 +35,7 @@ def read_stats(handle: CData) -> dict[str, float]:
 
 
 def read_fetched() -> dict[str, float]:
-    """What this process fetched of remote files."""
+    """How much of remote files this process has fetched."""
     counts = ffi.new("pfd_fetch_counts *")
     lib.pfd_fetch_counted(counts)
     return {
@@ -43,11 +45,56 @@ def read_fetched() -> dict[str, float]:
 
 
 def read_worker_seconds() -> float:
-    """What the worker processes of this program have computed, and all its processes that have
-    ended."""
+    """The CPU time of the worker processes of this program, and of all its processes that have
+    ended.
+    """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     pool = sys.modules.get("pyflowdata.workers.pool")  # else no worker has been started
     return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
+
+
+def read_other_times() -> dict[str, float]:
+    """What this process counts besides the library, for all loaders."""
+    return {"worker_cpu_seconds": read_worker_seconds(), **dataclasses.asdict(source_times)}
+
+
+class CallerTimes:
+    """What the kernel counted for the threads that take the batches of a loader, each from its
+    first epoch on; one at a time does."""
+
+    def __init__(self) -> None:
+        self._thread, self._begin, self._sums = 0, (0, 0), (0, 0)
+
+    def begin(self) -> None:
+        """This thread begins an epoch."""
+        thread = threading.get_native_id()
+        if thread != self._thread:
+            self.end()
+            self._thread, self._begin = thread, _schedstat(thread)
+
+    def end(self) -> None:
+        """No thread takes batches any more."""
+        self._sums, self._thread, self._begin = self._ns(), 0, (0, 0)
+
+    def seconds(self) -> dict[str, float]:
+        """How long they computed, and how long they stood in line for a processor."""
+        cpu, runnable = self._ns()
+        return {"caller_cpu_seconds": cpu / 1e9, "caller_runnable_seconds": runnable / 1e9}
+
+    def _ns(self) -> tuple[int, int]:
+        now = _schedstat(self._thread) if self._thread else (0, 0)
+        gone = [max(a - b, 0) for a, b in zip(now, self._begin, strict=True)]
+        return self._sums[0] + gone[0], self._sums[1] + gone[1]
+
+
+def _schedstat(thread: int) -> tuple[int, int]:
+    """Nanoseconds on a processor, and in line for one; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/self/task/{thread}/schedstat", "rb") as file:
+            cpu, runnable = file.read().split()[:2]
+    except (OSError, ValueError):
+        return 0, 0
+    return int(cpu), int(runnable)
 
 
 # ---- Work before the first batch ----------------------------------------------------------------
@@ -58,9 +105,10 @@ class FirstWork:
     """Work that is done once for all epochs, while a loader is opened.
 
     Attributes:
-        kind: "index", building one; "pass", over all records, as for where(); "cache-fill".
-        said: What was made, as "where('x > 3')".
-        seconds: How long it took.
+        kind: "index", building one; "pass", over all records, as for where(); "cache-fill"; or
+            "processes", starting the processes of an op.
+        said: The thing that was made, as "where('x > 3')".
+        seconds: The time that it took.
     """
 
     kind: str
@@ -77,14 +125,14 @@ _open = _Open()
 
 
 def note_first_work(kind: str, said: str, seconds: float) -> None:
-    """This thread has done such work: each first_work() block around the call has caused it."""
+    """Notes first work of this thread, for each first_work() block around the call."""
     for found in _open.lists:
         found.append(FirstWork(kind, said, seconds))
 
 
 @contextlib.contextmanager
 def first_work() -> Iterator[list[FirstWork]]:
-    """A list, which gets what this thread notes in the block."""
+    """A context manager with a list of the first work that this thread notes in the block."""
     found: list[FirstWork] = []
     _open.lists.append(found)
     try:

@@ -89,8 +89,8 @@ class _Recorded:
     Attributes:
         info: The `pfd_trace_info`.
         threads: The events of each thread of the pool, then of the thread in next().
-        slots: Their changes.
-        unended: Events that had not ended, of all threads.
+        slots: The changes of slots.
+        unended: Events of all threads that had not ended.
         spans: Work of the program's threads, in the order of the ends.
         system_ids: The system's numbers of the threads of the pool.
         work: The items of work, by number.
@@ -124,8 +124,9 @@ def _cannot_write(path: str, failure: OSError) -> FileError:
 
 
 class _NewFile:
-    """A file that appears at its path when whole: it is written beside the path and then moved.
-    What is not a regular file, such as a pipe, is written in place."""
+    """A file that appears at its path when it is complete: it is written beside the path and then
+    moved.  A target that is not a regular file, such as a pipe, is written in place.
+    """
 
     def __init__(self, path: str) -> None:
         """Makes sure that the file can be written, or raises FileError."""
@@ -181,7 +182,7 @@ _STATES = {  # state of a slot -> what to show, and its colour
 
 
 def write(file: IO[str], recorded: _Recorded, handle: CData) -> int:
-    """Writes a whole file, event by event; how many there are."""
+    """Writes a whole file, event by event; returns the number of events."""
     events = _Events(recorded, handle)
     info = recorded.info
     head = {
@@ -350,8 +351,9 @@ class _Events:
         return args
 
     def _with_unended(self, track: int) -> Events:
-        """The events of a thread that began before the end, and those that had not ended: up to
-        the end of the trace, with the item of work inside."""
+        """The events of a thread that began before the end; events that had not ended last until
+        the end of the trace, with the item of work inside.
+        """
         events, found = self._recorded.threads[track], self._recorded.unended
         events = events[events["begin_ns"] < self._end_ns]
         found = found[found["track"] == track]
@@ -369,7 +371,9 @@ class _Events:
     # ---- Batches ------------------------------------------------------------------------------
 
     def _flows(self, tids: list[int]) -> Iterator[dict[str, Any]]:
-        """Arrows from each batch's first range, over the one that ended last, to its delivery."""
+        """Arrows from the first range of each batch, through the range that ended last, to the
+        delivery.
+        """
         ranges: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         for track, events in enumerate(self._recorded.threads):
             for event in each(events[events["kind"] == lib.PFD_TRACE_RANGE]):
@@ -434,7 +438,7 @@ class _Events:
 
 
 class _Lanes:
-    """Numbers of tracks: one whose slot is gone is given to a later slot."""
+    """Numbers of tracks; the number of a slot that is gone is used for a later slot."""
 
     def __init__(self) -> None:
         self._free_from: list[int | None] = []  # None: never
@@ -544,18 +548,19 @@ class Trace:
         )
 
     def __del__(self) -> None:
-        """Warns, of a trace that nobody started: its file would be missed."""
+        """Warns of a trace that was never started, since its file is missing."""
         is_used = self.__dict__.get("_is_used", True)  # True: the constructor has raised an error
         if not is_used and os.getpid() == self._process:
             warnings.warn(self._not_started, RuntimeWarning, stacklevel=2)
 
     def end(self) -> None:
-        """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
-        waits while another one does it.  Does nothing in a forked child, where the loader is not.
+        """Ends the trace and writes its file, once; close() of the loader does so too.  If another
+        thread is ending the trace, the call waits for it.  Does nothing in a forked child, which
+        has no loader.
 
         Raises:
-            FileError: The file cannot be written; what was at its path before is still there.
-            InvalidArgumentError: It was not started.
+            FileError: The file cannot be written; a former file at its path is still there.
+            InvalidArgumentError: The trace was not started.
         """
         if os.getpid() != self._process:
             return

@@ -1,9 +1,10 @@
-"""Remedies that are tried: each change of a loader beside the loader as it is, for some seconds.
+"""Trials of remedies: each change of a loader is compared with the unchanged loader, for some
+seconds.
 
-Loaders of their own run the same graph from the same place, in turns, one at a time; the loader
-itself rests meanwhile.  Between batches a trial sleeps as long as the training loop took for its
-steps, so that the gain is one of steps.  A gain is the quotient of two rates of the same turn: what
-other programs do slows down both.
+Separate loaders run the same graph from the same place, in turns, one at a time; the loader itself
+rests meanwhile.  Between batches a trial sleeps as long as the training loop took for its steps, so
+the gain is a gain in steps.  A gain is the quotient of two rates of the same turn, since other
+programs slow down both.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ _WORTH = 1.05  # a smaller gain may be noise
 
 @dataclass(frozen=True)
 class Trial:
-    """A change of a loader, and what it gave.
+    """A change of a loader, and its gain.
 
     Attributes:
         change: The change, as it is written in a program.
-        gains: In each turn, how many times as many records a second as without the change.
+        gains: The factor in records per second, compared with the unchanged loader, for each turn.
         records_per_second: The median of the turns.
-        failure: Why it could not be tried; "": it was.
+        failure: Why the change could not be tried; "": it was tried.
     """
 
     change: str
@@ -61,7 +62,7 @@ class Trial:
 
     @property
     def helps(self) -> bool:
-        """Whether each turn was faster with it than without."""
+        """Whether each turn was faster with the change than without."""
         return self.spread[0] >= _WORTH
 
     def __str__(self) -> str:
@@ -71,12 +72,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
-    """What remedies of a loader gave when they were tried.  `str()` is a sentence and a table.
+    """The gains of remedies for a loader, which were tried.  `str()` is a sentence and a table.
 
     Attributes:
-        trials: The largest gain first; those that could not be tried come last.
-        records_per_second: The loader as it is: the median of all turns.
-        step_seconds: How long a trial slept for each step, on average; 0: it did not.
+        trials: The trials, the largest gain first; changes that could not be tried come last.
+        records_per_second: The rate of the unchanged loader: the median of all turns.
+        step_seconds: How long a trial slept for each step, on average; 0: it did not sleep.
         notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
@@ -87,7 +88,8 @@ class Trials:
 
     @property
     def best(self) -> Trial | None:
-        """The change with the largest gain, of those that help in each turn; None: none does."""
+        """The change with the largest gain among those that help in each turn; None: there is none.
+        """
         return next((one for one in self.trials if one.helps), None)
 
     @property
@@ -152,7 +154,7 @@ _NO_MEMORY = 0.05  # share of the loop's time
 
 
 def _threads(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
-    """Fewer; as many as processors; and more, for work that waits."""
+    """Candidates for threads: fewer; as many as processors; and more, for work that waits."""
     counts = {max(1, m.threads // 2), m.processors, 2 * m.threads, m.further_threads}
     for count in sorted(counts - {m.threads}):
         if count <= _MOST_THREADS:
@@ -161,7 +163,7 @@ def _threads(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
 
 
 def _with_threads(m: Measures, count: int) -> dict[str, int]:
-    """So many threads, and a batch for each."""
+    """A candidate with this number of threads, and a batch for each."""
     options = {"num_threads": count}
     if count > max(m.counters.prefetch, m.threads):
         options["prefetch"] = count
@@ -184,7 +186,7 @@ def _memory(m: Measures, _blobs: Sequence[Blob]) -> Iterator[_Candidate]:
 
 
 def _sources(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
-    """Calls of a Python object that overlap."""
+    """Candidates with overlapping calls of Python objects."""
     if not any(takes_turns(node) for node in nodes_of(blobs)):
         return
 
@@ -200,7 +202,7 @@ def _sources(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
 
 
 def _processes(m: Measures, blobs: Sequence[Blob]) -> Iterator[_Candidate]:
-    """All Python ops in another number of processes, and in threads."""
+    """Candidates with all Python ops in another number of processes, and in threads."""
     now = {processes_of(node) for node in nodes_of(blobs) if language_of(node) != "C"}
     for count in sorted({0, max(2, m.processors)}):
         if now - {count}:
@@ -280,7 +282,7 @@ class _Runner:
         return ratio(records, elapsed)
 
     def _go(self, loader: Any) -> None:
-        """To the place of the loader; of another graph, to the same batch."""
+        """Goes to the place of the loader; with another graph, to the same batch."""
         try:
             loader.load_state_dict(self._state)
         except Error:
@@ -299,7 +301,7 @@ class _Runner:
 
 
 def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
-    """Tries what may make a loader faster.
+    """Tries changes that may make a loader faster.
 
     Args:
         loader: A DataLoader, open.
@@ -330,7 +332,7 @@ def _run(
     runner: _Runner, candidates: Sequence[_Candidate], blobs: Sequence[Blob],
     stack: contextlib.ExitStack,
 ) -> tuple[list[float], list[Trial]]:  # fmt: skip
-    """The rates as it is, and what each candidate gave."""
+    """The rates of the unchanged loader, and the results of each candidate."""
     as_it_is = _Candidate("")
     rates: dict[str, list[float]] = {one.change: [] for one in candidates}
     failures: dict[str, str] = {}

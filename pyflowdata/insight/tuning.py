@@ -38,8 +38,9 @@ _STATES = {
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """One change of num_threads or prefetch.  Pairs are before and after it; a number after it is
-    None as long as it is not known."""
+    """One change of num_threads or prefetch.  Pairs have the values before and after the change;
+    the second is None as long as it is not known.
+    """
 
     at_seconds: float  # after the loader was opened
     reason: str
@@ -105,7 +106,7 @@ class Tuning:
 
 
 def read_tuning(handle: CData) -> Tuning | None:
-    """How a loader adjusts itself; None: it does not."""
+    """The tuning of a loader at this moment; None: the loader does not adjust itself."""
     info = new_struct("pfd_tuning_info")
     if lib.pfd_loader_get_tuning(handle, info) != lib.PFD_OK:
         return None

@@ -1,7 +1,7 @@
 """The verdict: what limited the training loop of a loader, and over the ranks of a job.
 
-Ranks that train together take each step at the pace of the slowest: while the loader of one is
-waited for, the others wait in their training step for its gradients, and their loaders look fast.
+Ranks that train together take each step at the pace of the slowest rank.  While one rank waits for
+its loader, the others wait in their training step for its gradients, and their loaders look fast.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .causes import (
     TOO_SHORT,
     WAITING,
     Finding,
+    beside_others,
     copying,
     holding_the_lock,
     in_next,
@@ -79,6 +80,7 @@ def judge(counters: Counters) -> Verdict:
     head = _head(measures, limit)
     sentence = head
     if finding is not None:
+        finding = beside_others(measures, finding) if limit == "loader" else finding
         remedy = f"; {finding.remedies[0]}" if finding.remedies else ""
         sentence = f"{head}; {finding.said}{remedy}"
     return Verdict(
@@ -99,7 +101,7 @@ UNBOUND = 100.0  # where training takes next to no time
 
 
 def _most_gain(measures: Measures, limit: str, finding: Finding | None) -> float:
-    """How many times as many steps there would be at most, if the cause took no time."""
+    """The largest factor by which steps could increase if the cause took no time."""
     if finding is None or (limit == "training" and finding.cause != "padding"):
         return 1.0
     lost = {
@@ -124,7 +126,8 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "loader", in_next(measures)
     has_long_starts = _has_long_starts(measures)
     start_seconds = measures.counters.stats["start_seconds"]
-    if has_long_starts and measures.starts > 1 and start_seconds > measures.wait_seconds:
+    is_lasting = measures.starts > 1 or measures.start_share >= MOST
+    if has_long_starts and is_lasting and start_seconds > measures.wait_seconds:
         return "starts", starting(measures)
     if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
@@ -140,8 +143,11 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 
 
 def _opened_long(measures: Measures) -> Finding | None:
-    """What was done once took longer than all that steps and first batches have lost."""
+    """Whether work that is done once took longer than all the time that steps and first batches
+    lost.
+    """
     lost = measures.next_seconds + measures.copy_seconds + measures.counters.stats["start_seconds"]
+    lost -= measures.processes_start_seconds  # which next() waited for
     found = opening(measures)
     return found if found is not None and found.evidence["first_work_seconds"] > lost else None
 
@@ -152,18 +158,18 @@ def _has_long_starts(measures: Measures) -> bool:
 
 
 def _is_held_up_by_next(measures: Measures) -> bool:
-    """Most of the time in next() is not spent waiting for batches."""
+    """Whether most of the time in next() is not spent waiting for batches."""
     parts = measures.next_parts
     waited = sum(parts[name] for name in WAITING)
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
-    if measures.is_crowded:  # handing out takes long where the thread stands in line
-        return False
+    if measures.have_others:  # handing out takes long where the thread stands in line
+        share *= measures.caller_part
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 
 def _is_unknown(measures: Measures) -> bool:
-    """There were too few steps, or too little time was waited."""
+    """Whether there were too few steps, or too little time of waiting, for a verdict."""
     if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
     if _has_long_starts(measures):
@@ -196,7 +202,7 @@ def _waited(measures: Measures) -> str:
 
 
 def _is_held_up_by_copies(measures: Measures) -> bool:
-    """The thread of the training loop copies longer than it waits."""
+    """Whether the thread of the training loop copies longer than it waits."""
     return measures.copy_share >= max(_BOUND, measures.wait_share)
 
 

@@ -2,11 +2,11 @@
 
 The words:
 
-    loader    the ledgers whose readers have the same attrs and data, as one digest says
-    part      what one process of a loader noted
+    loader    the ledgers whose readers have the same attrs and data, by one digest
+    part      the notes of one process of a loader
     start     the parts of all ranks that ran together; a restart is a further start
-    history   starts that follow each other: each goes on where a state was taken.  What was
-              delivered from that place on before was rolled back with the model, and comes again
+    history   starts that follow each other: each goes on from a state that was taken.  What was
+              delivered after that state was rolled back with the model, and comes again
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ Place = tuple[int, int]  # epoch and step
 
 @dataclass
 class EpochAudit:
-    """The records of an epoch, as they were delivered in one history.
+    """How the records of an epoch were delivered in one history.
 
     Attributes:
         epoch: Counted from 0.
         status: "finished": a rank saw its end; "left": a rank went on with another epoch before its
             end; or "running": the history ends in it, for all ranks.
-        once, twice, never: Records that were delivered so often.  Never counts up to the last step
-            of an epoch that is not finished, and not at all where `records` is -1.
+        once, twice, never: How many records were delivered once, twice or never.  In an epoch that
+            is not finished, `never` counts only up to the last step; it counts nothing if `records`
+            is -1.
         repeated: Records that were delivered, rolled back, and delivered again or not yet.
         damaged: Records that on_error left out or padded; they count as delivered.
-        records: Records that the epoch has to deliver; -1: not known, it is a stream.
+        records: How many records the epoch has to deliver; -1: not known, since it is a stream.
         twice_at, never_at: The first of these positions: ranges [begin, end).
         damaged_records: The first of these: [file, line or number of the record].
     """
@@ -69,8 +70,9 @@ class StartAudit:
     """The processes of all ranks that were started together.
 
     Attributes:
-        world_size, shares: Number of ranks, and of processes that share the steps of each.
-        epoch, step: Where they began.
+        world_size, shares: The number of ranks, and the number of processes that share the steps of
+            a rank.
+        epoch, step: The place at which they began.
         by: "state": a state was loaded; "seek": the program went there; "": at the beginning.
         files: The names of the ledgers.
     """
@@ -89,7 +91,7 @@ class HistoryAudit:
 
     Attributes:
         starts, epochs: In their order.
-        faults: What is wrong, in words; empty: each record was delivered exactly once.
+        faults: Sentences about what is wrong; empty: each record was delivered exactly once.
     """
 
     starts: list[StartAudit]
@@ -103,8 +105,8 @@ class LoaderAudit:
 
     Attributes:
         digest: The `check` of its states.
-        about: Its fields, records and batch size in words.
-        histories: In the order of their begin.
+        about: A description of its fields, records and batch size.
+        histories: The histories, in the order in which they began.
     """
 
     digest: str
@@ -121,7 +123,7 @@ class Audit:
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong, in words."""
+        """Sentences about what is wrong."""
         return [
             f"loader {loader.digest}: {fault}"
             for loader in self.loaders
@@ -136,7 +138,7 @@ class Audit:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether each loader has one history, so that is_exact speaks of all its starts."""
+        """Whether each loader has one history, so that is_exact covers all its starts."""
         return all(len(loader.histories) == 1 for loader in self.loaders)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,20 +199,21 @@ def _history_lines(history: HistoryAudit) -> Iterator[str]:
 
 
 class _Part:
-    """What one process noted, without what it took back.
+    """What one process noted, without the batches that it took back.
 
     Attributes:
         file: The ledger.
         name: Its name.
-        rank, world_size, share: Whose it is.
+        rank, world_size, share: The rank and share of the process.
         start_ns: When its loader was opened.
-        place: Where it began; None: it did not.
+        place: The place at which it began; None: it did not begin.
         by: As in StartAudit.
         seeds: The seeds in use, of the readers whose order depends on them.
         steps: The batches that count.
         repeated: Epoch -> records that were rolled back by a state or a later start.
-        ended: Epochs whose end it saw.
-        is_closed: Its loader was closed; if not, the process was killed, runs, or the file is cut.
+        ended: The epochs whose end it saw.
+        is_closed: Whether its loader was closed; if not, the process was killed or still runs, or
+            the file is cut.
         damaged: (epoch, step) -> [file, record] of damaged records.
     """
 
@@ -261,8 +264,9 @@ class _Part:
             self.is_closed = True
 
     def roll_back(self, place_of: Callable[[int], Place], epoch: int) -> None:
-        """Takes the steps from a place in this epoch on out; place_of(step) is the place of the
-        share that has the step."""
+        """Removes the steps of an epoch from a place on; place_of(step) is the place for the share
+        that has the step.
+        """
         self.ended = {one for one in self.ended if one < epoch}
         if self._last is not None and self._last[0] < epoch:
             return
@@ -276,7 +280,7 @@ class _Part:
         self._last = max(kept)[:2] if kept else None
 
     def next(self, num_steps: int) -> Place:
-        """The place of the first step that it has not had: that of its end."""
+        """The place of the first step that the process has not delivered."""
         epoch, step = self.place or (0, 0)
         index, count = self.share
         step += (index - step) % count
@@ -287,8 +291,9 @@ class _Part:
         return max((epoch, step), (max(self.ended, default=-1) + 1, 0))
 
     def over(self, num_steps: int) -> int:
-        """Epochs before this one it ended or left.  A run that was killed after the last step of an
-        epoch may have had no time to end it."""
+        """The process has ended or left all epochs before this one.  A run that was killed after
+        the last step of an epoch may have had no time to end it.
+        """
         return self.next(num_steps if self.is_closed else -1)[0]
 
 
@@ -320,7 +325,7 @@ class _Start:
         return next((part.by for part in self.parts if part.by), "")
 
     def place_of(self, step: int) -> Place:
-        """Where the share began that has this step."""
+        """The place at which the share with this step began."""
         count = self.parts[0].share[1]
         places = [p.place for p in self.parts if p.place and p.share[0] == step % count]
         return places[0] if places else self.place
@@ -333,18 +338,18 @@ class _Start:
         return [one for one in all_of if one not in had]
 
     def next(self, num_steps: int) -> Place:
-        """The place before which each process had all its steps."""
+        """The place before which each process has delivered all its steps."""
         return min(part.next(num_steps) for part in self.parts)
 
     def ranks(self) -> list[list[_Part]]:
-        """The parts of each rank that has one."""
+        """The parts of each rank that has parts."""
         by_rank: dict[int, list[_Part]] = {}
         for part in self.parts:
             by_rank.setdefault(part.rank, []).append(part)
         return list(by_rank.values())
 
     def over(self, num_steps: int) -> int:
-        """Epochs before this one a rank ended or left, with all its processes."""
+        """Some rank, with all its processes, has ended or left all epochs before this one."""
         return max(min(part.over(num_steps) for part in own) for own in self.ranks())
 
     def describe(self) -> StartAudit:
@@ -417,12 +422,12 @@ class _History:
     # ---- Starts -------------------------------------------------------------------------------
 
     def _resume(self, number: int, start: _Start) -> None:
-        """Rolls back what earlier starts delivered from the place on where this one began."""
+        """Rolls back what earlier starts delivered from the place at which this start began."""
         epoch, step = start.place
         said = f"start {number + 1} began at epoch {epoch}, step {step}"
         if number == 0:
             if (epoch, step) > (0, 0):
-                self._fault(f"{said}, and no ledger has what came before")
+                self._fault(f"{said}, but no ledger has the batches before that")
             return
         earlier = [part for one in self._starts[:number] for part in one.parts]
         for part in earlier:
@@ -430,8 +435,8 @@ class _History:
         reached = max((part.next(self._num_steps) for part in earlier), default=(0, 0))
         if (epoch, step) > reached and ((epoch, step) != (reached[0] + 1, 0)):
             self._fault(
-                f"{said}, and what came before ends at epoch {reached[0]}, step {reached[1]}: the "
-                "ledger of a start is missing, or steps were left out"
+                f"{said}, but the batches before it end at epoch {reached[0]}, step {reached[1]}: "
+                f"the ledger of a start is missing, or steps were left out"
             )
         before, after = self._starts[number - 1].parts[0].seeds, start.parts[0].seeds
         if before != after:
@@ -457,7 +462,7 @@ class _History:
                         f"{start.place[1]}")  # fmt: skip
 
     def _compare_ends(self, last: _Start) -> None:
-        """Finds the ranks that stopped before the others did."""
+        """Finds the ranks that stopped before the others."""
         is_any_closed = any(part.is_closed for part in last.parts)
         early = [part for part in last.parts if part.next(self._num_steps)[0] < self._over]
         if early and (self._num_steps >= 0 or is_any_closed):  # a stream's end is not foreseen
@@ -500,7 +505,7 @@ class _History:
         return found
 
     def _status(self, epoch: int, steps: Sequence[Step]) -> tuple[str, int]:
-        """The status of an epoch, and the step before which all must have been delivered."""
+        """The status of an epoch, and the step before which everything must have been delivered."""
         most = max((step.step for step in steps), default=-1) + 1
         if epoch < self._over:
             ended = any(epoch in part.ended for part in self._parts())
@@ -521,7 +526,7 @@ class _History:
     def _needed(
         self, status: str, limit: int, steps: Sequence[tuple[Step, _Part]], ranges: Any
     ) -> int:
-        """The position before which all must have been delivered; 0: not known."""
+        """The position before which everything must have been delivered; 0: not known."""
         if self._records < 0:
             return 0
         if status == "finished":
@@ -576,7 +581,9 @@ def _positions(ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def _depths(ranges: Any, needed: int) -> tuple[Any, Any, Any]:
-    """Cuts [0, end) where a range begins or ends: the pieces, and how many ranges have each."""
+    """Cuts [0, end) at the ends of the ranges; returns the pieces, and how many ranges contain each
+    piece.
+    """
     bounds, places = np.unique(
         np.concatenate([ranges.ravel(), np.array([0, needed], np.int64)]), return_inverse=True
     )
@@ -588,7 +595,7 @@ def _depths(ranges: Any, needed: int) -> tuple[Any, Any, Any]:
 
 
 def _joined_ranges(begins: Any, ends: Any) -> list[tuple[int, int]]:
-    """The first ranges, those joined that touch."""
+    """The first ranges; ranges that touch are joined."""
     found: list[tuple[int, int]] = []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         if found and found[-1][1] == begin:
@@ -616,7 +623,7 @@ def _facts(reader: dict[str, Any]) -> dict[str, Any]:
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """What differs between two loaders, in words."""
+    """A sentence about what differs between two loaders."""
     said = []
     theirs = other["state"]["readers"]
     for name, reader in one["state"]["readers"].items():
@@ -632,7 +639,7 @@ def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def _explain_missing(starts: dict[str, list[_Start]], audits: dict[str, LoaderAudit]) -> None:
-    """Where ranks have no ledger, says of another loader that has one of them what differs."""
+    """If ranks have no ledger, tells how another loader that has ledgers of them differs."""
     ranks = {digest: {part.rank for start in own for part in start.parts}
              for digest, own in starts.items()}  # fmt: skip
     header = {digest: own[0].parts[0].file.header for digest, own in starts.items()}
@@ -651,18 +658,18 @@ def _explain_missing(starts: dict[str, list[_Start]], audits: dict[str, LoaderAu
 
 
 def audit(directory: str | os.PathLike[str]) -> Audit:
-    """Merges the ledgers that loaders wrote to a directory, of all ranks and restarts, and counts
-    for each epoch which records were delivered once, twice and never.
+    """Merges the ledgers of all ranks and restarts in a directory, and counts for each epoch the
+    records that were delivered once, twice and never.
 
     Args:
         directory: As `ledger` of DataLoader.
 
     Returns:
-        The counts: `is_exact`, `faults` in words, `loaders` with all numbers; print() shows them.
+        The result: `is_exact`, `faults` (sentences), `loaders` (all numbers); print() shows it.
 
     Raises:
         FileError: There are no ledgers, or they cannot be read.
-        CorruptDataError: A ledger is damaged; `file` and `byte` say where.
+        CorruptDataError: A ledger is damaged; `file` and `byte` name the place.
     """
     path = os.fspath(directory)
     try:

@@ -1,7 +1,7 @@
 """Turns delivered batches into arrays that view their memory, without a copy.
 
-The arrays of a batch share one owner, which gives the slot back when the last of them, or the last
-view of them, is collected: in any thread, and also after the loader is closed.
+The arrays of a batch share one owner.  It gives the slot back when the last array, or the last view
+of one, is collected: in any thread, also after the loader was closed.
 """
 
 from __future__ import annotations
@@ -86,10 +86,9 @@ class BatchArrays:
         return self._plans[rows]
 
     def take(self) -> tuple[list[Batch], int, int]:
-        """The arrays of the batch in `batch`, one per blob; its epoch and step.
-
-        The arrays are writable and C-contiguous.  They own the batch from here on: it is released
-        with the last of them.
+        """The arrays of the batch in `batch`, one per blob, and its epoch and step. The arrays are
+        writable and C-contiguous.  From this call on they own the batch, which is released with the
+        last array.
         """
         batch = self.batch
         address, epoch, step, rows = _read_batch(self._bytes)
@@ -123,6 +122,6 @@ class BatchArrays:
         return Ragged(values, row_splits, row_shape=shape, shapes=shapes)
 
     def give_back(self) -> None:
-        """Releases the batch in `batch` if an interrupt came before take() could own it."""
+        """Releases the batch in `batch` if an interrupt came before arrays owned it."""
         memory, self.batch.memory = self.batch.memory, _NULL
         _release(memory)

@@ -1,4 +1,4 @@
-"""A loader that has taken a DataLoader over, and gives its batches in another form."""
+"""The base of loaders that take a DataLoader over and give its batches in another form."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class ConvertingLoader(Loader[BatchT]):
 
         Args:
             since: An earlier report of this process.
-            gather: Every process of torch.distributed or jax.distributed calls this, and each gets
-                a `RankReport` of all ranks; without these, of one rank.
+            gather: Every process of torch.distributed or jax.distributed must call this, and each
+                gets a `RankReport` of all ranks.  Without these packages the report has one rank.
         """
         report = self.loader.report(since=since)
         return self._gathered(report) if gather else report
@@ -61,5 +61,6 @@ class ConvertingLoader(Loader[BatchT]):
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError(
             f"a {type(self).__name__} cannot be copied or pickled: it has taken over a DataLoader, "
-            "with threads and open files; save state_dict(), make another one and load it there"
+            f"with threads and open files; save state_dict(), make another loader, and load the "
+            f"state there"
         )

@@ -119,24 +119,23 @@ class _Options(TypedDict, total=False):
 
 
 class DataLoader(Loader[BatchT]):
-    """Opens the readers of some blobs, and yields batches as NumPy arrays.
+    """Opens the readers of the blobs, and yields batches as NumPy arrays.
 
-    `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
-    one blob gives bare arrays, several or a tuple give tuples of arrays, a dict gives dicts.
+    `for batch in loader` is one epoch.  The form of a batch follows the form of the blobs: one blob
+    gives arrays, several blobs or a tuple give tuples of arrays, and a dict gives dicts of arrays.
 
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
-    It views memory of the loader, is writable, and belongs to the caller until it and all views
-    of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
-    `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
-    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`; where all rows of a
-    Ragged have one shape, `np.asarray(batch)` is the array.
+    An array views memory of the loader and is writable.  It belongs to the caller until it and all
+    views of it are collected, also after close().  If rows differ in shape (`blob.is_ragged`), the
+    blob gives a `Ragged` in place of an array; the same rules hold for the arrays in it.  A type
+    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`.  If all rows of a Ragged
+    have one shape, `np.asarray(batch)` is an array.  A blob that is given twice gives two arrays
+    that share their memory.
 
-    A blob that is given twice gives two arrays that share their memory.
-
-    A loader may be used by several threads; they take turns.  In a signal handler, close(),
-    state_dict(), stats() and skipped may be used at any time; what takes batches or moves the
-    loader raises UnsupportedError while the thread is inside such a call.  A loader belongs to the
-    process that opened it: in a forked child its calls raise UnsupportedError.
+    A loader may be used by several threads; they take turns.  A signal handler may use close(),
+    state_dict(), stats() and skipped at any time.  Methods that take batches or move the loader
+    raise UnsupportedError in the handler if it interrupted such a method.  A loader belongs to the
+    process that opened it: in a forked child its methods raise UnsupportedError.
     """
 
     @overload
@@ -191,22 +190,24 @@ class DataLoader(Loader[BatchT]):
             num_threads: Threads that work on batches; None or 0: one for each usable opened.
                 "auto": adjusted while the loader runs; `tuning` says how.
             prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
-                of threads.  "auto": adjusted, within memory_budget.
-            memory_budget: Bytes that batches may use, including those still held; None or 0: half
-                of the memory that the process may use.  What an op needs only while it works is
-                limited to as much again on each thread.
-            zip: For several readers. "strict": they must have equal lengths; "shortest": the
-                first one that ends ends the epoch.
+                of threads, and not more than an epoch has, if fewer keep the threads busy.  "auto":
+                adjusted, within memory_budget.
+            memory_budget: Bytes that batches may use, including batches that are still held; None
+                or 0: half of the memory that the process may use.  The temporary memory of ops has
+                the same limit in each thread.
+            zip: For several readers. "strict": they must have equal lengths; "shortest": the epoch
+                ends with the shortest reader.
             share: (i, n): only steps i, i + n and so on of each epoch, for n loaders that take
-                turns.  None: in a worker process of torch.utils.data.DataLoader its number and that
-                of the workers, unless the readers have rank=0, world_size=1; elsewhere all steps.
-            ledger: A directory, where a file notes which batches are delivered, for `pyflowdata
-                audit`.  None: as PYFLOWDATA_LEDGER says; "": nothing is noted.
+                turns.  None: all steps; but in a worker process of torch.utils.data.DataLoader its
+                number and the number of workers, unless the readers have rank=0, world_size=1.
+            ledger: A directory for a file that records which batches were delivered, for
+                `pyflowdata audit`.  None: the directory in PYFLOWDATA_LEDGER, if any; "": no
+                ledger.
 
         Raises:
             InvalidArgumentError: An argument is invalid, or the readers do not match; or, in a
-                worker process of torch, a reader has another rank and world_size by hand, and share
-                is left out.
+                worker process of torch, `share` is left out and the program gave a reader another
+                rank and world_size.
             FileError: Files are missing or cannot be read.
         """
         if blobs:  # what is no blob comes first
@@ -221,10 +222,10 @@ class DataLoader(Loader[BatchT]):
     # ---- Epochs -------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Starts the epoch after the last started one; after load_state_dict() continues there.
+        """Starts the epoch after the last started one; after load_state_dict() it continues at the
+        place of the state.
 
-        An earlier iterator that is not at its end raises CancelledError from now on, and so does a
-        sink.
+        From then on, an earlier iterator that is not at its end, and a sink, raise CancelledError.
         """
         with self._opened.lent() as cursor:
             cursor.take_back()
@@ -256,12 +257,12 @@ class DataLoader(Loader[BatchT]):
     # ---- State --------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is: a dict for JSON, the same on every rank, below 1 KB for up to 8
-        readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
+        """The place of the loader: a dict for JSON, the same on every rank, below 1 KB for up to 8
+        readers.  For many readers it has hashes of their attrs in place of the attrs.
 
-        It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
-        later one was delivered.  After the last batch of an epoch the state means the next epoch,
-        also when it is taken in the loop: see `epoch`.
+        It counts delivered batches, not batches that were made ahead.  A failed batch is tried
+        again, unless a later batch was delivered.  After the last batch of an epoch the state means
+        the next epoch, also if the loop over the epoch has not ended: see `epoch`.
         """
         opened = self._opened
         opened.turns.check_not_inside()
@@ -272,8 +273,8 @@ class DataLoader(Loader[BatchT]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iter() or repeat() continue exactly where the state was taken.
 
-        The loader may have another world size, rank, number of threads or prefetch.  Seeds are
-        taken from the state.  Iterators made before raise CancelledError from now on.
+        The loader may have another world size, rank, number of threads or prefetch.  The seeds of
+        the state replace the loader's seeds.  Earlier iterators raise CancelledError from then on.
 
         Args:
             state: The result of state_dict(), also after a round trip through JSON.
@@ -288,9 +289,9 @@ class DataLoader(Loader[BatchT]):
     def seek(self, position: int, *, epoch: int | None = None) -> None:
         """Makes the next iter() or repeat() start with batch `position` of an epoch.
 
-        Like load_state_dict(), it costs the same for any position of files with an index; a stream
-        or a shuffle buffer is read up to the position.  Iterators made before raise CancelledError
-        from now on.
+        For files with an index it takes the same time for any position, like load_state_dict(); a
+        stream or a shuffle buffer is read up to the position.  Earlier iterators raise
+        CancelledError from then on.
 
         Args:
             position: Batches of the epoch to skip; all of them means the next epoch.
@@ -313,11 +314,11 @@ class DataLoader(Loader[BatchT]):
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
-        """Makes what is done in a `with` block of this not count: after it the loader is where it
-        was before, iterators that were made before go on, and the steps in it are in no report.
-        Other threads wait meanwhile.
+        """A context manager that undoes the moves of its `with` block.  After the block the loader
+        is at its former place, earlier iterators go on, and no report counts the steps of the
+        block. Other threads wait during the block.
 
-        Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
+        The block may only take batches, with seek(), iter() and repeat().  After the block the
         loader seeks: a stream or a shuffle buffer is read again up to the position.
         """
         with self._opened.lent(), self._opened.kept_place():
@@ -326,14 +327,14 @@ class DataLoader(Loader[BatchT]):
     # ---- Rows at positions --------------------------------------------------------------------
 
     def read(self, positions: Iterable[SupportsIndex], *, epoch: int = 0) -> BatchT:
-        """A batch of the rows at these positions of an epoch's order, with random access: in any
-        order, also with repeats.  The loader stays where it is.  Damaged records are left out or
-        padded as the readers' on_error says.
+        """A batch of the rows at these positions in the order of an epoch, by random access:
+        positions may be in any order, and may repeat.  The place of the loader does not change.
+        Damaged records are left out or padded as on_error of the readers says.
 
         Args:
-            positions: The rows, counted from 0 over all ranks; at most as many as a batch has on
-                this rank.
-            epoch: Counted from 0.
+            positions: The positions, counted from 0 over all ranks; at most as many as a batch has
+                rows on this rank.
+            epoch: The epoch, counted from 0.
 
         Raises:
             UnsupportedError: A reader is read in sequence.
@@ -356,23 +357,27 @@ class DataLoader(Loader[BatchT]):
 
     @property
     def data_loader(self) -> DataLoader[BatchT]:
-        """This one; of a TorchLoader or JaxLoader, the one that it took over."""
+        """This loader itself.  (For a TorchLoader or JaxLoader it is the DataLoader that was taken
+        over.)
+        """
         return self
 
     def __len__(self) -> int:
-        """Batches of an epoch, the same on every rank; of those of its share, if it has one.
+        """The number of batches of an epoch, the same on every rank; with a share, the batches of
+        the share.
 
         Raises:
-            TypeError: A reader is a stream that has to be read to be counted, or a data set is
-                repeated without end.
+            TypeError: A reader is a stream, whose records can be counted only by reading it; or a
+                data set is repeated without end.
         """
         if self.readers and min(reader.records for reader in self.readers) >= ENDLESS:
             raise WrongUseError(
-                "this DataLoader has no len(), as repeat() has no end: count the steps, and break"
+                "this DataLoader has no len(), since repeat() has no end: count the steps, and "
+                "break"
             )
         if self._opened.cursor.num_batches < 0:
             raise WrongUseError(
-                "this DataLoader has no len(), as a reader is a stream of unknown length: count "
+                "this DataLoader has no len(), since a reader is a stream of unknown length: count "
                 "the batches of an epoch, for batch in loader"
             )
         return self._opened.share.size(self._opened.cursor.num_batches)
@@ -385,53 +390,59 @@ class DataLoader(Loader[BatchT]):
         """
         if self.readers and min(reader.records for reader in self.readers) >= ENDLESS:
             raise InvalidArgumentError(
-                "a list of all batches: repeat() has no end; take(n) after it has one, or take "
-                "some, itertools.islice(loader, n)"
+                "a list of all batches: repeat() has no end; use take(n) after it, or take some "
+                "batches, itertools.islice(loader, n)"
             )
         return 0
 
     @property
     def blobs(self) -> tuple[Blob, ...]:
-        """The blobs whose arrays a batch has, in order."""
+        """The blobs of a batch, in order."""
         return self._opened.blobs
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """What the loader knows about each of its readers: seed, files, records, rank and so on."""
+        """Facts about each reader of the loader: seed, files, records, rank and so on."""
         return self._opened.readers
 
     @property
     def memory_budget(self) -> int:
-        """Bytes that batches may use: as given, or as chosen."""
+        """The bytes that batches may use, as given or chosen."""
         return int(self._opened.info.memory_budget)
 
     @property
     def num_threads(self) -> int:
-        """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
+        """The number of threads that work on batches, as given or chosen; with "auto" the current
+        number.
+        """
         return int(read_info(self._opened.handle).num_threads)
 
     @property
     def prefetch(self) -> int:
-        """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
+        """The number of batches that are made ahead, as given or chosen; with "auto" the current
+        number.
+        """
         return int(read_info(self._opened.handle).prefetch)
 
     @property
     def epoch(self) -> int:
-        """The epoch that was started last.  After a finished loop it is still that of this loop,
-        0 after the first, while state_dict()["epoch"] is already the next one.  Before the first
-        iter(), also after load_state_dict(), it is the epoch of the next batch: a resumed run
-        loops over `range(loader.epoch, epochs)`."""
+        """The epoch that was started last.  After a finished loop it is still the epoch of this
+        loop (0 after the first loop), while state_dict()["epoch"] is already the next epoch.
+        Before the first iter(), also after load_state_dict(), it is the epoch of the next batch: a
+        resumed run loops over `range(loader.epoch, epochs)`.
+        """
         cursor = self._opened.cursor
         cursor.is_after_last = False  # the program knows from here on
         return cursor.epoch if cursor.started is None else cursor.started
 
     def report(self, *, since: Report | None = None) -> Report:
-        """Says in a sentence what limits the training loop and what to change, with tables under
-        it; `print(loader.report())`.  Since the loader was opened, also after close().
+        """A report that says in one sentence what limits the training loop and what to change, with
+        tables: `print(loader.report())`.  It covers the time since the loader was opened, and works
+        after close(), too.
 
         Args:
-            since: An earlier report of this loader: only what came after it counts, for example
-                the last epoch.
+            since: An earlier report of this loader: the new report covers only the time after it,
+                for example the last epoch.
         """
         from .order_sample import data_facts
 
@@ -444,8 +455,8 @@ class DataLoader(Loader[BatchT]):
         return self._opened.observation.report(since, describe, tried)
 
     def explain(self) -> Graph:
-        """Draws what a batch is computed by: each op with dtypes, shapes and bytes, and under it
-        what is worth a look, such as outputs of float64; `print(loader.explain())`.
+        """The graph that computes a batch: each op with dtypes, shapes and bytes, and notes about
+        it, such as outputs of float64: `print(loader.explain())`.
 
         This is `flow.graph` of the loader.
         """
@@ -457,16 +468,17 @@ class DataLoader(Loader[BatchT]):
         self, seconds: float, size: int, device: str, *, overlaps: bool = False
     ) -> None:
         """Counts a batch that the program copied elsewhere, for `report()`; TorchLoader, JaxLoader
-        and sinks do so themselves.
+        and sinks count their copies themselves.
 
         Args:
             seconds: Time that a thread took to start the copy and to wait for it.
             size: Bytes of the batch.
             device: The place of the copy, in a word.
-            overlaps: Another thread than the training loop copies, which trains meanwhile.
+            overlaps: Whether another thread copies while the training loop trains.
 
         Raises:
-            InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
+            InvalidArgumentError: `seconds` or `size` is not a number from 0 on, or `device` is not
+                a str.
         """
         self._opened.observation.count_copy(seconds, size, device, overlaps)
 
@@ -490,25 +502,25 @@ class DataLoader(Loader[BatchT]):
 
     @property
     def is_open(self) -> bool:
-        """Whether it can give batches: it was not closed, and this process opened it."""
+        """Whether the loader can give batches: it was not closed, and this process opened it."""
         return self._opened.is_open
 
     def close(self) -> None:
         """Stops the threads and closes the files.  Held arrays stay valid, and state, counters and
         skipped records can still be read.
 
-        It waits for the calls of this loader that other threads are in.  One that waits for a batch
-        gets a CancelledError; a trace that is being written is completed.  Closing twice is
-        allowed.  In a function that the loader calls, it returns at once, and the threads stop soon
-        after.
+        close() waits for calls of this loader in other threads.  A thread that waits for a batch
+        gets a CancelledError; a trace that is being written is completed.  A loader may be closed
+        twice. If a function that the loader calls closes it, close() returns at once, and the
+        threads stop soon after.
 
         Raises:
-            FileError: A trace that is on cannot be written; the loader is closed.
+            FileError: A running trace cannot be written; the loader is closed nevertheless.
         """
         self._opened.close()
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError(
             "a DataLoader cannot be copied or pickled: it has threads and open files; save "
-            "state_dict(), open another DataLoader and give it to load_state_dict()"
+            "state_dict(), open another DataLoader, and load the state there"
         )

@@ -1,4 +1,4 @@
-"""How the rows of an epoch are divided into steps, and the rows of a step among ranks.
+"""The division of the rows of an epoch into steps, and of the rows of a step among ranks.
 
 The readers divide rows in C (csrc/dataset/batch.c).  This module computes the same numbers before
 a batch is made.
@@ -17,11 +17,11 @@ class EpochSteps:
 
     Attributes:
         records: Records of an epoch; -1: not known before its end.
-        rows: Rows of its steps, without those that fill the last one; -1: not known.
+        rows: Rows of all steps, without rows that only fill the last step; -1: not known.
         batch_size: Rows of a full step, of all ranks together.
         world_size: Number of ranks.
-        last_batch: What becomes of the last step: "short", "even", "drop", "pad" or "wrap".
-        is_grouped: Each step has records of one group, so that any step may be short.
+        last_batch: What happens to the last step: "short", "even", "drop", "pad" or "wrap".
+        is_grouped: Whether each step has records of one group, so that any step may be short.
     """
 
     records: int
@@ -38,34 +38,35 @@ class EpochSteps:
 
     @property
     def is_filled(self) -> bool:
-        """The last step has batch_size rows, however many records are left for it."""
+        """Whether the last step has batch_size rows, however many records are left for it."""
         return self.last_batch in ("pad", "wrap")
 
     @property
     def num_steps(self) -> int:
-        """Steps of an epoch, the same on every rank; the rows are known."""
+        """Steps of an epoch, the same on every rank; needs `is_known`."""
         return -(-self.rows // self.batch_size)
 
     @property
     def left_out(self) -> int:
-        """Records of an epoch that no step has; the rows are known."""
+        """Records of an epoch that no step has; needs `is_known`."""
         return self.records - self.rows
 
     @property
     def last_rows(self) -> int:
-        """Rows of the last step, of all ranks, without those that fill it; 0: batch_size, or not
-        known."""
+        """Rows of the last step, of all ranks, without rows that only fill it; 0: batch_size, or
+        not known.
+        """
         return self.rows % self.batch_size if self.is_known else 0
 
     @property
     def empty_ranks(self) -> int:
-        """How many ranks get no rows in the last step, as far as is known."""
+        """How many ranks get no rows in the last step; 0 if that is not known."""
         if self.is_filled or not self.last_rows:
             return 0
         return max(0, self.world_size - self.last_rows)
 
     def rows_of(self, step: int, rank: int) -> range:
-        """Positions of a rank's rows in a step; those from `rows` on only fill it."""
+        """The positions of a rank's rows in a step; positions from `rows` on only fill it."""
         begin = step * self.batch_size
         end = begin + self.batch_size
         if end > self.rows and not self.is_filled:
@@ -75,14 +76,16 @@ class EpochSteps:
         return range(begin, begin + least + (rank < longer))
 
     def num_rows(self, rank: int) -> int:
-        """Rows of a rank in all steps; the rows are known."""
+        """Rows of a rank in all steps; needs `is_known`."""
         if not self.num_steps:
             return 0
         last = len(self.rows_of(self.num_steps - 1, rank))
         return (self.num_steps - 1) * (self.batch_size // self.world_size) + last
 
     def why_batches_differ(self) -> str:
-        """Why a step may have fewer rows than others, and what to do; "": none has."""
+        """Why a step may have fewer rows than others, and what to do; "": all steps have the same
+        number.
+        """
         if self.is_filled:
             return ""
         rule = f"last_batch='{self.last_batch}'"
@@ -95,7 +98,9 @@ class EpochSteps:
         return f"{rule} gives a short last batch; take 'pad', 'wrap' or 'drop'"
 
     def why_ranks_differ(self) -> str:
-        """Why a rank may have other numbers of rows in a step than others; "": none has."""
+        """Why ranks may have different numbers of rows in a step; "": they always have the same
+        number.
+        """
         if self.world_size == 1 or self.is_filled:
             return ""
         if self.is_grouped or (self.records >= 0 and not self.is_known):

@@ -42,13 +42,13 @@ class Cursor:
         epoch, position: The place after the last delivered batch.
         started: The last started epoch; None: the next iterator starts at the position.
         iterator: Number of the only iterator that is not over.
-        must_seek: The library may be at another position.
+        must_seek: Whether the library may be at another position.
         lease: The lease of the sink that takes the batches; None: there is no sink.
-        stays_in_epoch: An iterator that starts after the last batch of a stream has no batch; else
-            it goes on with the next epoch.
-        is_endless: The iterator is one of repeat().
-        is_after_last: A state was loaded that was taken in a loop at the last batch of an epoch;
-            the program may not know that the next loop is the next epoch.
+        stays_in_epoch: Whether an iterator that starts after the last batch of a stream has no
+            batch; if not, it goes on with the next epoch.
+        is_endless: Whether the iterator is one of repeat().
+        is_after_last: Whether a state was loaded that was taken in a loop at the last batch of an
+            epoch: the program may not know that the next loop is the next epoch.
     """
 
     num_batches: int
@@ -78,11 +78,11 @@ class Cursor:
         return self.epoch, self.position
 
     def consumed(self) -> tuple[int, int]:
-        """As next(), without the batches that the thread of a sink has taken ahead."""
+        """Like next(), but without the batches that the thread of a sink has taken ahead."""
         return self.next() if self.lease is None else self.lease.place
 
     def lend(self) -> Lease:
-        """Lends the loader to a new sink; an earlier sink and all iterators are over."""
+        """Lends the loader to a new sink, which ends an earlier sink and all iterators."""
         lease = Lease(self.consumed())
         self.go(*lease.place)
         self.lease = lease
@@ -103,7 +103,9 @@ class Cursor:
         return self.iterator
 
     def go(self, epoch: int, position: int) -> None:
-        """Moves the loader: the next iterator starts there; earlier ones and a sink are over."""
+        """Moves the loader: the next iterator starts at the new place; earlier iterators and a sink
+        end.
+        """
         if self.lease is not None:
             self.lease.end(REPLACED)
             self.lease = None
@@ -114,7 +116,7 @@ class Cursor:
         self.must_seek = True
 
     def go_back(self, kept: Cursor) -> None:
-        """Moves back to `kept`, an earlier copy; iterators that were made since are over."""
+        """Moves back to `kept`, an earlier copy; iterators that were made since then end."""
         self.iterator, self.started = kept.iterator, kept.started
         self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
         self.stays_in_epoch, self.is_endless = kept.stays_in_epoch, kept.is_endless
@@ -126,7 +128,7 @@ def as_epoch(epoch: SupportsIndex) -> int:
     """The number of an epoch, as an int.
 
     Raises:
-        InvalidArgumentError: It is no number of an epoch that can start.
+        InvalidArgumentError: The number is not an epoch that can start.
     """
     try:
         number = operator.index(epoch)
@@ -139,7 +141,9 @@ def as_epoch(epoch: SupportsIndex) -> int:
 
 
 def _check_epoch(epoch: int) -> None:
-    """The last epoch can be the next one of a state, but cannot start: it has no successor."""
+    """Refuses the last epoch: it can be the next epoch of a state, but cannot start, since no epoch
+    follows it.
+    """
     if epoch >= LAST_EPOCH:
         raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
 

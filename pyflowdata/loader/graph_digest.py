@@ -1,19 +1,18 @@
-"""What the fields of a loader are computed by, as short digests: a part of a state.
+"""Short digests of the ops that compute the fields of a loader; they are a part of a state.
 
-Each field that a loader delivers has a digest of all that it is computed by, which decides whether
-a state belongs to the loader.  In it are, of each node from the reader on:
+Each field that a loader delivers has a digest of everything that computes it.  The digest decides
+whether a state belongs to the loader.  It covers these parts of each node, from the reader on:
 
     code     of a Python function: its source, see pyops/function_digest.py
     attrs    the attrs of the op, also those that are defaults, and the types of outputs
     label    if it may draw random numbers, which depend on it
     inputs   the digests of what it is computed from
 
-A node's label is the name that was given to it, or its op and its number among the nodes of this
-op without a name, counted from the blobs of the loader on, inputs first.  Labels and digests of
-the nodes are in the state as well, as far as they have room: they say what differs.
-
-Readers and views are in the spec of their reader, apart from the Python objects that are read, and
-from the names of views that draw by their name.
+The label of a node is the name that the user gave it.  Without a name it is the op and a number:
+such nodes of an op are counted from the blobs of the loader on, inputs first.  The state also has
+the labels and digests of nodes, if there is room: they tell what differs.  Readers and views are in
+the spec of their reader, except for the Python objects that are read, and for the names of views
+that draw by their name.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class Parts(NamedTuple):
     """The digests of a node.
 
     Attributes:
-        code: "" for an op that is no Python function; "py3.11-..." where the function has no
-            source, so that another version of Python has another one.
+        code: The digest of the code; "" for an op that is not a Python function; "py3.11-..." if
+            the function has no source, so that another version of Python gives another digest.
     """
 
     code: str
@@ -62,9 +61,9 @@ class GraphDigest(NamedTuple):
     """The digests of a graph.
 
     Attributes:
-        nodes: The digest of each node and of each view that draws by its name; the keys are labels,
-            or hashes of nodes.
-        fields: The hash of a field's key, and the digest of what computes the field.  Fields that
+        nodes: The digest of each node, and of each view that draws by its name; the keys are
+            labels, or hashes of nodes.
+        fields: The hash of a field's key -> the digest of what computes the field.  Fields that
             share a key have "".
     """
 
@@ -81,7 +80,7 @@ def short_hash(text: str, digits: int = 4) -> str:
 
 
 def _label_in_state(name: str) -> str:
-    """A label without spaces; different labels stay different."""
+    """The label without spaces; different labels stay different."""
     if _PLAIN_LABEL.fullmatch(name):
         return name
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '?', name)[:12]}~{short_hash(name, 8)}"
@@ -100,12 +99,12 @@ def _draws_by_name(node: Node) -> bool:
 
 
 def _draws_in_rows(node: Node) -> bool:
-    """Whether the op may draw random numbers for a row: of ops in C this is not known."""
+    """Whether the op may draw random numbers for a row; for ops in C this is not known."""
     return node.identity is None or node.identity.draws
 
 
 def _inputs_of(blob: Blob) -> Sequence[Blob]:
-    """The fields that a field of a view, or of the batches of a data set, is taken from."""
+    """The fields from which a view, or the batches of a data set, take a field."""
     node, fields = blob.node, len(blob.node.outputs)
     if not node.op.is_view:
         return ()
@@ -126,8 +125,9 @@ class _Origin(NamedTuple):
 
 
 class _Walk:
-    """The labels of the nodes that compute some blobs: of ops in the order of the blobs, of readers
-    and views in that of the graph."""
+    """The labels of the nodes that compute some blobs: ops in the order of the blobs, readers and
+    views in the order of the graph.
+    """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.parts: dict[str, Parts] = {}
@@ -190,7 +190,8 @@ class _Walk:
 
 
 def _kind_of(node: Node) -> str:
-    """The name of an op, without the number by which a process tells functions of one name."""
+    """The name of an op, without the number that distinguishes functions of one name in a process.
+    """
     return node.op.name.partition("#")[0]
 
 
@@ -210,7 +211,7 @@ class Graph:
     """The nodes of a loader.
 
     Attributes:
-        renumbered: Views whose random order was another one in versions that numbered views.
+        renumbered: Views that had another random order in versions that numbered views.
     """
 
     def __init__(self, blobs: Sequence[Blob], keys: Sequence[object] | None = None) -> None:
@@ -229,8 +230,9 @@ class Graph:
         self._texts = list(self._forms())
 
     def _forms(self) -> Iterator[str]:
-        """The digests as a text: with labels in words; with hashes of them; without nodes; of all
-        together."""
+        """The digests as a text, in four forms: with labels; with hashes of labels; without nodes;
+        one digest of everything.
+        """
         written = [f"{key:-<{_KEY}}{digest}" for key, digest in self._digest.fields]
         fields = "=" + "".join(sorted(written))
         nodes = self._digest.nodes
@@ -245,15 +247,16 @@ class Graph:
         yield whole
 
     def text(self, room: int) -> str:
-        """The digests for a state, in the longest form that has room."""
+        """The digests for a state, in the longest form for which there is room."""
         most = min(room, _MOST_CHARACTERS)
         return next((one for one in self._texts if len(one) <= most), self._texts[-1])
 
     # ---- Comparison ---------------------------------------------------------------------------
 
     def differences(self, text: str) -> list[str]:
-        """What differs from a graph whose digests a state has; more or fewer fields may be
-        delivered, and under other keys."""
+        """Sentences about the differences from the graph of a state.  The loader may deliver more
+        or fewer fields, under other keys.
+        """
         own, (whole, saved) = self._texts[-1], _read(text)
         if whole == own:
             return []
@@ -280,7 +283,7 @@ class Graph:
         ]
 
     def _of_nodes(self, blobs: Sequence[Blob], saved: GraphDigest) -> list[str]:
-        """What differs in the nodes that compute some blobs."""
+        """Sentences about the differences in the nodes that compute some blobs."""
         labels = {node: label for label, node in self._nodes.items()}
         upstream = [labels[node] for node in nodes_of(blobs) if node in labels]
         in_words = not any(label.startswith("~") for label in saved.nodes)
@@ -303,7 +306,9 @@ class Graph:
     def _of_changed(
         self, name: str, own: Parts, saved: Parts, others: Sequence[str]
     ) -> Iterator[str]:
-        """What differs in a node that the state has; `others` are what it was there instead."""
+        """Sentences about a node that the state has with another digest; `others` are what it was
+        in the state.
+        """
         others = [one for one in others if _NUMBERED.sub("", one) == _NUMBERED.sub("", name)]
         if others:
             if _draws_in_rows(self._nodes[name]):
@@ -334,7 +339,8 @@ class Graph:
             yield f"{name}: it is computed from {inputs}, and from something else in the state"
 
     def _of_new(self, name: str, own: Parts, saved: GraphDigest) -> Iterator[str]:
-        """A node that the state does not have, where another one has its place there."""
+        """A sentence about a node that the state does not have, but has another node in its place.
+        """
         gone = [one for one, parts in saved.nodes.items()
                 if one not in self._digest.nodes and parts[1:] == own[1:]]  # fmt: skip
         if gone:
@@ -348,7 +354,9 @@ class Graph:
     def _of_numbers(
         self, fields: Sequence[tuple[str, Blob, _Origin]], saved: GraphDigest
     ) -> list[str]:
-        """Nodes without names, whose numbers may be those of others in the state."""
+        """Sentences about nodes without names, whose numbers may belong to other nodes in the
+        state.
+        """
         labels = {node: label for label, node in self._nodes.items()}
         nodes = nodes_of([blob for _, blob, _ in fields], enters_readers=True)
         drawing = [labels[node] for node in nodes
@@ -361,7 +369,7 @@ class Graph:
         return [f"{listed}: {_ORDER}"]
 
     def _said(self, name: str) -> str:
-        """A label, with the place of the node's function."""
+        """The label, with the place of the node's function."""
         identity = self._nodes[name].identity
         return name if identity is None else f"{name} ({identity.said})"
 
@@ -381,8 +389,9 @@ def _keyed(names: Sequence[str], digests: Sequence[str]) -> list[tuple[str, str]
 
 
 def _others(saved: Sequence[tuple[str, str]], own: Sequence[tuple[str, str]]) -> list[int]:
-    """Which fields of a loader are computed by something else than in a state.  Fields with other
-    keys may be the same ones under other names, more, or fewer."""
+    """The fields of a loader that are computed differently than in a state.  Fields with other keys
+    may be the same fields under other names, additional fields, or fewer.
+    """
     before = {key: digest for key, digest in saved if key}
     other = [i for i, (key, digest) in enumerate(own) if before.get(key, digest) != digest]
     keys = {key for key, _ in own if key} & {*before}
@@ -395,8 +404,9 @@ def _others(saved: Sequence[tuple[str, str]], own: Sequence[tuple[str, str]]) ->
 
 
 def _other_counts(saved: Iterable[str], own: Iterable[str]) -> list[str]:
-    """Nodes of one op without names, where the loader has more or fewer than the state: another
-    node may have the label of each, and its random numbers."""
+    """Sentences about ops of which the loader has more or fewer nodes without names than the state:
+    another node may have the label of each node, and its random numbers.
+    """
     before, now = (Counter(_NUMBERED.sub("", one) for one in labels if _NUMBERED.search(one))
                    for labels in (saved, own))  # fmt: skip
     return [

@@ -1,4 +1,4 @@
-"""What a sink and its loader know of each other."""
+"""The link between a sink and its loader."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Lease:
 
     Attributes:
         place: Epoch and position of the batch after the last consumed one.
-        over: Why the sink makes no more calls; None: it makes them.
-        thread: Takes batches ahead; None: there is none.
+        over: Why the sink makes no more calls; None: it still makes calls.
+        thread: The thread that takes batches ahead; None: there is none.
     """
 
     __slots__ = ("over", "place", "thread")

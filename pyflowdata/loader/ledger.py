@@ -1,15 +1,16 @@
-"""The ledger of a loader: a file that says which batches a process has been given, and when.
+"""The ledger of a loader: a file that records which batches were delivered to a process, and when.
 
-The file is mapped, and shared with the kernel's cache: what was noted stays when the process is
-killed, without a system call for each step.  A crash of the machine may lose the latest entries.
+The file is mapped and shares its pages with the kernel's cache: what was noted stays when the
+process is killed, and no step needs a system call.  A crash of the machine may lose the latest
+entries.
 
     file     MAGIC, then entries one after the other; zeros after the last one
     entry    two uint32, little-endian: a CRC-32 of the rest, and kind << 24 | bytes of the payload;
              then the payload, a multiple of 8 bytes.  These two words, the head, are written last,
              so that an entry is there as a whole or not at all
 
-The first entry is the header, a dict of JSON: whose ledger this is.  It has the loader's state at
-the start of epoch 0, which describes its readers.
+The first entry is the header, a dict of JSON that says which loader and process wrote the ledger.
+It has the loader's state at the start of epoch 0, which describes its readers.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ class Step(NamedTuple):
     """A delivered batch, as `pfd_batch` of the library has it.
 
     Attributes:
-        epoch, step: Which batch it is.
-        rows: Its rows, of this rank.
-        first, made: The first position and the number of positions in the epoch's order that the
-            rows were made of; first is -1 for streams.
-        failed: Damaged rows, left out or padded.
+        epoch, step: The number of the batch.
+        rows: Its rows on this rank.
+        first, made: The first position, and the number of positions, in the order of the epoch from
+            which the rows were made; first is -1 for streams.
+        failed: Damaged rows, which were left out or padded.
     """
 
     epoch: int
@@ -94,13 +95,13 @@ def _failure(path: str, doing: str, failure: OSError) -> FileError:
 
 
 def directory_of(given: str | os.PathLike[str] | None) -> str:
-    """The directory of a loader's ledger, which is made where it is missing; "": there is none.
+    """The directory of a loader's ledger, made if it is missing; "": no ledger is wanted.
 
     Args:
         given: As `ledger` of DataLoader.
 
     Raises:
-        InvalidArgumentError: `given` is no path.
+        InvalidArgumentError: `given` is not a path.
         FileError: The directory cannot be made.
     """
     try:
@@ -122,7 +123,7 @@ def directory_of(given: str | os.PathLike[str] | None) -> str:
 
 
 def warn_of_no_ledger(loader: str) -> None:
-    """Says once that a kind of loader writes no ledger, where the environment asks for one."""
+    """Warns once that a kind of loader writes no ledger, although the environment asks for one."""
     given = os.environ.get(VARIABLE)
     if given:
         warn_program_once(
@@ -149,11 +150,10 @@ class Ledger:
     """Writes the ledger of a loader.  Used by the thread that has the loader's turn; a signal
     handler may note a moment in between.
 
-    The file is made when something is first noted, so that a loader which delivers nothing has
-    none.
+    The file is made when something is first noted, so a loader that delivers nothing has no ledger.
 
     Attributes:
-        is_paused: Steps are not noted.
+        is_paused: Whether steps are not noted.
     """
 
     __slots__ = (
@@ -162,7 +162,7 @@ class Ledger:
     )  # fmt: skip
 
     def __init__(self, directory: str, header: dict[str, Any]) -> None:
-        """Args: header without what is the process's."""
+        """Args: the header, without the facts about the process."""
         self._directory, self._header = directory, header
         self._path = ""  # "": not made yet, or closed
         self._start_ns = time.time_ns()
@@ -172,7 +172,7 @@ class Ledger:
         self._is_closed = self.is_paused = False
 
     def note(self, kind: int, epoch: int, position: int, *others: int) -> None:
-        """Notes a moment, now.
+        """Notes a moment, with the current time.
 
         Raises:
             FileError: The file cannot be made or made longer.
@@ -187,7 +187,7 @@ class Ledger:
         self._add(kind, struct.pack(f"<{len(numbers)}q", *numbers))
 
     def note_failed(self, records: list[list[Any]]) -> None:
-        """Notes the damaged records, [file, line or number], of the batch before."""
+        """Notes the damaged records, [file, line or number], of the batch that was noted last."""
         self._add(FAILED, _json(records))
 
     def note_step(self, batch: Any) -> None:
@@ -217,7 +217,7 @@ class Ledger:
         self._at = at + size
 
     def _begin(self) -> None:
-        """Makes the file, again if a signal came in between."""
+        """Makes the file; tries again if a signal interrupted it."""
         header, start = self._header, self._start_ns
         digest = header["state"]["check"]
         header |= {
@@ -240,7 +240,7 @@ class Ledger:
         self._grow(_ROOM, path)
 
     def _grow(self, size: int, path: str) -> None:
-        """Maps the part of the file that begins with the next entry, with room for `size`."""
+        """Maps the part of the file that begins at the next entry, with room for `size` bytes."""
         if self._is_closed:  # by another thread; nothing is kept
             self._map, self._at, self._end = bytearray(size), 0, size
             return
@@ -260,8 +260,9 @@ class Ledger:
         self._base, self._at = base, place - base
 
     def close(self, epoch: int, position: int) -> None:
-        """Notes the end of the loader; later notes have no effect.  A failure of it is no error:
-        the rest of the file is empty."""
+        """Notes the end of the loader; later notes have no effect.  A failure is not an error: the
+        rest of the file stays empty.
+        """
         if self._is_closed or not self._path:
             self._is_closed = True
             return
@@ -290,11 +291,11 @@ class NotedArrays(BatchArrays):
         self._numbers = memoryview(self._step).cast("q")  # a field of cffi takes longer
 
     def take(self) -> tuple[list[Batch], int, int]:
-        """As of BatchArrays.  If the batch does not reach the program, because a signal comes, the
-        loader goes to its place again, which the ledger notes as well.
+        """Like BatchArrays.take().  If a signal keeps the batch from the program, the loader goes
+        back to the place of the batch, and the ledger notes this, too.
 
         Raises:
-            FileError: The ledger cannot be made longer.  The batch is made again.
+            FileError: The ledger cannot be made longer; the batch is made again later.
         """
         taken = _take(self)
         ledger = self._ledger
@@ -314,13 +315,14 @@ class NotedArrays(BatchArrays):
 
 @dataclass
 class LedgerFile:
-    """What a ledger says.
+    """The contents of a ledger.
 
     Attributes:
         path: The file.
         header: Its first entry.
-        entries: The others in their order: kind and payload.  The payload of a STEP is a Step, of a
-            FAILED a list, and of a moment epoch, position, time in ns and others.
+        entries: The other entries in their order: kind and payload.  The payload of a STEP is a
+            Step, of a FAILED a list, and of a moment a tuple with epoch, position, time in ns and
+            more.
     """
 
     path: str
@@ -336,7 +338,9 @@ def _size_at(data: bytes, at: int) -> int:
 
 
 def _entry_at(data: bytes, at: int) -> tuple[int, int]:
-    """Kind and payload's size of the entry there; (0, 0): none, or a damaged one."""
+    """The kind of the entry at an offset, and the size of its payload; (0, 0): there is none, or it
+    is damaged.
+    """
     crc, word = _ENTRY_HEAD.unpack_from(data, at)
     kind, size = word >> 24, word & 0xFFFFFF
     if kind not in _KINDS or size % 8 or at + 8 + size > len(data):
@@ -345,8 +349,9 @@ def _entry_at(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _is_unwritten(data: bytes, at: int) -> bool:
-    """Whether there is no entry at `at` or later.  A payload may follow a head of zeros: the
-    process was killed before it wrote the head."""
+    """Whether there is no entry at `at` or later.  A payload after a head of zeros is not an entry:
+    the process was killed before it wrote the head.
+    """
     if data[at : at + 8] != bytes(8)[: len(data) - at]:
         return False
     rest = data[at:]
@@ -355,11 +360,11 @@ def _is_unwritten(data: bytes, at: int) -> bool:
 
 
 def read_ledger(path: str) -> LedgerFile:
-    """Reads a ledger, also one that is still written to.
+    """Reads a ledger, also while a process still writes to it.
 
     Raises:
-        FileError: It cannot be read.
-        CorruptDataError: It is no ledger, or damaged; `byte` says where.
+        FileError: The file cannot be read.
+        CorruptDataError: The file is not a ledger, or is damaged; `byte` names the place.
     """
     try:
         with open(path, "rb") as file:
@@ -369,7 +374,7 @@ def read_ledger(path: str) -> LedgerFile:
     if not data.startswith(_MAGIC):
         if data.strip(b"\0"):
             raise CorruptDataError(
-                "this is no ledger of this version: its first bytes are others", file=path, byte=0
+                "this is not a ledger of this version: its first bytes differ", file=path, byte=0
             )
         return LedgerFile(path, {})  # killed before the first entry
     found, at = LedgerFile(path, {}), len(_MAGIC)

@@ -1,4 +1,4 @@
-"""What DataLoader and the loaders that take one over share."""
+"""The common part of DataLoader and of the loaders that take a DataLoader over."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Loader(Generic[BatchT]):
     @property
     @abstractmethod
     def data_loader(self) -> Any:
-        """The DataLoader: this one, or the one that this took over."""
+        """The DataLoader: this loader itself, or the one that it took over."""
 
     @abstractmethod
     def repeat(self) -> Iterator[BatchT]:
@@ -118,12 +118,12 @@ class Loader(Generic[BatchT]):
 
     @abstractmethod
     def keep_place(self) -> AbstractContextManager[None]:
-        """Makes what is done in a `with` block of this not count."""
+        """A context manager that undoes the moves of its `with` block."""
 
     # ---- Measurements ---------------------------------------------------------------------------
 
     def speed(self, *, seconds: float = 3.0, steps: int | None = None) -> Speed:
-        """What the loader does alone: takes batches and does nothing with them.
+        """Measures the loader alone: takes batches and does nothing with them.
 
         The first batch, and those that are made ahead of it, come before the measured time.  The
         loader stays where it is, as with keep_place(); stats() count the batches.
@@ -146,18 +146,18 @@ class Loader(Generic[BatchT]):
     def ceiling(
         self, step: Callable[[BatchT], object], *, steps: int = 100, warm_up: int = 3
     ) -> Ceiling:
-        """What training could do with an infinitely fast loader: calls `step` with one batch again
-        and again.
+        """Measures training with an infinitely fast loader: calls `step` with one batch again and
+        again.
 
-        The batch is the next one, or the first one of an epoch in place of its last.  If the first
-        calls change its arrays, every call gets a copy, made before its time is taken.  Work that
-        torch on CUDA and jax do asynchronously is waited for before the measured time and at its
-        end.  The loader stays where it is, as with keep_place().
+        The batch is the next batch, or the first batch of an epoch in place of its last.  If the
+        first calls change its arrays, every call gets a copy, which is made before the time is
+        taken.  Asynchronous work of torch on CUDA and of jax is completed before the measured time,
+        and at its end.  The loader stays where it is, as with keep_place().
 
         Args:
-            step: Trains with a batch; what it returns is dropped.
+            step: A function that trains with a batch; its result is dropped.
             steps: Calls to measure.
-            warm_up: Calls before those, which may compile or allocate.
+            warm_up: Calls before the measured ones, which may compile or allocate.
 
         Returns:
             `steps_per_second`, `records_per_second`, `median_seconds`, `p95_seconds` and more;
@@ -171,38 +171,37 @@ class Loader(Generic[BatchT]):
         return measure_ceiling(self, step, steps, warm_up)
 
     def try_remedies(self, *, seconds: float = 2.0) -> Trials:
-        """Tries what may make the loader faster, and measures what each change gives.
-
-        Other numbers of threads, of batches ahead and of processes, a larger memory_budget and
-        thread_safe=True are tried, where they apply.  Each runs in a loader of its own, from this
-        place, in turns with the loader as it is; between batches it sleeps as long as the steps
-        of training took so far.  This loader stays where it is, as with keep_place(); Python
-        functions and sources are called for the trials, too, and processes are started.
+        """Tries changes that may make the loader faster, and measures the gain of each. The changes
+        are other numbers of threads, batches ahead and processes, a larger memory_budget, and
+        thread_safe=True, where they apply.  Each change runs in a separate loader, from the current
+        place, in turns with a loader without changes; between batches a trial sleeps as long as the
+        steps of training took so far.  This loader stays where it is, as with keep_place().  The
+        trials also call Python functions and sources, and start processes.
 
         Args:
-            seconds: The measured time of each change; with the start of loaders it takes longer.
+            seconds: The measured time of each change; opening the loaders takes additional time.
 
         Returns:
-            `best`, `trials` with the gain and its spread, and more; str() is a sentence and a
-            table.
+            An object with `best`, `trials` (each with its gain and spread) and more; str() is a
+            sentence and a table.
 
         Raises:
-            InvalidArgumentError: seconds is no number above 0, or an epoch has no batches.
+            InvalidArgumentError: `seconds` is not a number above 0, or an epoch has no batches.
         """
         from ..insight.trials import try_remedies
 
         return try_remedies(self.data_loader, self.data_loader.report().counters, seconds)
 
     def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
-        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+        """Records what threads and batches do, in a file for https://ui.perfetto.dev.
 
             with loader.trace("trace.json"):
                 for _, batch in zip(range(100), loader): ...
 
-        The file has Chrome's trace events: each op of each row range on its thread, waits, and
-        where each batch was.  Its clock is that of a torch profile.  It is written when the block
-        ends, or the loader is closed.  Without `with` it does not start, and a RuntimeWarning says
-        so.
+        The file has Chrome's trace events: the ops of each row range on their threads, the waits,
+        and the states of each batch.  It uses the clock of torch's profiles.  The file is written
+        when the block ends, or when the loader is closed.  Without `with` the trace does not start,
+        and a RuntimeWarning says so.
 
         Args:
             path: Where to write the file; one that ends in ".gz" is compressed.
@@ -226,24 +225,25 @@ class Loader(Generic[BatchT]):
                 print(page.url)
                 for batch in loader: ...
 
-        The page has rates, where the time of next() goes, complete batches, memory, threads, ops,
-        and the verdict as it moves; `url` + "numbers" is JSON, and "metrics" the text format of
-        Prometheus.  A thread counts once a second.  It ends with the block, close() of it, or the
-        loader.  PYFLOWDATA_DASHBOARD=8123 in the environment does so for each loader of a program.
+        The page shows rates, the parts of the time in next(), complete batches, memory, threads,
+        ops, and the current verdict.  `url` + "numbers" is JSON, and `url` + "metrics" the text
+        format of Prometheus.  A thread reads the counters once a second.  The page ends with the
+        block, with its close(), or with the loader.  PYFLOWDATA_DASHBOARD=8123 in the environment
+        serves a page for each loader of a program.
 
         Args:
-            port: Of 127.0.0.1; 0: a free one.
+            port: The port on 127.0.0.1; 0: any free port.
 
         Raises:
-            InvalidArgumentError: The port is none, or another program has it.
+            InvalidArgumentError: The port is not valid, or another program uses it.
         """
         opened = open_loader_of(self)
         opened.check_life()
         return opened.observation.serve(opened, port)
 
     def collective(self) -> AbstractContextManager[None]:
-        """Marks, in a `with` block, what waits for other ranks: a `RankReport` then tells it apart
-        from what this rank computes itself, and names the rank that is waited for.
+        """Marks a `with` block that waits for other ranks: a `RankReport` then separates these
+        waits from the work of this rank, and names the rank that the others wait for.
 
             with loader.collective():
                 torch.distributed.all_reduce(gradients)
@@ -258,22 +258,22 @@ class Loader(Generic[BatchT]):
         """Counters since the loader was opened, also after close(); they cost almost nothing.
 
         Keys, with times in seconds; moments are on the monotonic clock:
-            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
-                and complete but not yet delivered.
+            slots, slots_held, slots_ready: Slots of memory for batches: all of them, those that the
+                program holds, and those with complete batches that are not delivered yet.
             batches, records: Delivered, on this rank.
             bytes: Bytes of records that were parsed.
             skipped: Records that were left out or padded after an error.
             left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
             wait_seconds, help_seconds: next() waited for other threads, and worked itself.  These
                 and lock_seconds to between_seconds add up to the wall clock of the thread that
-                calls next(), from its first question for a batch on.
+                calls next(), from its first call on.
             thread_seconds, idle_seconds: Time of all threads together, and the part without work.
             slot_bytes: Memory of all slots, with ragged values.
             read_bytes: Read from files that are not mapped, also to index them.
             retries: Calls of the system that failed for a moment, and were tried again.
             cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
-                processor, and how often they waited for a page of a mapped file; 0 where the
-                system does not say.
+                processor, and how often they waited for a page of a mapped file; 0 if the system
+                does not tell.
             now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
                 it was opened.
             asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
@@ -305,7 +305,7 @@ class Loader(Generic[BatchT]):
 
     @property
     def last_stall(self) -> Stall | None:
-        """What the last StallWarning was about; None: there was none."""
+        """The last stall, about which a StallWarning was given; None: there was none."""
         return open_loader_of(self).observation.stall
 
     @property
@@ -320,8 +320,9 @@ class Loader(Generic[BatchT]):
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
 
-        The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
-        counts all."""
+        The latest 1000 are kept, also after close(), and at most 100 of one batch.
+        stats()["skipped"] counts all.
+        """
         return read_skipped(self._of_this_process().handle)
 
     def _of_this_process(self) -> OpenLoader:

@@ -1,4 +1,5 @@
-"""The blobs that are given to a DataLoader; for other things, how to make blobs of them."""
+"""The blobs that are given to a DataLoader; errors for other values say how to make blobs of them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def _of_function(function: Callable[..., Any]) -> str:
 
 
 def _instead_of(value: Any) -> str:
-    """How to make blobs of a value that is no blob."""
+    """How to make blobs from a value that is not a blob."""
     if isinstance(value, (str, os.PathLike)):
         return f"open the files, flow.open({shown(os.fspath(value))}).batch(32)"
     if isinstance(value, Loader):
@@ -77,7 +78,7 @@ def _kind(value: object) -> str:
 
 
 def _check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
-    """Refuses values that are no blobs; the error says how to make blobs of them.
+    """Refuses values that are not blobs; the error says how to make blobs from them.
 
     Args:
         given: The arguments of the DataLoader.
@@ -94,7 +95,9 @@ def _check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
-    """The blobs of DataLoader's arguments, and a function that forms a batch of their arrays."""
+    """The blobs in the arguments of a DataLoader, and a function that makes a batch from their
+    arrays.
+    """
     form: Callable[[list[Batch]], Any] = tuple
     blobs: list[Any] = list(given)
     if len(given) == 1:

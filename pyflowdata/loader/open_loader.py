@@ -1,4 +1,4 @@
-"""An open loader: its handle in the library, whose turn it is, where it is, what is seen of it."""
+"""An open loader: its handle in the library, the turns of threads, its place, and observation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,13 @@ from ..errors import (
     shown,
 )
 from ..insight.at_end import report_at_end
-from ..insight.stats import first_work, note_first_work, read_fetched, read_worker_seconds
+from ..insight.stats import (
+    CallerTimes,
+    first_work,
+    note_first_work,
+    read_fetched,
+    read_other_times,
+)
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from ..nodes import Blob, Node
@@ -94,12 +100,15 @@ class Turns:
         self.is_busy = False
 
     def is_mine(self) -> bool:
-        """Whether this thread has the lock, perhaps further out where a signal handler runs."""
+        """Whether this thread has the lock, perhaps in a caller that a signal handler interrupted.
+        """
         lock: Any = self.lock
         return bool(lock._is_owned())
 
     def check_idle(self) -> None:
-        """The caller holds the lock, so that a busy holder is this same thread, further out."""
+        """Refuses a call inside another one of this thread: the caller holds the lock, so a busy
+        holder is the same thread, interrupted.
+        """
         if self.is_busy:
             raise UnsupportedError(
                 "this thread is inside next() of the DataLoader already, and a signal handler or "
@@ -108,12 +117,13 @@ class Turns:
             )
 
     def check_not_inside(self) -> None:
-        """A function that C runs for a batch must not wait for that batch, nor for its taker."""
+        """Refuses calls from a function that C runs for a batch: it must not wait for that batch.
+        """
         if threading.get_ident() in inside and not self.is_mine():
             raise UnsupportedError(
                 "a function that a DataLoader calls, of register_decoder or in the source of a "
                 "reader, takes batches or the state of a DataLoader; it would wait for itself if "
-                "that is the loader which runs it"
+                "that loader runs it"
             )
 
 
@@ -129,13 +139,13 @@ def _check_count(name: str, value: object) -> None:
 
 
 class Observation:
-    """What is seen of one loader besides its batches: copies, reports, a trace, stalls.
+    """Observation of one loader: copies, reports, a trace, stalls.
 
     It does nothing in the steps of the loader, and changes neither batches nor their order.  It
     has no reference to the OpenLoader, whose finalizer uses it.
 
     Attributes:
-        trace_on: The trace that is on.
+        trace_on: The running trace.
     """
 
     def __init__(self, loader: OpenLoader) -> None:
@@ -143,7 +153,7 @@ class Observation:
         self._first_work = loader.first_work
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
-        self._before = {**read_fetched(), "workers": read_worker_seconds()}
+        self._before, self._caller = {**read_fetched(), **read_other_times()}, CallerTimes()
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
@@ -158,15 +168,16 @@ class Observation:
 
         return CountedLoader(
             self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
-            first_work=self._first_work, collectives=self._collectives,
+            first_work=self._first_work, collectives=self._collectives, caller=self._caller,
         )
 
     def report(
         self, since: Report | None, describe_data: Callable[[], DataFacts],
         try_remedies: Callable[[Counters, float], Trials],
     ) -> Report:  # fmt: skip
-        """As `DataLoader.report`; `describe_data` is called if the report says more of the data,
-        and `try_remedies` if it tries them."""
+        """As `DataLoader.report`; `describe_data` is called if the report describes the data, and
+        `try_remedies` if it tries remedies.
+        """
         from ..insight.ranks import steps_of
         from ..insight.report import Report
 
@@ -232,15 +243,16 @@ class Observation:
             self._kept_page(loader, page)
 
     def end_pages(self) -> None:
-        """Ends the pages; in a forked child closes what it has of them."""
+        """Ends the pages; in a forked child it closes the inherited sockets."""
         for page in self._pages:
             page.close()
 
     # ---- Stalls -------------------------------------------------------------------------------
 
     def watch(self, loader: OpenLoader) -> None:
-        """Watches the waits of this OpenLoader, from its first iterator on."""
+        """This thread begins an epoch of this OpenLoader, whose waits are watched from then on."""
         self._serve_as_asked(loader)
+        self._caller.begin()
         if self._wait is None:
             from ..insight.stalls import begin
 
@@ -260,10 +272,10 @@ class Observation:
     # ---- The end ------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Before the loader is closed.
+        """Ends observation; called before the loader is closed.
 
         Raises:
-            FileError: A trace cannot be written; the rest is done.
+            FileError: A trace cannot be written; everything else is done.
         """
         trace = self.trace_on
         self.end_pages()
@@ -286,7 +298,7 @@ class Observation:
 
 
 def _say_sample(failure: Error, nodes: Iterable[Node]) -> None:
-    """Adds to the failure of a record that the types it does not fit are those of a sample."""
+    """Adds to the failure of a record that its types were inferred from the first records."""
     for node in nodes:
         listed = node.op.outputs_attr
         if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
@@ -311,19 +323,20 @@ class OpenLoader:
         blobs: The blobs whose arrays a batch has, in order.
         form: Makes a batch, such as a dict, of a list with the arrays of the blobs.
         handle: The `pfd_loader *`.
-        share: The steps that it delivers.
+        share: The steps that the loader delivers.
         options: The arguments of the DataLoader, as given.
         info: The `pfd_loader_info` from when it was opened.
         err: The `pfd_error *` of the thread that has the turn.
         arrays: Makes the arrays of batches.
-        moments: When next() and the iterators around it did what: the fields of a pfd_caller.
-        ledger: Notes what is delivered; None: nothing is noted.
-        turns: Whose turn it is.
-        cursor: Where it is.
+        moments: The times of the work of next() and of iterators around it: the fields of a
+            pfd_caller.
+        ledger: The ledger of delivered batches; None: no ledger.
+        turns: The turns of threads.
+        cursor: The place of the loader.
         readers: As in DataLoader.
-        rank: Rank and world size in words.
-        observation: What is seen of it besides batches.
-        repeating: What to say in a second epoch, see `repeating_orders()`.
+        rank: Rank and world size as a text.
+        observation: Reports, traces and so on.
+        repeating: Warnings for a second epoch, see `repeating_orders()`.
         life: "open", "closed" or "forked".
     """
 
@@ -338,7 +351,7 @@ class OpenLoader:
         share: tuple[int, int] | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Args: blobs and form as of arrange(), the others as of DataLoader."""
+        """Args: blobs and form as arrange() returns them, the others as in DataLoader."""
         directory = directory_of(ledger)
         self.blobs, self.form = tuple(blobs), form
         self.life = "open"
@@ -377,7 +390,7 @@ class OpenLoader:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Cursor]:
-        """The cursor, while no other thread can take batches or move the loader."""
+        """The cursor, in a block in which no other thread can take batches or move the loader."""
         self.turns.check_not_inside()
         with self.turns.lock:
             self.turns.check_idle()
@@ -397,7 +410,9 @@ class OpenLoader:
 
     @property
     def started(self) -> int | None:
-        """The last started epoch; None: it was moved, and the next iterator starts at `place`."""
+        """The last started epoch; None: the loader was moved, and the next iterator starts at
+        `place`.
+        """
         return self.cursor.started
 
     @property
@@ -406,12 +421,13 @@ class OpenLoader:
         return self.share.count > 1
 
     def tell_epoch(self) -> None:
-        """The program has said which epoch is next."""
+        """Notes that the program has chosen the next epoch."""
         self.cursor.is_after_last = False
 
     def stay_in_epoch(self) -> None:
-        """Where it was moved to the end of a stream, the next iterator has no batch; else it would
-        go on with the next epoch."""
+        """If the loader was moved to the end of a stream, the next iterator has no batch; otherwise
+        it would go on with the next epoch.
+        """
         self.cursor.stays_in_epoch = self.started is None
 
     # ---- Batches ------------------------------------------------------------------------------
@@ -429,7 +445,7 @@ class OpenLoader:
         cursor.must_seek = False
 
     def note_converted(self) -> None:
-        """Says that an iterator around that of the loader has made something else of a batch."""
+        """Notes that an iterator around the loader's iterator has converted a batch."""
         self.moments[CONVERTED] = time.perf_counter_ns()
 
     def read_rows(self, positions: Iterable[SupportsIndex], epoch: int) -> Any:
@@ -460,8 +476,9 @@ class OpenLoader:
     # ---- State --------------------------------------------------------------------------------
 
     def state_at(self, epoch: int, position: int, is_after_last: bool = False) -> dict[str, Any]:
-        """As DataLoader.state_dict(), of the place before this batch; `is_after_last` as in
-        Cursor."""
+        """Like DataLoader.state_dict(), for the place before this batch; `is_after_last` as in
+        Cursor.
+        """
         self.note(STATE, epoch, position)
         pasts = self._pasts(epoch, position)
         return make_state(epoch, position, self.readers, pasts, self._graph, is_after_last)
@@ -518,11 +535,11 @@ class OpenLoader:
             self.ledger.note(kind, epoch, position, *others)
 
     def take_back(self, epoch: int, position: int) -> None:
-        """Says that batches from this place on were taken ahead, and reached no step."""
+        """Notes that batches from this place on were taken ahead, but reached no step."""
         self.note(SEEK, epoch, position)
 
     def _pause_ledger(self, is_paused: bool) -> bool:
-        """Returns whether it was paused before."""
+        """Pauses the ledger, or resumes it; returns whether it was paused before."""
         if self.ledger is None:
             return False
         before, self.ledger.is_paused = self.ledger.is_paused, is_paused
@@ -534,7 +551,7 @@ class OpenLoader:
         return NotedArrays(self.blobs, self.info, self.ledger, self.handle)
 
     def _ledger_header(self) -> dict[str, Any]:
-        """Whose ledger it is."""
+        """The header of the ledger, which describes this loader and process."""
         first, rows = self.readers[0], [reader.steps.rows for reader in self.readers]
         return {
             "state": make_state(0, 0, self.readers, self._pasts(0, 0), self._graph),
@@ -552,8 +569,9 @@ class OpenLoader:
     # ---- Files --------------------------------------------------------------------------------
 
     def files(self, reader: int = 0) -> list[str]:
-        """The paths of a reader's files, as its blob "id" numbers them; of a view, all its
-        readers'."""
+        """The paths of a reader's files, as its blob "id" numbers them; for a view, the files of
+        all its readers.
+        """
         self.check_life()
         paths: list[str] = []
         while (path := file_path(self.handle, reader, len(paths))) is not None:
@@ -572,15 +590,16 @@ class OpenLoader:
         return firsts
 
     def file_of_record(self, file: int, ordinal: int) -> str:
-        """The path of the file that has the record of the first reader with an "id"; of a folder,
-        one in it."""
+        """The path of the file with the record of the first reader that has this "id"; for a
+        folder, a file in it.
+        """
         self.check_life()
         place = new_error()
         self._check(lib.pfd_loader_locate(self.handle, 0, file, ordinal, place), place)
         return os.fsdecode(ffi.string(place.file))
 
     def _check(self, status: int, err: CData) -> None:
-        """As check(), of a call that another thread may have ended by closing the loader."""
+        """Like check(), for a call that another thread may have ended by closing the loader."""
         if status < 0:
             self.check_life()
         check(status, err)
@@ -593,7 +612,7 @@ class OpenLoader:
         return self.life == "open"
 
     def check_life(self) -> None:
-        """Raises CancelledError if the loader is closed, and as check_process()."""
+        """Raises CancelledError if the loader is closed, and raises as check_process()."""
         if self.life == "closed":
             raise CancelledError("the DataLoader is closed")
         self.check_process()
@@ -602,8 +621,8 @@ class OpenLoader:
         """Raises UnsupportedError in a forked child of the process that opened the loader."""
         if self.life == "forked":
             raise UnsupportedError(
-                f"the DataLoader was opened by another process than this one ({os.getpid()}), "
-                "which was forked from it; open a DataLoader in this process"
+                f"this process ({os.getpid()}) was forked from the process that opened the "
+                f"DataLoader; open a DataLoader in this process"
             )
 
     def close(self) -> None:
@@ -628,7 +647,8 @@ class OpenLoader:
             self.observation.report_end()
 
     def forget(self) -> None:
-        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
+        """Called in a forked child, which lacks the loader's threads; the lock may stay held there.
+        """
         self.turns = Turns()
         self.ledger = None  # the parent's
         self.observation.end_pages()
@@ -646,7 +666,7 @@ def _positions(positions: Iterable[SupportsIndex]) -> Any:
 def open_loader_of(loader: Any) -> OpenLoader:
     """The OpenLoader of a DataLoader, or of a loader that has taken a DataLoader over.
 
-    Other packages use it where the face of a DataLoader is not enough.
+    Other packages use it where the public methods of a DataLoader are not enough.
     """
     opened: OpenLoader = loader.data_loader._opened
     return opened

@@ -1,4 +1,4 @@
-"""Opens a loader: converts the options to C, and facts about the loader to Python."""
+"""Opens a loader: converts its options to C, and facts about the loader to Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _look_for_signals(_unused: CData) -> int:
 
 
 def is_in_pause() -> bool:
-    """Whether the caller is such a handler, so that a call of C waits further out."""
+    """Whether the caller is such a handler: then a call of C further up the stack waits for it."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code is not _look_for_signals.__code__:
         frame = frame.f_back
@@ -121,7 +121,9 @@ def _worlds(blobs: list[Blob]) -> list[World]:
 
 
 def rank_of(blobs: list[Blob]) -> str:
-    """Rank and world size of an open loader, the same in all its readers, and their source."""
+    """Rank and world size of an open loader, which are the same in all its readers, and where they
+    come from.
+    """
     worlds = _worlds(blobs)
     sources = "; ".join(dict.fromkeys(world.source for world in worlds))
     return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
@@ -171,7 +173,7 @@ class _Opening:
         self._status = status
 
     def wait(self) -> CData:
-        """Opens, and returns the loader; it is released with what is returned."""
+        """Opens the loader and returns it; it is released with the returned object."""
         try:
             self._run()
         except BaseException:
@@ -201,7 +203,7 @@ def read_info(handle: CData) -> CData:
 
 
 def describe_threads(handle: CData) -> str:
-    """Threads and batches ahead of a loader, of now, for people."""
+    """The current numbers of threads and of batches ahead, as a text."""
     info, tuning = read_info(handle), new_struct("pfd_tuning_info")
     is_tuned = lib.pfd_loader_get_tuning(handle, tuning) == lib.PFD_OK
     threads = " (auto)" if is_tuned and tuning.tunes_threads else ""

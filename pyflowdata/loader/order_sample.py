@@ -1,4 +1,4 @@
-"""Facts about the data of a loader for reports: where the records of its first batches lie.
+"""Facts about the data of a loader for reports: the places of the records of its first batches.
 
 A second, small loader reads the numbers of the records, so that the first loader goes on
 undisturbed.  It decodes nothing, and stops after a time and a number of batches.
@@ -46,7 +46,7 @@ def sample_order(
     loader_class: Callable[..., Any], blobs: Sequence[Blob], readers: Sequence[Reader], epoch: int,
     *, seconds: float = 2.0,
 ) -> dict[str, Any]:  # fmt: skip
-    """What the first batches of an epoch are made of.
+    """The records of the first batches of an epoch.
 
     Args:
         loader_class: The class `DataLoader`.
@@ -82,7 +82,7 @@ def sample_order(
 
 
 def _why_not(node: Node, reader: Reader) -> str:
-    """Why it would cost too much to read, or change something; "": it does not."""
+    """Why reading the order would cost too much, or have side effects; "": it can be read."""
     if reader.records < 0:
         return "the records are read in sequence, and would be read twice"
     if any(_runs_python(one) for one in nodes_of(node.outputs[:1])):
@@ -104,7 +104,7 @@ def _runs_python(node: Node) -> bool:
 
 
 def _label_blobs(blobs: Sequence[Blob], node: Node) -> list[Blob]:
-    """The blobs of one whole number a row that cost little; likely names come first."""
+    """The cheap blobs with one whole number in a row; likely names come first."""
     found = [
         blob
         for blob in dict.fromkeys(blobs)
@@ -159,7 +159,9 @@ def _files_of(loader: Any, reader: Reader) -> tuple[list[str], list[int]]:
 def _places(
     rows: Sequence[Numbers], firsts: Sequence[int], names: Sequence[str], reader: Reader
 ) -> dict[str, Any]:
-    """Files lie one after another; records count from 0 again where another reader's begin."""
+    """The places of files, one after another; the numbers of records begin at 0 again for each
+    reader.
+    """
     ids = np.concatenate(rows) if rows else np.zeros((0, 2), np.int64)
     files, numbers = ids[:, 0], ids[:, 1]
     bases = [0]
@@ -205,7 +207,8 @@ def data_facts(
     loader_class: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
     readers: Sequence[Reader], epoch: int,
 ) -> DataFacts:  # fmt: skip
-    """Facts about the data of a loader, open or closed.  It reads, for up to some two seconds.
+    """Facts about the data of a loader, open or closed.  This reads records for about two seconds
+    at most.
 
     Args:
         loader_class: The class `DataLoader`.

@@ -1,4 +1,6 @@
-"""Warnings about the readers of a loader, each once, also where loaders are opened repeatedly."""
+"""Warnings about the readers of a loader; each is given once, also if loaders are opened
+repeatedly.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node,
 
 
 def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
-    """Says which batch size is used where a program gives none, once.
+    """Warns once of the batch size that is used if a program gives none.
 
     The caller is an OpenLoader, and the caller of its DataLoader has the blobs; where that is a
     module of this package, there is no warning.
@@ -46,8 +48,9 @@ Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its k
 
 
 def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> Advice:
-    """What to say in a second epoch of its likeness to the first one, where the program did not ask
-    for it: of readers with the same random order, and of plans over what a view draws."""
+    """Warnings for a second epoch that repeats the first although the program did not ask for that:
+    readers with the same random order, and plans over records that a view draws.
+    """
     blobs = list(blobs)
     orders = [
         (
@@ -72,7 +75,7 @@ def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> Advice
 
 
 def _drawn_below(plan: Node) -> Node | None:
-    """A view below by which the records are others in each epoch; a shuffle has the same ones."""
+    """A view below that draws other records in each epoch; a shuffle does not."""
     for node in nodes_of(plan.inputs):
         if node is not plan and node.op.is_view and node.op.attr("seed") is not None:
             if node.op.name != "ShuffleDataset":
@@ -83,9 +86,10 @@ def _drawn_below(plan: Node) -> Node | None:
 def _of_plan(plan: Node, drawn: Node) -> tuple[Hashable, str]:
     return (
         ("same records", plan.op.name, drawn.op.name),
-        f"{plan.op.name}: every epoch has the records that {drawn.op.name} draws in its first one, "
-        "as which record goes where is decided once, by their lengths. For other records in each, "
-        "plan as many epochs in one as the training has: repeat(epochs) before it, and one epoch "
+        f"{plan.op.name}: every epoch has the records that {drawn.op.name} draws in its first "
+        f"epoch, since the lengths of records decide once where each record goes. For other "
+        f"records in each epoch, plan all epochs of the training as one: repeat(epochs) before it, "
+        f"and one epoch "
         "of the loader; or mix the packs of each source, flow.mix([a.pack(n), b.pack(n)], ...).",
     )
 
@@ -97,7 +101,9 @@ def advise_on_orders(repeating: Advice) -> None:
 
 
 def warn_of_next_epoch(epoch: int) -> None:
-    """Says once that a loop after load_state_dict() is the epoch after that of the state's loop."""
+    """Warns once that a loop after load_state_dict() is the epoch after the epoch of the state's
+    loop.
+    """
     warn_program_once(
         "next epoch",
         UserWarning(
@@ -110,8 +116,9 @@ def warn_of_next_epoch(epoch: int) -> None:
 
 
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
-    """Warns of attrs of readers that do not go together, or not with the number of ranks, and of
-    what the readers found."""
+    """Warns of attrs of readers that do not fit each other, or the number of ranks, and of what the
+    readers found.
+    """
     for reader in readers:
         for notice in reader.notices:
             _warn_of(reader, notice, f"{notice}.")
@@ -135,7 +142,8 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
 
 def warn_of_equal_orders(blobs: Iterable[Blob]) -> None:
     """Warns of a mix, concat and so on of two views that have the records of one data set in the
-    same random order: an order depends on what its view is, and not on what is beside it."""
+    same random order: the order of a view does not depend on the views beside it.
+    """
     for node in nodes_of(blobs):
         count = node.values.get("num_sources")
         if isinstance(count, int) and node.op.is_view and node.op.name != "ZipDataset":
@@ -192,7 +200,9 @@ def _of_empty_ranks(reader: Reader) -> str:
 
 
 def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
-    """Readers of equal length are most often columns of one dataset, whose rows belong together."""
+    """Warns of readers of equal length with different orders: most often they are columns of one
+    data set, whose rows belong together.
+    """
     shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
     names = tuple(one.name for one in shuffled)
     keys = [one.spec["order_key"] for one in shuffled]

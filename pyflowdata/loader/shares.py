@@ -1,9 +1,9 @@
 """The steps of an epoch that a loader delivers, where several loaders take them in turn.
 
-torch.utils.data.DataLoader takes a batch of each of its worker processes in turn.  Worker i of n
-delivers steps i, i + n and so on, whole batches as they are: together they are the batches of one
-loader in one process, in their order, whatever n is.  Parts of each batch, as ranks get them, would
-be n times as many batches that are smaller.
+torch.utils.data.DataLoader takes batches from its worker processes in turn.  Worker i of n delivers
+steps i, i + n and so on, as whole batches.  Together these are the batches of one loader in one
+process, in their order, for any n.  If workers got parts of each batch, as ranks do, there would be
+n times as many, smaller batches.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def find_share(given: Any, blobs: Sequence[Blob]) -> Share:
     """The share of a loader of these blobs.
 
     Args:
-        given: (index, count) by the program, or None: that of this worker process of
-            torch.utils.data.DataLoader; elsewhere all steps.
+        given: (index, count) from the program.  None: the share of this worker process of
+            torch.utils.data.DataLoader; in other processes all steps.
 
     Raises:
-        InvalidArgumentError: It is no such pair; or this is a worker process, and a reader has a
-            rank and a world size by hand, which may count the workers or not.
+        InvalidArgumentError: `given` is not such a pair; or this is a worker process, and the
+            program gave a reader a rank and a world size, which may count the workers or not.
     """
     if given is not None:
         return _checked(given)
@@ -79,8 +79,9 @@ def _checked(given: Any) -> Share:
 
 
 def _worker() -> tuple[int, int] | None:
-    """Number of this worker process of torch's DataLoader, and of how many; None: it is none, or
-    the only one."""
+    """The number of this worker process of torch's DataLoader, and the number of workers; None:
+    this is not a worker, or the only one.
+    """
     ask = getattr(sys.modules.get(_FRAMEWORK), "get_worker_info", None)
     info = ask() if callable(ask) else None
     if info is None or info.num_workers < 2:

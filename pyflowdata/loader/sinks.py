@@ -47,11 +47,12 @@ class Transfer(Protocol):
     """Brings batches to where steps use them.  str() says where that is."""
 
     def send(self, batch: Any) -> Any:
-        """Called in the filling thread: begins to bring a batch there; what it returns waits in
-        the queue."""
+        """Called in the filling thread: starts to bring a batch to its place; the returned value
+        waits in the queue.
+        """
 
     def receive(self, made: Any) -> Any:
-        """Called before a step, in its thread: the batch for the step."""
+        """Called before a step, in the thread of the step: returns the batch for the step."""
 
 
 class OnHost:
@@ -83,14 +84,14 @@ class _Counters:
 class _Filler:
     """The thread that takes batches of a loader and puts them into the queue.
 
-    It knows nothing of the Sink, so that a Sink that is dropped can end it.
+    It has no reference to the Sink, so a dropped Sink can end it.
 
     Attributes:
-        ready: Items (kind, batch or failure, the loader's place after it): up to `queue` of them,
-            and one that ends a wait for an item.
+        ready: Items (kind, batch or failure, the loader's place after it): up to `queue` items, and
+            one more that ends a wait for an item.
         room: A None for each item that may be put into `ready`.
         batches: The iterator over the loader; None: not made yet.
-        is_stopped: The thread takes no more batches.
+        is_stopped: Whether the thread takes no more batches.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class _Filler:
         self.ready.put((_LOST, None, self._lease.place))
 
     def wait(self) -> None:
-        """Until the thread has ended; a wait for a batch of the loader has to end first."""
+        """Waits until the thread has ended; its wait for a batch of the loader must end first."""
         while self._thread.is_alive():
             self._thread.join(_SIGNALS_SECONDS)
 
@@ -137,7 +138,8 @@ class _Filler:
             self.ready.put((_LOST, failure, self._lease.place))
 
     def _push(self) -> bool:
-        """One batch, or what comes in its place; False: the thread is to end."""
+        """Puts one batch, or a failure in its place, into the queue; False: the thread should end.
+        """
         counters = self._counters
         begin = _clock()
         with self._opened.lent() as cursor:
@@ -183,7 +185,7 @@ class _Filler:
         return _BATCH, batch
 
     def _iterate(self, cursor: Cursor, place: tuple[int, int] | None = None) -> Iterator[Any]:
-        """An iterator from this place, or from where the loader is."""
+        """An iterator from this place, or from the place of the loader."""
         try:
             cursor.lease = None  # who else moves the loader ends the sink
             if place is not None:
@@ -195,12 +197,13 @@ class _Filler:
 
 
 class Sink(Generic[ResultT]):
-    """Runs a step many times per call, with batches that a thread has brought there before.
+    """Runs a step many times per call, with batches that a thread has prepared ahead.
 
-    A call of it is one call of MindSpore's data sink.  It takes the loader over until it is closed
-    or dropped, or something newer takes the loader: another sink, iter(), seek() and so on, which
-    begin after the last consumed batch; then this raises CancelledError.  Used by one thread at a
-    time; close() may be called by a step, a signal handler or another thread as well.
+    A call of it is one call of MindSpore's data sink.  The sink takes the loader over until the
+    sink is closed or dropped, or until something newer takes the loader: another sink, iter(),
+    seek() and so on.  These begin after the last consumed batch, and the old sink raises
+    CancelledError.  Used by one thread at a time; close() may be called by a step, a signal handler
+    or another thread as well.
 
     A batch is consumed when `step` has returned.  After an exception of `step`, or Ctrl-C, the next
     call goes on with the first batch that was not, made again.  An exception of the loader comes
@@ -225,9 +228,9 @@ class Sink(Generic[ResultT]):
         """As sink().
 
         Args:
-            hand_over: What brings batches to a device.
+            hand_over: Brings batches to a device.
             begin: Makes an iterator over batches; None: iter(loader).
-            stacked: Batches of the loader in each batch of `begin`.
+            stacked: How many batches of the loader each batch of `begin` contains.
         """
         if not isinstance(loader, DataLoader):
             kind = type(loader)
@@ -269,10 +272,10 @@ class Sink(Generic[ResultT]):
     # ---- Steps --------------------------------------------------------------------------------
 
     def __call__(self) -> list[ResultT]:
-        """Runs `sink_size` steps, over the ends of epochs; with -1 those of the rest of the epoch.
+        """Runs `sink_size` steps, across ends of epochs; with -1 the rest of the epoch.
 
         Returns:
-            What each step returned.
+            The result of each step.
 
         Raises:
             CancelledError: The sink or the loader is closed.
@@ -350,8 +353,9 @@ class Sink(Generic[ResultT]):
                 self._times.add(waited, done - got, has_waited=not depth)
 
     def _judge(self) -> None:
-        """Warns where steps wait for threads that take turns, longer than a step takes; not for the
-        loader, nor for a device."""
+        """Warns if steps wait longer for the turns of threads than a step takes, and neither for
+        the loader nor for a device.
+        """
         counters, before, now = self._counters, self._before.counters.stats, self._loader.stats()
         waited = sum(now[key] - before[key] for key in ("wait_seconds", "help_seconds"))
         step, loader = counters.step_seconds / counters.steps, waited / counters.steps
@@ -368,7 +372,7 @@ class Sink(Generic[ResultT]):
     # ---- The thread ---------------------------------------------------------------------------
 
     def _start(self, batches: Iterator[Any] | None) -> None:
-        """A new queue and thread in place of the earlier ones; batches: as of _Filler."""
+        """Starts a new queue and thread in place of the earlier ones; batches: as in _Filler."""
         self._lease.stop()
         self._has_failed, self._is_first = False, True
         self._filler = self._lease.thread = filler = _Filler(
@@ -385,19 +389,20 @@ class Sink(Generic[ResultT]):
             raise self._cancelled()
 
     def close(self) -> None:
-        """Stops the thread, when the loader has made the batch that it waits for, and drops what
-        is in the queue.  A call that runs ends after its step with a CancelledError, and this
-        returns at once.
-
-        The loader stays open: its next iter() goes on after the last consumed batch.  State and
-        counters can still be read.  Closing twice is allowed.
+        """Stops the thread, as soon as the loader has made the batch that the thread waits for, and
+        drops the batches in the queue.  If a call runs, it ends after its step with a
+        CancelledError, and close() returns at once.  The loader stays open: its next iter() goes on
+        after the last consumed batch. State and counters can still be read.  A sink may be closed
+        twice.
         """
         self._lease.end(CLOSED)
         if not self._is_inside:
             self._end()
 
     def _end(self) -> None:
-        """Waits for the thread's end, and gives the loader back; that takes it back otherwise."""
+        """Waits for the end of the thread, and gives the loader back; without this call the loader
+        takes itself back.
+        """
         if self._opened.must_not_wait():
             return
         self._filler.wait()
@@ -415,11 +420,11 @@ class Sink(Generic[ResultT]):
     # ---- State and facts ----------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
+        """As DataLoader.state_dict(): consumed batches count, batches in the queue do not."""
         return self._opened.state_at(*self._lease.place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
+        """As DataLoader.load_state_dict(): the next call goes on at the place of the state."""
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running")
         self._check_over()
@@ -456,9 +461,9 @@ class Sink(Generic[ResultT]):
         }
 
     def report(self, *, since: Report | None = None) -> Report:
-        """As DataLoader.report(), of the steps of this sink since it was made: what they waited
-        for, and the copies that its thread made ahead.  loader.report() is about that thread, which
-        waits for batches so that steps need not.
+        """As DataLoader.report(), for the steps of this sink since it was made: what they waited
+        for, and the copies that its thread made ahead.  loader.report() is about the thread of the
+        sink, which waits for batches in place of the steps.
 
         Args:
             since: An earlier report of this sink.
@@ -483,20 +488,19 @@ def sink(
     sink_size: int = -1,
     queue: int = 2,
 ) -> Sink[ResultT]:
-    """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
-
-    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.  With
-    NumPy arrays and steps of less than 100 us a loop is faster: a UserWarning says so, once.
+    """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.  The
+    sinks for torch and jax bring the batches to a device, see docs/speed/sink.md.  With NumPy
+    arrays and steps of less than 100 us a loop is faster; one UserWarning says so.
 
     Args:
-        loader: Its position is where this goes on.
-        step: Trains with a batch.
-        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
-            epoch does.
-        queue: Batches that wait for steps at most.
+        loader: The sink goes on at its position.
+        step: A function that trains with a batch.
+        sink_size: Steps of a call; calls go on across ends of epochs.  -1: a call ends with its
+            epoch.
+        queue: The most batches that wait for steps.
 
     Returns:
-        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        `run`: run() makes a call and returns the results of its steps; `for results in run` makes
         calls without end.
 
     Raises:

@@ -1,12 +1,11 @@
 """The state of a loader: its content, and the comparison of a saved state with a loader.
 
-A state holds the order and the position in it; everything else is computed again.  It is the same
-on every rank, and independent of threads, prefetching and world size.
-
-A state stays below 1 KB for up to 8 readers.  If attrs and data of all readers in words would take
-more than that, each reader has hashes of them instead, and its attrs in brief where these have
-room: a hash of each name with its value, or a hash of a long value.  Without the attrs in brief a
-state of another loader is still refused; the error then names the readers that differ, alone.
+A state describes the order and the position in it; everything else is computed again.  It is the
+same on every rank, and does not depend on threads, prefetching or world size.  A state stays below
+1 KB for up to 8 readers.  If attrs and data of all readers would take more than that as texts, each
+reader has hashes in their place, and its attrs in brief if there is room: a hash of each name with
+its value, or a hash of a long value.  Without the attrs in brief a state of another loader is still
+refused, but the error names only the readers that differ.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _CHECKED = {"readers": ("check", "nodes", "sum"), "order": ("sum",)}
 
 
 def malformed(what: str) -> InvalidArgumentError:
-    """The error for a state that no loader gave."""
+    """The error for a state that does not come from a loader."""
     return InvalidArgumentError(
         f"the state is malformed: {what}; give what DataLoader.state_dict() returned"
     )
@@ -54,7 +53,7 @@ def whole(
         least, most: Its range.
 
     Raises:
-        InvalidArgumentError: It is missing, no int, or outside of the range.
+        InvalidArgumentError: The value is missing, is not an int, or is outside of the range.
     """
     value = container.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -66,11 +65,11 @@ def as_state(state: object, kind: str) -> Mapping[str, Any]:
     """The saved state, after its version and kind were checked.
 
     Args:
-        state: What the user gives.
-        kind: "readers" or "order": the key that the states of this loader have.
+        state: The value that the user gives.
+        kind: "readers" or "order": the key that the states of this kind of loader have.
 
     Raises:
-        InvalidArgumentError: It is no state, or has another version or kind.
+        InvalidArgumentError: `state` is not a state, or has another version or kind.
     """
     if not isinstance(state, Mapping):
         raise malformed(f"it is a {type(state).__name__}, not a dict")
@@ -96,7 +95,7 @@ def as_state(state: object, kind: str) -> Mapping[str, Any]:
 
 
 def refuse(differences: Sequence[str], remedy: str = "") -> None:
-    """Raises InvalidArgumentError, with a list, where a state differs from the loader."""
+    """Raises InvalidArgumentError, with a list of the differences of a state from the loader."""
     if differences:
         listed = "".join(f"\n  - {one}" for one in differences)
         raise InvalidArgumentError(f"the state belongs to another loader:{listed}{remedy}")
@@ -118,12 +117,12 @@ def with_sum(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_former(state: Mapping[str, Any]) -> bool:
-    """Whether the state is of the version that saved no checksum: it is taken as it is."""
+    """Whether the state is of the version without a checksum: it is taken as it is."""
     return bool(state["version"] == _FORMER_VERSION)
 
 
 def has_right_sum(state: Mapping[str, Any]) -> bool:
-    """Whether place and seeds, whose types were checked, are those that were saved."""
+    """Whether place and seeds (of checked types) are those that were saved."""
     return is_former(state) or state["sum"] == _sum_of(state)
 
 
@@ -131,8 +130,8 @@ def check_sum(state: Mapping[str, Any]) -> None:
     """Refuses a state whose place or seeds are not those that were saved."""
     if not has_right_sum(state):
         raise malformed(
-            "its checksum is that of another epoch, position or seed; to go to another place, load "
-            "the state as it was saved, and then seek(position, epoch=epoch); to go on with "
+            "its checksum belongs to another epoch, position or seed; to go to another place, load "
+            "the state as it was saved, and then call seek(position, epoch=epoch); to go on with "
             "another seed, give it to the reader, and seek()"
         )
 
@@ -168,10 +167,10 @@ class Index:
     """The indexes of a reader's files, taken together.
 
     Attributes:
-        path: Their file; "" if they are in memory, or there are none.
+        path: The file of the indexes; "" if they are in memory, or there are none.
         bytes: Their size.
-        seconds: What building or finding them took when the loader was opened.
-        is_new: They were built, not found in the cache.
+        seconds: The time of building or finding them when the loader was opened.
+        is_new: Whether they were built, not found in the cache.
     """
 
     path: str
@@ -188,17 +187,18 @@ class Reader:
         name: Name of its node, or of its op and the reader's index in the loader.
         op: Name of its op.
         seed: The seed in use, even if none was given.
-        seed_is_default: No seed was given, and it is 0 because processes need the same one.
+        seed_is_default: Whether no seed was given, and it is 0 because all processes need the same
+            seed.
         spec: The attrs that decide the order, without the seed.
         files, bytes, records: The size of the data; records is -1 if it is not known.
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
         batch_size: Records in a batch, of all ranks together.
-        rank, world_size: Which part of each batch this process gets.
+        rank, world_size: The part of each batch that this process gets.
         left_out: Records of an epoch that last_batch leaves out, of all ranks; -1: not known, or
             not before an epoch has ended, see `stats()["left_out"]`.
         index: The index of the records.
-        notices: What its program should know, such as files that are left out of a folder; a
-            sentence without its period each, of which a warning was given.
+        notices: Sentences (without a period) that the program should know, such as files that were
+            left out of a folder; a warning gave each of them.
     """
 
     name: str
@@ -219,7 +219,7 @@ class Reader:
 
     @property
     def shuffle(self) -> str:
-        """What the attr of this name comes to: none, global, window or buffer."""
+        """The kind of shuffle that is in use: none, global, window or buffer."""
         if self.spec.get("random_shuffle") == "false":
             return "none"
         return self.spec.get("shuffle", "global" if self.records >= 0 else "buffer")
@@ -253,8 +253,8 @@ class StatePlace:
     """The content of a state for the loader that takes it.
 
     Attributes:
-        epoch, position: The next batch.
-        seeds: One per reader of the loader, in its order.
+        epoch, position: The place of the next batch.
+        seeds: A seed for each reader of the loader, in the order of the readers.
     """
 
     epoch: int
@@ -263,7 +263,7 @@ class StatePlace:
 
 
 def _short(text: str) -> str:
-    """A text of bounded length in JSON; different texts stay different."""
+    """The text, shortened to a bounded length in JSON; different texts stay different."""
     if len(json.dumps(text)) <= _LONGEST + 2:
         return text
     kept = "".join(
@@ -342,8 +342,8 @@ def make_state(
     """A state, made of dicts, strings and ints.
 
     Args:
-        pasts: Those of the readers.
-        has_ended: Whether the loop over the epoch before has its last batch, and has not ended.
+        pasts: The pasts of the readers.
+        has_ended: Whether the loop over the epoch before has its last batch, but has not ended.
     """
     described = _describe(readers, pasts)
     state = {
@@ -364,7 +364,7 @@ def was_in_loop(state: Mapping[str, Any]) -> bool:
 
 
 def _check_of(described: Mapping[str, Any]) -> str:
-    """A hash of the readers without their seeds, which says what a loader delivers.
+    """A hash of the readers without their seeds, which identifies what a loader delivers.
 
     Some stores, such as torch.distributed.checkpoint, take a state apart and restore only the keys
     that the loader's present state has.  The hash shows when they left something out.
@@ -398,7 +398,7 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
 
 
 def _read_brief(saved: Mapping[str, Any]) -> dict[str, str]:
-    """The values in brief by the hashes of their names; {} where there was no room."""
+    """The attrs in brief: hash of a name -> its value; {} if there was no room."""
     attrs = saved.get("attrs", "")
     return {one[:_NAME_DIGITS]: one[_NAME_DIGITS:] for one in attrs.split()}
 
@@ -421,8 +421,8 @@ def _past_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[
     if saved.get("past") == own.get("past"):
         return []
     return [
-        "the weights of a mix, their rows or the length of an epoch are others for batches that "
-        "were delivered before; weights may change from the state's position on, if mix() has "
+        "the weights of a mix, their rows or the length of an epoch differ for batches that were "
+        "delivered before; weights may change from the state's position on, if mix() has "
         "a length"
     ]
 
@@ -464,7 +464,9 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
 
 
 def _has_batch_size(saved: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    """Whether a reader of a state has the batch size of the loader's, as far as the state says."""
+    """Whether a reader of a state has the batch size of the loader's reader, as far as the state
+    tells.
+    """
     if not isinstance(saved["spec"], str):
         return bool(saved["spec"].get("batch_size") == own["spec"]["batch_size"])
     before = _read_brief(saved)
@@ -473,8 +475,9 @@ def _has_batch_size(saved: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
 
 
 def _remedy(saved: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    """What to do about a state that differs.  A position counts batches, so that it is another
-    place if the batch size is another one."""
+    """What to do about a state that differs.  A position counts batches, so with another batch size
+    it is another place.
+    """
     names = [name for name in own if name in saved]
     both = [(saved[name]["spec"], own[name]["spec"]) for name in names]
     are_alike = all(_has_batch_size(saved[name], own[name]) for name in names)

@@ -54,8 +54,9 @@ def library_path() -> Path:
 
 
 def expected_abi_version() -> int:
-    """What `pfd_abi_version()` of a library returns that was made from the headers of
-    `declared.py`."""
+    """The expected result of `pfd_abi_version()`: that of a library made from the headers of
+    `declared.py`.
+    """
     return _interface.expected_abi_version()
 
 
@@ -82,12 +83,14 @@ _REASONS: dict[int, Reason] = {
 
 
 def text(pointer: CData) -> str:
-    """The string at a `char *` or in a `char[]`, to be shown; empty for NULL."""
+    """The string at a `char *` or in a `char[]`, for messages; empty for NULL."""
     return _bytes_at(pointer).decode("utf-8", "replace")
 
 
 def risk_of(about: os.stat_result) -> str:
-    """What lets another user change a file, or what is in a folder; "": nothing does."""
+    """The reason why another user could change a file, or the files in a folder; "": nobody else
+    can.
+    """
     return text(lib.pfd_stat_risk(about.st_uid, about.st_gid, about.st_mode))
 
 
@@ -136,7 +139,9 @@ def new_error() -> CData:
 
 
 def exception(status: int, err: CData) -> Error:
-    """The exception for a failed call; its `__cause__` is what a Python function raised in C."""
+    """The exception for a failed call; its `__cause__` is the exception of a Python function that C
+    called.
+    """
     cls = EXCEPTIONS.get(status, InternalError)
     failure = cls(
         text(err.message) or f"the call failed with status {status} and no message",
@@ -166,7 +171,8 @@ def check(status: int, err: CData) -> None:
 
 
 def file_path(loader: CData, reader: int, file: int) -> str | None:
-    """The path of a file of a reader of a `pfd_loader *`, by their numbers; None: there is none.
+    """The path of a file, by the number of the reader of a `pfd_loader *` and the number of the
+    file; None: there is no such file.
 
     Raises:
         CancelledError: The loader is closed, or another thread closes it.
@@ -195,7 +201,7 @@ _check_registry()
 
 
 def build_parts() -> list[tuple[str, str | None]]:
-    """What the library was built with, each with its version; None: not in this build."""
+    """The parts that the library was built with, each with its version; None: not in this build."""
     parts: list[tuple[str, str | None]] = []
     stated = ffi.new("char const **")
     while name := text(lib.pfd_build_part(len(parts), stated)):
@@ -204,8 +210,9 @@ def build_parts() -> list[tuple[str, str | None]]:
 
 
 def build_hint() -> str:
-    """What to add to the message where the library lacks an op or attr: "", unless it is older than
-    a source of this checkout."""
+    """The end of the message that the library lacks an op or attr: "", unless the library is older
+    than a source of this checkout.
+    """
     return newer_source_hint(library_path())
 
 

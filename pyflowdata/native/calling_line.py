@@ -15,15 +15,16 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def frames_of(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those that called it, from the inside."""
+    """A frame and its callers, the innermost first."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def other_threads() -> dict[int, FrameType]:
-    """The innermost frames of all other threads.  A frame that has itself in a local variable is a
-    circle, and would keep the variables of all these frames."""
+    """The innermost frames of all other threads.  A frame that has itself in a local variable forms
+    a cycle, which would keep the variables of all these frames alive.
+    """
     frames = sys._current_frames()
     frames.pop(threading.get_ident(), None)
     return frames
@@ -36,7 +37,8 @@ def is_ours(frame: FrameType) -> bool:
 
 def calling_frame(frame: FrameType | None) -> FrameType | None:
     """The frame of the program that called this frame of the package; None: a thread of the package
-    runs it."""
+    runs the frame.
+    """
     for outer in frames_of(frame):
         if not is_ours(outer):
             return None if outer.f_code.co_filename == threading.__file__ else outer

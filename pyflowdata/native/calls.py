@@ -33,8 +33,8 @@ def keep(failure: BaseException, *, is_light: bool) -> int:
     """Keeps an exception, and returns its number for C.
 
     Args:
-        is_light: For exceptions that may be many: locals are not kept, and the exception may be
-            fetched more than once.
+        is_light: For exceptions of which there may be many: locals are not kept, and the exception
+            may be fetched more than once.
     """
     if is_light:
         link: BaseException | None = failure
@@ -83,8 +83,9 @@ def is_interrupt(failure: BaseException | None) -> bool:
 
 
 def raised(failure: BaseException) -> BaseException:
-    """The exception to raise for a failed call: its cause, if that is a BaseException such as
-    KeyboardInterrupt or SystemExit."""
+    """The exception to raise for a failed call; this is the cause, if the cause is a BaseException
+    such as KeyboardInterrupt or SystemExit.
+    """
     cause = failure.__cause__
     return failure if cause is None or isinstance(cause, Exception) else cause
 

@@ -15,8 +15,8 @@ def open_lock(path: str | os.PathLike[str]) -> int:
         A descriptor, which the caller closes.
 
     Raises:
-        OSError: It cannot be made, or something else than a file is in its place, such as a link,
-            which would make or lock a file wherever another user wants it.
+        OSError: The file cannot be made, or something else is in its place, such as a link: with it
+            another user could choose a file that this process makes or locks.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
@@ -35,8 +35,8 @@ def try_lock(number: int, path: str | os.PathLike[str]) -> bool:
     """Locks a file of open_lock(), without waiting.
 
     Returns:
-        Whether the lock counts. False: who had it before has removed the file, and others may lock
-        a new one; close this one, and open the lock again.
+        Whether the lock is valid.  False: the former holder has removed the file, and others may
+        lock a new file; close this file, and open the lock again.
 
     Raises:
         BlockingIOError: Another process has the lock.

@@ -24,10 +24,10 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def wire_fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Number, wire type and bytes of each field; those of a varint are as they lie in the message.
+    """Number, wire type and bytes of each field; the bytes of a varint are as in the message.
 
     Raises:
-        ValueError: The bytes are no message.
+        ValueError: The bytes are not a message.
     """
     at = 0
     while at < len(data):

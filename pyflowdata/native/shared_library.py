@@ -1,7 +1,8 @@
 """A shared library, and the declarations of what is in it.
 
-`make` writes the declarations, in `declared.py`, from the headers.  In a checkout both can be older
-than the sources, as after a switch of the branch: what fails then says so.
+`make` writes the declarations, in `declared.py`, from the headers.  In a checkout the library and
+the declarations can be older than the sources, for example after a switch of the branch: errors
+then say so.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def declared(module: str) -> Any:
     """The FFI of a `declared.py`, by the name of the module.
 
     Raises:
-        ImportError: It was not made, or from other sources than those of this checkout.
+        ImportError: The module was not made, or was made from other sources than those of this
+            checkout.
     """
     try:
         made = importlib.import_module(module)
@@ -58,7 +60,9 @@ def _check_sources(checksums: Mapping[str, int]) -> None:
 
 @functools.cache  # a look at all sources takes milliseconds
 def newer_source_hint(library: Path) -> str:
-    """What to add to the message where the library lacks a name: "", unless a source is newer."""
+    """The end of the message that the library lacks a name: "", unless a source is newer than the
+    library.
+    """
     made = library.stat().st_mtime
     for path in sorted((PACKAGE.parent / "csrc").rglob("*.[ch]")):
         if path.stat().st_mtime > made:
@@ -73,14 +77,14 @@ class Interface:
         """
         Args:
             ffi: The FFI of a `declared.py`.
-            abi_function: The function of the library that returns a hash of the structs' sizes,
-                or 0 where the library runs on another one that is of another build.
+            abi_function: The function of the library that returns a hash of the structs' sizes, or
+                0 if the library uses another library of a different build.
             structs: The structs in that hash, in the order of the hash.
         """
         self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
 
     def expected_abi_version(self) -> int:
-        """The hash that a library returns that was made from the headers of the declarations."""
+        """The expected hash: that of a library made from the headers of the declarations."""
         value = 1
         for struct in self._structs:
             value = (value * 31 + self._ffi.sizeof(struct)) % 2**32
@@ -96,7 +100,7 @@ class Interface:
         """The library at `path`.
 
         Raises:
-            ImportError: It cannot be loaded, or was made from other headers.
+            ImportError: The library cannot be loaded, or was made from other headers.
         """
         try:
             # NODELETE: arrays may release memory after the interpreter has dropped this module.

@@ -1,4 +1,4 @@
-"""A command while the package is imported: what ends it then prints no traceback.
+"""Endings of a command during the import of the package, without a traceback.
 
 Importing the package takes a moment.  Ctrl-C in that moment ends the process with 130; an error of
 the package, as of a library that is older than its sources, is one sentence.
@@ -17,7 +17,8 @@ _INTERRUPTED = 130  # as a shell has it of a process that the signal ends
 
 
 def is_sentence(failure: BaseException | None) -> TypeGuard[ImportError]:
-    """Whether this package raised an ImportError for people; the interpreter's have a name."""
+    """Whether an ImportError is a sentence of this package; the interpreter's errors have a name.
+    """
     return isinstance(failure, ImportError) and failure.name is None
 
 
@@ -53,7 +54,7 @@ def _begin_quietly() -> None:
 
 
 def raise_again() -> None:
-    """Ctrl-C raises KeyboardInterrupt from here on."""
+    """Makes Ctrl-C raise KeyboardInterrupt from this call on."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

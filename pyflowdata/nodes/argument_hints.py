@@ -101,7 +101,7 @@ def _is_of_readers(name: str) -> bool:
 
 
 def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) -> None:
-    """Refuses the unknown arguments `given`, if there are any, of a function.
+    """Refuses the unknown arguments `given` of a function, if there are any.
 
     Args:
         given: Names of the unknown arguments.
@@ -109,7 +109,8 @@ def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) ->
         own: Names of the arguments that it has.
 
     Raises:
-        WrongUseError: The text says where each belongs, or which one is meant; `attr` is the first.
+        WrongUseError: The text says where each argument belongs, or which argument is meant; `attr`
+            is the first one.
     """
     said = {name: _said_of(name, own) for name in given}
     if said:
@@ -134,7 +135,7 @@ def _said_of(name: str, own: Iterable[str]) -> str:
 
 
 def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
-    """Makes a function that loaders are given to answer unknown arguments as loaders do."""
+    """Makes a function, which takes loaders, answer unknown arguments as loaders do."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -149,10 +150,10 @@ def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
 def says_how(
     hint: str | Callable[[Callable[..., Any]], str],
 ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Makes a function answer a call that does not fit its arguments with how it is called.
+    """Makes a function answer a call with wrong arguments by showing the right form of the call.
 
     Args:
-        hint: How it is called; or gives that of the function, when there is such a call.
+        hint: The form of the call, or a function that returns it when it is needed.
     """
 
     def changed(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
@@ -173,7 +174,7 @@ def says_how(
 
 
 def _misfit(function: Callable[..., Any], args: Any, given: Any) -> str:
-    """How a call does not fit the arguments of the function; "": it fits."""
+    """Why a call does not fit the arguments of the function; "": it fits."""
     try:
         inspect.signature(function).bind(*args, **given)
     except TypeError as failure:
@@ -183,8 +184,8 @@ def _misfit(function: Callable[..., Any], args: Any, given: Any) -> str:
 
 
 def refuse_other_argument(op: Op, name: str) -> None:
-    """Raises a WrongUseError for an attr that an op does not have, if it is known where the attr
-    belongs."""
+    """Raises a WrongUseError for an unknown attr of an op, if it is known where the attr belongs.
+    """
     meant = None if op.is_reader and name == "dataset" else ARGUMENTS.get(name)
     if meant is None and not op.is_reader and _is_of_readers(name):
         meant = f"the reader has it, before {op.name} in the graph"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,34 @@ def _is_number(value: object) -> bool:
     return is_plain or (is_scalar and kind in "iuf")
 
 
+_PATHS = ("files", "data_dir")  # attrs of readers
+
+
+def _with_addresses(values: dict[str, Plain], change: str) -> dict[str, Plain]:
+    """The values, with each path as a function of remote/client.py gives it."""
+    from ..remote import client  # not needed by programs that read local files
+
+    address: Callable[[str], str] = getattr(client, change)
+    for name in _PATHS:
+        given: Any = values.get(name)
+        if isinstance(given, str):
+            values[name] = address(given)
+        elif given:
+            values[name] = [address(one) for one in given]
+    return values
+
+
+def _is_web(values: Mapping[str, Plain]) -> bool:
+    return any("://" in f"{values.get(name)}" for name in _PATHS)
+
+
+def carried_values(op: Op, values: dict[str, Plain]) -> dict[str, Plain]:
+    """The values for another process, which reads the same objects: with the queries of addresses,
+    that nothing else has."""
+    is_web = op.is_reader and _is_web(values)
+    return _with_addresses(dict(values), "full_address") if is_web else values
+
+
 def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
     """Copies of the values, as numbers, texts and lists."""
     plain: dict[str, Plain] = {}
@@ -171,11 +199,14 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
             kinds = (str, list, bool) if attr.is_switch else (str, list)
             if attr.choices and not isinstance(found, kinds):
                 raise _refuse(attr, value, f"one of {', '.join(attr.choices)}")
+    if op.is_reader and _is_web(plain):
+        return _with_addresses(plain, "plain_address")
     return plain
 
 
 def parse_attr(op: Op, name: str, said: str) -> Any:
-    """The value of a text; InvalidArgumentError if it does not have the attr's type."""
+    """The value that a text spells; InvalidArgumentError if it does not have the type of the attr.
+    """
     attr = op.attr(name)
     if attr is None:
         return said  # the op refuses the name, and lists near ones
@@ -227,7 +258,7 @@ def encode_node_name(name: object) -> bytes:
 
 
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
-    """A `pfd_attr_value[]`, and the objects that must live as long as it."""
+    """A `pfd_attr_value[]`, and the objects that must live as long as this array."""
     filler = _Filler()
     slots = ffi.new("pfd_attr_value[]", len(values))
     for slot, (name, value) in zip(slots, values.items(), strict=True):

@@ -1,4 +1,4 @@
-"""Nodes in words: the attrs that say something, and the texts of values."""
+"""Descriptions of nodes: the attrs worth showing, and the texts of values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _FAR = 2**62  # numbers beyond it stand for the end
 
 
 def told_attrs(node: Node) -> list[Attr]:
-    """The attrs that tell what a node does: they were given, and differ from the default.  The
-    outputs show the attrs that list them or were read from headers."""
+    """The attrs that were given and differ from the default.  Attrs that list outputs, or were read
+    from headers, are not among them: the outputs show them.
+    """
     return [attr for attr in node.op.attrs if _is_telling(node, attr)]
 
 
@@ -44,17 +45,19 @@ def value_text(value: Any) -> str:
 
 
 def view_word(node: Node) -> str:
-    """The name of a view where nodes are shown: "take" of TakeDataset."""
+    """The name of a view for people: "take" for TakeDataset."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node.op.name.removesuffix("Dataset")).lower()
 
 
 def said_of_tables(node: Node) -> str:
-    """What the arrays of a view were made from, as "where('label != 3')"; "": not known."""
+    """The call that made the arrays of a view, as "where('label != 3')"; "": not known."""
     return next((table.said for table in tables_of(node) if table.said), "")
 
 
 def prepared_of(reader: Node) -> Prepared | None:
-    """What makes the file of a reader that reads the cache of a data set; None: it reads none."""
+    """The object that makes the file of a reader of a data set's cache; None: the reader reads no
+    cache.
+    """
     given = (one.value for one in reader.values.values() if isinstance(one, Object))
     return next((value for value in given if isinstance(value, Prepared)), None)
 

@@ -1,4 +1,6 @@
-"""The forms of a batch: one array, a tuple or a dict of arrays, of NumPy, torch, jax or Ragged."""
+"""The forms of a batch: one array, or a tuple or dict of arrays (of NumPy, torch or jax, or
+Ragged).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ def identity(batch: Any) -> Any:
 
 
 def map_arrays(batch: Any, function: Callable[[Any], Any]) -> Any:
-    """A batch of the same form, of what the function makes of each of its arrays."""
+    """A batch of the same form, with the result of the function for each array."""
     if isinstance(batch, tuple):
         return tuple(map(function, batch))
     if isinstance(batch, dict):
@@ -20,7 +22,7 @@ def map_arrays(batch: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def map_items(batch: Any, function: Callable[[Any, Any], Any]) -> Any:
-    """As map_arrays(); the function also gets the key of each array, or its place, from 0."""
+    """Like map_arrays(), but the function also gets the key of each array, or its place from 0."""
     if isinstance(batch, tuple):
         return tuple(function(place, array) for place, array in enumerate(batch))
     if isinstance(batch, dict):

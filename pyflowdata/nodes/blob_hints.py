@@ -1,6 +1,5 @@
-"""Messages for blobs that are used as arrays: the op that does the same, or the loader.
-
-A type checker does not see the methods that this module makes, so that it finds wrong uses itself.
+"""Messages for blobs that are used as arrays: they name the op that does the same, or the loader.
+A type checker does not see the methods of this module, so it finds wrong uses itself.
 """
 
 from __future__ import annotations
@@ -78,14 +77,14 @@ def _is_number(value: object) -> bool:
 
 
 def _computed(sign: str, other: object) -> str:
-    """What computes the same as an operator."""
+    """The op that computes the same as an operator."""
     if sign in _WITH_NUMBER and _is_number(other):
         return f"use {_WITH_NUMBER[sign].format(other)}"
     return remedies.OWN_OP
 
 
 class BlobHints:
-    """The base of Blob: says what to do where a blob is used as an array.
+    """The base of Blob: says what to do if a blob is used as an array.
 
     Every method here raises a WrongUseError, which is a TypeError.
     """

@@ -1,7 +1,7 @@
-"""Ops on rows of the program instead of blobs: they answer at once.
+"""Ops that are called on rows of the program in place of blobs: they return results at once.
 
-The op's attrs and the types of the rows are checked as for a node, once for each combination;
-then C runs the kernel as a loader does.
+Attrs and the types of the rows are checked as for a node, once for each combination; then C runs
+the kernel as in a loader.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Rows(ABC):
     """The rows of one input.
 
     Attributes:
-        count: Number of rows; None: one row that is no batch.
+        count: Number of rows; None: a single row, not a batch.
         dtype: The dtype of the elements.
         shape: The shape of a row, with -1 for a dimension that varies.
     """
@@ -65,10 +65,10 @@ class Rows(ABC):
 
     @abstractmethod
     def table(self, *, is_ragged: bool) -> tuple[CData, object]:
-        """A `pfd_ragged_row *`, and what must live as long as it.
+        """A `pfd_ragged_row *`, and the objects that must live as long as it.
 
         Args:
-            is_ragged: Whether the op sees the rows as ragged ones, and looks at their shapes.
+            is_ragged: Whether the op takes the rows as ragged rows, and looks at their shapes.
         """
 
 
@@ -145,11 +145,11 @@ def take(name: str, value: object, *, takes_ragged: bool) -> Rows:
     """The rows that were given for the input `name`.
 
     Args:
-        takes_ragged: The op takes rows that differ in size: rows of bytes then count as such, even
-            if they have one size.
+        takes_ragged: Whether the op takes rows that differ in size: then rows of bytes count as
+            ragged, even if they have one size.
 
     Raises:
-        InvalidArgumentError: It is neither a row nor a batch of rows.
+        InvalidArgumentError: The value is neither a row nor a batch of rows.
     """
     if type(value) is list:
         return _batch(name, value, takes_ragged)
@@ -196,7 +196,8 @@ def _row(name: str, value: Any) -> Array | bytes:
 
 
 def _other_array(name: str, value: object) -> Array:
-    """The array of a number, of a nested list of numbers, or of another library's array."""
+    """The NumPy array of a number, of a nested list of numbers, or of an array of another library.
+    """
     if isinstance(value, np.ma.MaskedArray):
         raise InvalidArgumentError(
             f"input '{name}' is a masked array, whose mask would be lost: give {name}.filled(VALUE)"
@@ -248,7 +249,7 @@ def _batch(name: str, values: list[Any], takes_ragged: bool) -> Rows:
 def _common_type(
     name: str, rows: Sequence[Array]
 ) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Dtype and shape of the rows; the dimensions in which they differ vary."""
+    """Dtype and shape of the rows; a dimension in which they differ varies."""
     dtype, shape = rows[0].dtype, rows[0].shape
     for index, row in enumerate(rows):
         if row.dtype != dtype or row.ndim != len(shape):
@@ -282,7 +283,8 @@ def _ragged(name: str, value: Ragged) -> Rows:
 
 
 def _is_sound(ragged: Ragged) -> bool:
-    """Whether rows lie in the values: a user may have made it of any arrays."""
+    """Whether the rows of a Ragged lie within its values: a user may have made it from any arrays.
+    """
     splits, values, shapes = ragged.row_splits, ragged.values, ragged.shapes
     lengths = ragged.lengths
     if len(splits) == 0 or splits[0] != 0 or splits[-1] > len(values) or (lengths < 0).any():
@@ -355,7 +357,7 @@ class _Prepared:
     def run(
         self, inputs: Sequence[Rows], count: int | None, seed: int, epoch: int, ordinal: int
     ) -> Any:
-        """The answer of each output: a row, or a list of rows.
+        """The result of each output: a row, or a list of rows.
 
         Args:
             count: Rows of each input; None: one row, and not a batch.
@@ -377,8 +379,9 @@ class _Prepared:
         return answers[0] if len(answers) == 1 else tuple(answers)
 
     def run_bytes(self, inputs: Sequence[Rows], count: int) -> tuple[Array, Array]:
-        """The rows of the only output, which are bytes: all rows one after another, and the size of
-        each."""
+        """The rows of the only output, whose rows are bytes: all rows one after another, and the
+        size of each row.
+        """
         with self._done(inputs, count, [None], _DEFAULTS, count) as done:
             return _ragged_values(done, self._outputs[0], count)
 
@@ -425,7 +428,7 @@ def _empty(shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def _answer(array: Array, count: int | None) -> Any:
-    """A row, a scalar if it has no dimensions; or the rows of an array as a list."""
+    """A row (a scalar if it has no dimensions), or the rows of an array as a list."""
     if count is not None:
         return list(array)
     return array if array.ndim else array[()]
@@ -461,13 +464,13 @@ _lock = threading.RLock()  # for changes of _prepared; a signal handler may come
 
 
 def forget() -> None:
-    """Drops what was prepared: an op was replaced by another of its name."""
+    """Drops all prepared ops: an op was replaced by another op of its name."""
     with _lock:
         _prepared.clear()
 
 
 def _frozen(value: object) -> object:
-    """A key that is equal only for values that an attr takes for the same.
+    """A key that is equal only for values that mean the same to an attr.
 
     Raises:
         TypeError: The value is a mutable object.
@@ -524,8 +527,9 @@ def _made(
 def _are_rows(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
 ) -> bool:
-    """Whether the op takes the parts along the first dimension of the given arrays, and would not
-    take the arrays with any other sizes."""
+    """Whether the given arrays are batches by mistake: the op takes their rows, but no array with
+    their number of dimensions.
+    """
     if any(rows.count is not None or not rows.shape for rows in inputs):
         return False
     others = tuple((rows.dtype, (*(-1 for _ in rows.shape[1:]), rows.shape[-1])) for rows in inputs)
@@ -548,12 +552,12 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
     """Calls an op on rows.
 
     Args:
-        name: The name of the node in a graph, on which its random numbers depend; None for none.
-        values: Attrs, and those of `ROW_OPTIONS` that are given.
-        inputs: What is given for each input, by its name.
+        name: The name of the node in a graph, on which its random numbers depend; None: no name.
+        values: Attrs, and arguments of `ROW_OPTIONS`.
+        inputs: The value for each input, by its name.
 
     Returns:
-        A row, or a list of rows where batches are given; of several outputs a tuple.
+        A row, or a list of rows if batches were given; for several outputs a tuple.
 
     Raises:
         Error: As the nodes of a graph and the loader raise them; `row` is the row that failed.
@@ -577,14 +581,14 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
 def encode(
     op: Op, values: Mapping[str, object], columns: Mapping[str, Array | Ragged]
 ) -> tuple[Array, Array]:
-    """Calls an op that makes one row of bytes of each row of its inputs.
+    """Calls an op that makes one row of bytes from each row of its inputs.
 
     Args:
         values: Attrs.
-        columns: What is given for each input: an array or a Ragged with a row for each record.
+        columns: The value for each input: an array or a Ragged with a row for each record.
 
     Returns:
-        The bytes of all rows one after another, and int64 of the size of each.
+        The bytes of all rows one after another, and the size of each row as int64.
 
     Raises:
         Error: As `call`.
@@ -600,7 +604,7 @@ def _fitted(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Mapping[str, object],
     rows: list[Rows],
 ) -> tuple[_Prepared, list[Rows]]:
-    """The op for the rows; ints of Python are int8 where the op refuses int64."""
+    """The prepared op for the rows; if the op refuses int64, Python ints become int8."""
     try:
         return _prepare(op, name, values, rows), rows
     except InvalidArgumentError:

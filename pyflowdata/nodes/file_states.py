@@ -1,4 +1,6 @@
-"""The states of files, by which a loader refuses files that are others than those seen before."""
+"""The states of files, by which a loader refuses files that have changed since they were first
+seen.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,15 @@ from .node import Blob, files_of, nodes_of, reader_nodes
 
 
 class FileState(NamedTuple):
-    """What tells whether a file, or a folder, is another one; -1 where it cannot be seen.
+    """Facts that show whether a file or folder has changed; -1: a fact that is not available.
 
     Attributes:
-        path: Absolute, or an address.
-        size: Bytes.
-        mtime, ctime: Nanoseconds.
-        inode: Its number in the file system.
+        path: The absolute path, or the address.
+        size: The size in bytes.
+        mtime, ctime: The times in nanoseconds.
+        inode: The number of the file in the file system.
         is_folder: Whether it is a folder.
-        tag: The version of an object, as its store tells it.
+        tag: The version of an object, as its store states it.
     """
 
     path: str
@@ -38,8 +40,8 @@ class FileState(NamedTuple):
 def state_of_files(blobs: Iterable[Blob]) -> tuple[FileState, ...]:
     """The states of the files of all readers upstream, in order.
 
-    Of a reader of folders, they are those of the folders, also of those inside: each file that
-    comes or goes changes the times of its folder.
+    For a reader of folders they are the states of the folders, and of folders inside: a file that
+    is added or removed changes the times of its folder.
 
     Raises:
         FileError: A file is missing.
@@ -72,7 +74,7 @@ def _is_remote(path: str) -> bool:
 
 
 def _states_in_store(folder: str) -> Iterator[FileState]:
-    """The states of a folder of a store, and of those inside; none of another folder."""
+    """The states of a folder in a store, and of the folders inside; none for a local folder."""
     waiting = [folder] if _is_remote(folder) else []
     while waiting:
         from ..remote.client import folder_facts  # not needed by programs that read local files
@@ -83,7 +85,7 @@ def _states_in_store(folder: str) -> Iterator[FileState]:
 
 
 def _states_of_objects(paths: Iterable[str]) -> dict[str, FileState]:
-    """The states of those that are addresses, which are asked for together."""
+    """The states of the paths that are addresses; the store is asked for all of them together."""
     urls = list(filter(_is_remote, paths))
     if not urls:
         return {}
@@ -123,22 +125,22 @@ def _folders_in(state: FileState) -> tuple[str, ...]:
 
 
 def refuse_changed(before: Iterable[FileState], now: Iterable[FileState]) -> None:
-    """Refuses files that are not those that were seen before.
+    """Refuses files that have changed since they were seen.
 
     Raises:
-        FileError: It names a file that differs, came or went.
+        FileError: It names a file that was changed, added or removed.
     """
     changed = sorted({*before} ^ {*now})
     if changed:
         raise FileError(
-            "the file changed while this data set was open, so that its records are others; open "
-            "the data set again", file=changed[0].path,
+            "the file changed while this data set was open, so its records may differ; open the "
+            "data set again", file=changed[0].path,
         )  # fmt: skip
 
 
 def check_seen(blobs: Iterable[Blob]) -> None:
-    """Refuses files that changed since a data set was read of which these are batches, or since an
-    array such as the mask of `where()` was computed from them.
+    """Refuses files that changed since the data set of these batches was read, or since an array,
+    such as the mask of `where()`, was computed from them.
 
     A loader calls it when its files are open: from then on it notices changes by itself.
 

@@ -37,6 +37,8 @@ LABEL_NAMES = (
 
 
 def ending_of(data: bytes) -> str | None:
-    """How the name of a file with these bytes ends, as jpg; None: it is no known image."""
+    """The usual ending for the name of a file with these bytes, as jpg; None: the bytes are not a
+    known image.
+    """
     found = _BEGINNING.match(data)
     return found.lastgroup if found else None

@@ -1,5 +1,5 @@
-"""Messages for names that this package does not have: the likely name, or what does the same as a
-function or class of another library.
+"""Messages for unknown names: they give the likely name, or the counterpart of a function or class
+of another library.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ _FOLDED = {name.casefold(): name for name in NAMES}
 
 
 def _spelled(name: str) -> str | None:
-    """The op that the registry knows by this spelling, as an alias or in snake_case."""
+    """The op with this spelling in the registry: an alias, or its name in snake_case."""
     try:
         return find_op(name).name
     except InvalidArgumentError:
@@ -155,7 +155,9 @@ def _spelled(name: str) -> str | None:
 
 
 def _begins(name: str, names: Iterable[str]) -> str | None:
-    """The known name that starts with `name`: a reader, if there is one, else the shortest."""
+    """The known name that starts with `name`: a reader, if there is one, otherwise the shortest
+    name.
+    """
     found = sorted(
         (one for one in names if len(name) > 2 and one.startswith(name)),
         key=lambda one: (not one.endswith("reader"), len(one)),
@@ -164,8 +166,9 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 
 
 def what_is_meant(name: str, known: Iterable[str]) -> str:
-    """What does the same here as a name of another library, or the known name that is meant; "":
-    no name is like it."""
+    """The counterpart of a name of another library, or the known name that is probably meant; "":
+    no name is similar.
+    """
     if said := _in_modules(name):
         return said
     elsewhere = _FOLDED.get(name.casefold())
@@ -191,8 +194,9 @@ def _unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") ->
 
 
 def missing(name: str, known: Iterable[str], place: str = "pyflowdata") -> Exception:
-    """What `__getattr__` of the module `place` raises for a name: for `from module import name` an
-    ImportError, as Python drops the text of an AttributeError there."""
+    """The exception for `__getattr__` of the module `place`.  For `from module import name` it is
+    an ImportError, since Python drops the text of an AttributeError there.
+    """
     said, frame = _unknown_name(name, known, place), sys._getframe(2)
     if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
         return ImportError(said, name=place)

@@ -1,6 +1,6 @@
 """Blobs and nodes: the graph to be computed.
 
-A DataLoader opens the files.  Here only headers are read, to infer attrs that were left out.
+A DataLoader opens the files.  Nodes read only headers, to infer attrs that were left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
-from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
+from .attr_values import (
+    Plain, attr_values, carried_values, encode_node_name, found_values, plain_values,
+)  # fmt: skip
 from .blob_hints import BlobHints
 from .objects import Identity, Object
 from .op_facts import Op
@@ -50,24 +52,25 @@ def _short(blob: Blob) -> str:
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
-    It can be pickled, with all nodes upstream.  Unpickling makes it again: the op must be known
-    there, and paths and an inferred rank are those of that process.  Attrs that were inferred from
-    the files are not inferred again.
+    It can be pickled, with all nodes upstream.  Unpickling makes it again: the op must be known in
+    that process, and paths and an inferred rank are those of that process.  Attrs that were
+    inferred from the files are not inferred again.
 
     Attributes:
-        anchors: Some of the nodes upstream, so few nodes apart that pickling each after those
-            before it does not recurse deeply.
-        op: With the inputs and outputs of this node.
+        anchors: Some of the nodes upstream, at small distances: pickling them one after another
+            avoids deep recursion.
+        op: The op, with the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the inferred attrs.
         sampled: Name of an attr that was inferred from the first records, and not from a header ->
-            the argument that states it.
-        left_out: Texts about parts of the records that no output has, as the files showed.
-        seen: The states of the files that the records were of when they were read; (): not known.
+            the argument that would state it.
+        left_out: Texts about parts of the records that no output contains, as the files showed.
+        seen: The states of the files when the records were read; (): not known.
         notes: Name of an output -> why its type is perhaps not the wanted one.
-        worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
-            rank and world_size has those of `world()` when its node is made.  Without a batch_size,
-            too, its records are for a data set, of whose batches each rank takes its part.
+        worlds: Rank and world size of the readers upstream, each pair once. A reader without the
+            attrs rank and world_size takes them from `world()` when its node is made.  If it has no
+            batch_size either, its records are for a data set, and each rank takes its part of the
+            batches of that data set.
     """
 
     __slots__ = (
@@ -85,12 +88,12 @@ class Node:
 
         Args:
             op: The op that the node uses.
-            name: Name of the node; None or "" for none.
+            name: Name of the node; None or "": no name.
             inputs: One blob per input of the op; one or more for an op with many.
             values: Attrs by name; the others take their defaults.
 
         Raises:
-            InvalidArgumentError: Names the attr or input, what it is, and what is allowed.
+            InvalidArgumentError: The text names the attr or input, its value, and what is allowed.
         """
         found: World | None = None
         try:
@@ -179,8 +182,9 @@ class Node:
 
     @property
     def identity(self) -> Identity | None:
-        """What the Python function is that the op is, or that a reader reads; None: there is none,
-        but an op in C."""
+        """The identity of the Python function of the op, or of the object that a reader reads;
+        None: it is an op in C.
+        """
         objects = [one for one in self.values.values() if isinstance(one, Object)]
         return objects[0].identity if objects else identities.get(self.op.name)
 
@@ -194,7 +198,8 @@ class Node:
         op: object = carried_ops.get(self.op.name)
         if op is None:
             op = self.op.name
-        return _rebuild_node, (self.anchors, op, self.name, self.inputs, self.values, module)
+        values = carried_values(self.op, self.values)
+        return _rebuild_node, (self.anchors, op, self.name, self.inputs, values, module)
 
     def _anchors_to(self) -> tuple[Node, ...]:
         return (*self.anchors, self) if self.depth % _ANCHOR_EVERY == 0 else self.anchors
@@ -218,7 +223,7 @@ def _is_for_records(op: Op, values: Mapping[str, object]) -> bool:
 
 
 def check_is_batched(node: Node) -> None:
-    """Refuses a reader that was left without a batch_size where there are several ranks."""
+    """Refuses a reader without a batch_size if there are several ranks."""
     world = node.worlds[0]
     if world.world_size > 1 and is_left_open(node.values) and _is_for_records(node.op, node.values):
         raise InvalidArgumentError(
@@ -242,10 +247,10 @@ class Blob(BlobHints):
 
     Attributes:
         name: "<name of the node, or of its op>/<output>".
-        shape: Logical shape, of all ranks together; the batch dimension comes first.  A dimension
-            that varies from row to row is None, and the blob is ragged.
-        dtype: NumPy dtype of the elements.
-        node: What computes it.
+        shape: The logical shape, for all ranks together; the batch dimension comes first.  A
+            dimension that varies from row to row is None; the blob is then ragged.
+        dtype: The NumPy dtype of the elements.
+        node: The node that computes the blob.
     """
 
     name: str
@@ -262,17 +267,17 @@ class Blob(BlobHints):
 
     @property
     def is_ragged(self) -> bool:
-        """Whether rows differ in shape: batches are then `Ragged`, else NumPy arrays."""
+        """Whether rows differ in shape: then batches are `Ragged`, otherwise NumPy arrays."""
         return None in self.shape
 
     @property
     def sbp(self) -> str:
-        """How ranks share it; "split(0)": each has a run of the rows."""
+        """How ranks share the blob; "split(0)": each rank has a run of the rows."""
         return "split(0)"
 
     @property
     def dense_row_shape(self) -> tuple[int, ...]:
-        """Shape of one row, where all rows have the same.
+        """The shape of one row, if all rows have the same shape.
 
         Raises:
             InvalidArgumentError: The blob is ragged.
@@ -287,14 +292,14 @@ class Blob(BlobHints):
 
     @property
     def note(self) -> str:
-        """Why its type is perhaps not the one that is wanted; mostly ""."""
+        """Why its type is perhaps not the wanted type; mostly ""."""
         blob = self
         while blob.node.op.is_view and blob.index < len(blob.node.inputs):
             blob = blob.node.inputs[blob.index]
         return blob.node.notes.get(blob.name.rpartition("/")[2], "")
 
     def fill(self, slot: CData) -> None:
-        """Writes itself into a `pfd_blob`, which does not keep the node alive."""
+        """Writes this blob into a `pfd_blob`, which does not keep the node alive."""
         slot.node, slot.output = self.node.handle, self.index
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -345,9 +350,8 @@ def _left_out(handle: CData) -> tuple[str, ...]:
 
 
 def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -> list[OneT]:
-    """What is wanted and all before it, each once, and after what `before()` gives of it.
-
-    It does not recurse, so that a chain may be as long as there is memory for.
+    """The wanted objects and everything before them, each once, and after the objects that
+    `before()` returns for it.  It does not recurse, so only memory limits the length of a chain.
     """
     found: dict[OneT, None] = {}
     for one in wanted:
@@ -367,7 +371,8 @@ def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node
     """The nodes that compute some blobs, each once, and after the nodes of its inputs.
 
     Args:
-        enters_readers: Also the nodes of a data set of whose records a reader makes batches.
+        enters_readers: Whether to include the nodes of a data set whose records a reader puts into
+            batches.
     """
 
     def before(node: Node) -> Iterator[Node]:
@@ -385,7 +390,8 @@ def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
 def with_reader_attrs(
     blobs: Sequence[Blob], attrs: Callable[[Node], Mapping[str, object]]
 ) -> tuple[Blob, ...]:
-    """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
+    """The same blobs in a graph whose readers have these attrs in addition to, or in place of,
+    their own.
 
     Args:
         blobs: Blobs of the existing graph, which does not change.
@@ -402,15 +408,15 @@ def rebuilt(
     *,
     enters_readers: bool = False,
 ) -> tuple[Blob, ...]:
-    """The same blobs of a graph that differs in some attrs or blobs; nodes that do not differ are
-    the same.
+    """The same blobs in a graph that differs in some attrs or blobs; other nodes stay the same.
 
     Args:
         blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of a node.
         others: Blobs in place of some of the graph, by node and number of the output.
         op: The new op of a node, with the same ports and attrs.
-        enters_readers: Also the data set that a reader makes batches of; else it stays.
+        enters_readers: Whether to change also the data set whose records a reader puts into
+            batches.
     """
     placed = others or {}
     made: dict[Node, Node] = {}
@@ -436,7 +442,7 @@ def rebuilt(
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
-    """Whether a node has this output: some need an attr, see `Op.switch`."""
+    """Whether a node has this output: some outputs need an attr, see `Op.switch`."""
     switch = op.switch(output)
     return switch is None or bool(values.get(switch.name, switch.default))
 
@@ -467,7 +473,8 @@ def files_of(reader: Node) -> list[str]:
 
 
 class Records(ABC):
-    """The base of data sets, by which ops and loaders, which take blobs, recognise a data set."""
+    """The base of data sets, by which ops and loaders recognise a data set among their arguments.
+    """
 
     @property
     @abstractmethod
@@ -480,7 +487,7 @@ class Records(ABC):
 
 
 def hint_of(data: Records) -> str:
-    """What to give in place of a data set."""
+    """The message that says what to give in place of a data set."""
     first = next(iter(data.fields))
     return (
         f"a {type(data).__name__} was given, which has no batches yet: give data.batch(n), or a "

@@ -15,14 +15,14 @@ _objects: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary
 
 @dataclass(frozen=True)
 class Identity:
-    """What a Python function is, by which states compare it; also an object that yields samples.
+    """The identity of a Python function, or of an object that yields samples; states compare it.
 
     Attributes:
-        digest: Gives the digest of its code, and of the values that it has now.
-        said: What it is called and where it is, as "jitter(), train.py:12".
-        draws: Whether it is given random numbers.
+        digest: Returns the digest of its code and of its current values.
+        said: Its name and place, as "jitter(), train.py:12".
+        draws: Whether it gets random numbers.
         outputs: Names of its results; none for an object that yields samples.
-        what: The subject and verb of a message that the digest is another one.
+        what: The subject and verb of a message about a changed digest.
     """
 
     digest: Callable[[], str]
@@ -37,9 +37,9 @@ class Object:
 
     Attributes:
         value: The object.
-        number: Valid as long as this lives.
-        identity: What it is: the `object_identity` that it has, as a vocabulary does; of a source,
-            once a reader has checked it.
+        number: Valid as long as this object lives.
+        identity: Its `object_identity`, if it has one, as a vocabulary does; for a source the
+            identity, once a reader has checked it.
     """
 
     __slots__ = ("__weakref__", "identity", "number", "value")

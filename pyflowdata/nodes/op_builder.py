@@ -18,7 +18,9 @@ _ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
 
 
 def _without_seed(op: RegisteredOp, values: Mapping[str, object]) -> dict[str, object]:
-    """The attrs, without OneFlow's seed of an op: ops draw by the seed of their reader."""
+    """The attrs, without OneFlow's seed of an op: the seed of the reader decides the random numbers
+    of ops.
+    """
     if "has_seed" not in values or op.attr("has_seed") is not None:
         return dict(values)
     if values["has_seed"]:
@@ -46,8 +48,9 @@ class UserOp:
         self._blobs = {name: blobs[name] for name in wanted}
 
     def InferAndTryRun(self) -> UserOp:
-        """Returns itself: shapes and dtypes are inferred already, and nothing runs before a
-        DataLoader opens the blobs."""
+        """Returns the op itself: shapes and dtypes are inferred already, and nothing runs before a
+        DataLoader opens the blobs.
+        """
         return self
 
     def RemoteBlobList(self) -> tuple[Blob, ...]:

@@ -21,7 +21,7 @@ class AttrType:
     Attributes:
         word: As docs name it, for example "list of int".
         hint: The type, as a type checker reads it.
-        element: The Python type of a list's elements; None if it is not a list.
+        element: The Python type of the elements of a list; None if it is not a list.
         parse: Makes the value from the text of a default.
     """
 
@@ -83,9 +83,9 @@ class Attr:
     Attributes:
         name: As users write it.
         type: The type of its values.
-        default: Its value if left out; None if it is required, or inferred from the files.
-        is_found: If left out, it is inferred from the files when the node is made.
-        minimum, maximum: Inclusive limits of numbers and list elements; None: no limit.
+        default: The value if it is left out; None if it is required, or inferred from the files.
+        is_found: Whether it is inferred from the files when the node is made, if it was left out.
+            minimum, maximum: Inclusive limits of numbers and list elements; None: no limit.
         choices: The valid strings or dtypes; empty: any.  "true" and "false" stand for bools, too.
         doc: One sentence.
     """
@@ -101,7 +101,7 @@ class Attr:
 
     @property
     def hint(self) -> str:
-        """Its type, as a type checker reads it; a dimension that may vary may also be None."""
+        """The type, as a type checker reads it; a dimension that may vary may also be None."""
         varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
         if self.takes_none and not self.is_found:
             return f"{self.type.hint} | None"
@@ -114,7 +114,9 @@ class Attr:
 
     @property
     def takes_none(self) -> bool:
-        """Whether None stands for an attr that is left out; C has -1, or a dtype "", for it."""
+        """Whether None stands for an attr that is left out; in C -1, or the dtype "", stands for
+        it.
+        """
         is_inferred = self.type.word == "dtype" and self.default == ""
         return self.is_found or is_inferred or self.default == self.minimum == -1
 
@@ -138,8 +140,9 @@ class Op:
     Attributes:
         name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
-        is_reader: It yields batches of records: of files, or of the data set that is its input.
-        attrs, inputs, outputs: In the order of the C tables.  For the op of a node, those of the
+        is_reader: Whether it yields batches of records: of files, or of the data set that is its
+            input.
+        attrs, inputs, outputs: In the order of the C tables; for the op of a node, those of the
             node.
         origin: "built in", the path of the plugin, or "python <module>:<function>".
         outputs_attr: The attr that lists the outputs of a node, which `outputs` then describes
@@ -148,10 +151,11 @@ class Op:
         takes_ragged: Whether rows of inputs may differ in size.
         is_whole_batch: Whether it looks at all rows of a batch at once.
         has_equal_rows: Whether the rows of its ragged outputs have one shape within a batch.
-        keeps_equal_rows: Whether they have one shape where the rows of its ragged inputs have.
+        keeps_equal_rows: Whether these rows have one shape if the rows of its ragged inputs have
+            one shape.
         has_optional_input: Whether the last input may be left out.
-        is_view: Whether its rows are those of its inputs in another order, before batches; or, if
-            it is a reader, in batches.
+        is_view: Whether its rows are the rows of its inputs in another order (or, for a reader, in
+            batches).
         reads_folders: Whether it reads folders, not files.
         method: The method of a data set that makes the view; "": it is not a view.
         host_outputs: The outputs that every reader can have besides its own.
@@ -186,8 +190,9 @@ class Op:
         return 0 <= len(self.inputs) - num_inputs <= self.has_optional_input
 
     def switch(self, output: str) -> Attr | None:
-        """The attr that turns an output on, or None: the bool `with_<output>`, or a list with the
-        name of the output, which is empty by default and must not be."""
+        """The attr that turns an output on, or None: the bool `with_<output>`, or a list attr with
+        the name of the output, which turns it on if it is not empty.
+        """
         if self.outputs_attr and output not in self.host_outputs:
             return None  # named by the user; it may have the name of an attr
         own = self.attr(output)
@@ -204,8 +209,9 @@ def _limit(value: float, is_int: bool) -> float | None:
 
 
 class OpReader:
-    """Makes an `Op` of a `pfd_op`, whose fields are attributes and whose pointers are false if they
-    are NULL."""
+    """Makes an `Op` from a `pfd_op`: an object whose attributes are the fields, and whose NULL
+    pointers are false.
+    """
 
     def __init__(self, constants: Any, text: Callable[[Any], str]) -> None:
         """

@@ -43,7 +43,9 @@ def _annotation(attr: Attr) -> object:
 
 
 def signature(op: Op) -> inspect.Signature:
-    """Inputs, then attrs, then the name of the node; attrs by name, but for data_dir."""
+    """The signature: inputs, then attrs, then the name of the node; attrs are given by name, except
+    for data_dir.
+    """
     positional = positional_names(op)
     parameters = [
         inspect.Parameter(
@@ -82,15 +84,16 @@ def _return_annotation(op: Op) -> object:
 
 
 def _as_given(op: Op, value: object) -> str:
-    """The attr that the first surplus argument most likely stands for."""
+    """The attr for which the first surplus argument was most likely meant."""
     attr = next((attr for attr in ordered_attrs(op) if attr.required), None)
     is_plain = isinstance(value, (int, float, str))
     return f", as {python_name(attr.name)}={shown(value)}" if attr and is_plain else ""
 
 
 def _is_near_name(key: str, names: Sequence[str]) -> bool:
-    """Whether a mistyped `name` is more likely than any attr.  C suggests near attrs, but `name` is
-    not an attr; an attr `names` is as near as that."""
+    """Whether a mistyped `name` is more likely than any attr.  C suggests similar attrs, but `name`
+    is not an attr; an attr `names` is equally similar.
+    """
     return similar(key, [*names, "name"]) == "name" and "names" not in names
 
 
@@ -104,7 +107,8 @@ class _Arguments:
         self._names = {name: name for name in names} | {python_name(name): name for name in names}
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """The given values.  Unknown ones stay: C refuses them with near names."""
+        """The given values by name.  Unknown names stay: C refuses them and suggests similar names.
+        """
         op, positional = self._op, self._positional
         if op.has_many_inputs:
             args = [args] if args else []
@@ -132,7 +136,7 @@ class _Arguments:
 def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
     """Removes the inputs from the arguments `given`, and returns them by name, if they are rows.
 
-    None, and nothing is removed: they are blobs, or there are none.
+    Returns None, and removes nothing, if the inputs are blobs or are missing.
     """
     ports = op.inputs
     if op.has_optional_input and given.get(ports[-1].name) is None:
@@ -181,8 +185,9 @@ def _is_blob(value: object) -> bool:
 
 
 def _several(inputs: Any) -> Sequence[Any]:
-    """The inputs of an op that takes many: also in one tuple, as another op returns blobs, or in
-    one list of blobs; any other list is a batch of rows."""
+    """The inputs of an op that takes many.  They may also be one tuple, as another op returns
+    blobs, or one list of blobs; any other list is a batch of rows.
+    """
     if not isinstance(inputs, tuple):
         inputs = (inputs,)
     first: Any = inputs[0] if len(inputs) == 1 else None

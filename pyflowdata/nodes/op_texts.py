@@ -51,7 +51,7 @@ def positional_names(op: Op) -> list[str]:
 
 
 def limits(attr: Attr) -> str:
-    """The limits of the attr, in words; empty if there are none."""
+    """The limits of the attr as a text; empty if there are none."""
     if attr.choices:
         return "one of " + ", ".join(_WRITTEN.get(choice, repr(choice)) for choice in attr.choices)
     low, high = attr.minimum, attr.maximum
@@ -69,7 +69,7 @@ def _default(attr: Attr) -> str:
 
 
 def attr_doc(attr: Attr) -> str:
-    """Its name, type, default and limits, and its sentence."""
+    """The text for an attr: name, type, default, limits, and its sentence."""
     about = [attr.type.word, _default(attr)]
     about += [limits(attr)] if limits(attr) else []
     return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
@@ -96,8 +96,9 @@ def docstring(op: Op) -> str:
 
 
 def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
-    """The op's doc, its inputs, these attrs with defaults and limits, `last` for the arguments
-    that follow them, and outputs."""
+    """The doc of the op, its inputs, these attrs with defaults and limits, `last` for the arguments
+    that follow, and the outputs.
+    """
     arguments = [_input_doc(op, port) for port in op.inputs]
     arguments += [attr_doc(attr) for attr in attrs]
     arguments.append(last)
@@ -133,7 +134,8 @@ def paragraphs(doc: str) -> list[str]:
 
 
 def lines_of(text: str, first: str = "", others: str = "") -> list[str]:
-    """As textwrap.wrap(), which would take a good part of the time of `import pyflowdata`."""
+    """Wraps like textwrap.wrap(), which would take a large part of the time of `import pyflowdata`.
+    """
     if _HYPHENATED.search(text):
         width = _COLUMNS - 4
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others)

@@ -1,4 +1,4 @@
-"""Ops that are written in Python: whether the interpreter runs them, or processes beside it.
+"""Ops that are written in Python, which run in the interpreter or in separate processes.
 
 The processes of an op exist while a loader of the op is open.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..native import CData, address_of, lib
@@ -21,12 +22,13 @@ class Resource(Protocol):
     processes: int  # how many it has
     row_seconds: float  # time of a row in a process; 0: not known
     row_wait_seconds: float  # the part in which the process does not compute
+    start_seconds: float  # how long the first call waited until they had started
 
     def acquire(self) -> None:
-        """A loader is about to open."""
+        """Called before a loader opens."""
 
     def release(self) -> None:
-        """A loader is closed."""
+        """Called when a loader is closed."""
 
 
 _resources: dict[int, Resource] = {}  # by the address of the compute() of an op
@@ -38,15 +40,16 @@ _own = threading.local()
 
 @contextlib.contextmanager
 def nothing_in_use() -> Iterator[None]:
-    """Loaders that this thread opens in the block acquire nothing: for a look at a few records."""
+    """In the block, loaders of this thread acquire no resources: for a look at a few records."""
     with _use(is_off=True):
         yield
 
 
 @contextlib.contextmanager
 def all_in_use() -> Iterator[None]:
-    """Loaders that this thread opens in the block acquire what they use: for a pass over all
-    records, also where a look at a few ones needs it."""
+    """In the block, loaders of this thread acquire their resources: for a pass over all records,
+    even inside `nothing_in_use()`.
+    """
     with _use(is_off=False):
         yield
 
@@ -62,17 +65,17 @@ def _use(*, is_off: bool) -> Iterator[None]:
 
 
 def provide(compute: CData, resource: Resource) -> None:
-    """From now on loaders of the op with this compute() use the resource."""
+    """Makes loaders of the op with this compute() use the resource, from now on."""
     _resources[address_of(compute)] = resource
 
 
 def note_variants(compute: CData, variant: Callable[[int], Op]) -> None:
-    """`variant` makes the same op with other processes, of which it is given the number."""
+    """Notes that `variant` makes the same op with another number of processes."""
     _variants[address_of(compute)] = variant
 
 
 def in_processes(node: Node, count: int) -> Op:
-    """The op of a node that is Python, in so many processes; 0: in threads.
+    """The Python op of a node, with this number of processes; 0: in threads.
 
     Raises:
         InvalidArgumentError: The function cannot run there.
@@ -81,13 +84,14 @@ def in_processes(node: Node, count: int) -> Op:
 
 
 def note_interpreted(compute: CData, *, by_row: bool) -> None:
-    """The op with this compute() is Python, which runs under the interpreter's lock, and is called
-    for each row or for many."""
+    """Notes that the op with this compute() is Python code under the interpreter's lock, and
+    whether it is called for each row or for many rows.
+    """
     _interpreted[address_of(compute)] = by_row
 
 
 def language_of(node: Node) -> str:
-    """What computes a node's op: "C", "Python", or "processes" that run Python."""
+    """The language of a node's op: "C", "Python", or "processes" for Python in processes."""
     address = address_of(lib.pfd_node_op(node.handle).compute)
     if address in _resources:
         return "processes"
@@ -95,7 +99,7 @@ def language_of(node: Node) -> str:
 
 
 def calls_by_row(node: Node) -> bool:
-    """Whether a node's op is Python that is called for each row."""
+    """Whether a node's op is Python code that is called for each row."""
     return _interpreted.get(address_of(lib.pfd_node_op(node.handle).compute), False)
 
 
@@ -105,15 +109,34 @@ def processes_of(node: Node) -> int:
     return 0 if resource is None else resource.processes
 
 
-def row_seconds_of(node: Node) -> tuple[float, float]:
-    """How long the processes of a node's op take for a row, without the copies, and the part in
-    which they do not compute; 0: not known."""
+def process_times_of(node: Node) -> dict[str, float]:
+    """The times of a `Resource` of a node's op in processes, by name; {}: it has none."""
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
-    return (0.0, 0.0) if resource is None else (resource.row_seconds, resource.row_wait_seconds)
+    if resource is None:
+        return {}
+    names = ("row_seconds", "row_wait_seconds", "start_seconds")
+    return {name: getattr(resource, name) for name in names}
+
+
+@dataclass
+class SourceTimes:
+    """Of the calls of objects of the program that give records by number, of all loaders.
+
+    Attributes:
+        source_call_seconds: How long they took.
+        source_turn_seconds: How long they waited for their turn before, where one is called at a
+            time.
+    """
+
+    source_call_seconds: float = 0.0
+    source_turn_seconds: float = 0.0
+
+
+source_times = SourceTimes()
 
 
 class InUse:
-    """The resources of the ops upstream of some blobs, acquired."""
+    """The acquired resources of the ops upstream of some blobs."""
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
         self._held: list[Resource] = []

@@ -28,7 +28,7 @@ class Compression:
     """How files are compressed.
 
     Attributes:
-        name: As the attr `compression` has it.
+        name: The name, as in the attr `compression`.
         suffixes: Endings of the names of such files, the usual one first.
         levels: The least and the greatest level.
     """
@@ -75,7 +75,7 @@ _lock = threading.Lock()
 
 
 def _op_at(index: int, op: CData) -> Op:
-    """The facts of the op at a place in the registry, which are read once."""
+    """The facts about the op at a place in the registry; they are read once."""
     address = address_of(op)
     with _lock:
         if address not in _read:
@@ -85,7 +85,7 @@ def _op_at(index: int, op: CData) -> Op:
 
 
 def _listed() -> Iterator[tuple[int, CData]]:
-    """The places and descriptors of all ops, whose facts need not be read."""
+    """The places and descriptors of all ops, without reading their facts."""
     index = 0
     while (op := lib.pfd_op_at(index)) != ffi.NULL:
         yield index, op
@@ -103,7 +103,9 @@ def registered_ops() -> tuple[Op, ...]:
 
 
 def find_op(name: str) -> Op:
-    """The op by any accepted spelling; an InvalidArgumentError that lists near names if none."""
+    """The op with any accepted spelling; if there is none, an InvalidArgumentError that lists
+    similar names.
+    """
     found, err = ffi.new("const pfd_op **"), new_error()
     try:
         check(lib.pfd_op_find(encode(name, "op name"), found, err), err)
@@ -185,7 +187,8 @@ def registered_formats() -> tuple[FileFormat, ...]:
 
 
 def folder_format(path: str) -> str | None:
-    """The name of the format in which a folder as a whole is a data set; None: in none.
+    """The name of the format in which a folder is one data set as a whole; None: there is no such
+    format.
 
     Raises:
         FileError: A folder in it cannot be read.

@@ -41,7 +41,7 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is one of the two of bfloat16."""
+    """Whether a dtype is one of the two that stand for bfloat16."""
     return dtype.itemsize == 2 and (dtype.name == _BFLOAT16 or dtype == BITS)
 
 
@@ -75,14 +75,15 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def as_dtype(name: str, dtype: np.dtype[Any]) -> str:
-    """The code by which an array called `name` gets this dtype, for messages."""
+    """The code, for messages, that gives an array called `name` this dtype."""
     if not is_bfloat16(dtype):
         return f"{name}.astype('{dtype}')"
     return f"flow.Cast({name}, dtype='{_BFLOAT16}')"
 
 
 def converted(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Numbers in another dtype, as `flow.Cast(array, dtype=dtype, overflow="wrap")` has them.
+    """The numbers in another dtype, as `flow.Cast(array, dtype=dtype, overflow="wrap")` converts
+    them.
 
     Args:
         array: Numbers; those of a dtype that blobs do not have become float64 first.
@@ -104,7 +105,7 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def widened(array: Array) -> Array:
-    """bfloat16 as float32, which holds all of it; any other array as it is."""
+    """An array of bfloat16 as float32, which holds all its numbers; any other array as it is."""
     return converted(array, _NUMPY[lib.PFD_FLOAT32]) if is_bfloat16(array.dtype) else array
 
 
@@ -119,11 +120,12 @@ assert RAGGED_ROW.itemsize == ffi.sizeof("pfd_ragged_row")
 
 
 class RowType(NamedTuple):
-    """What one row of a blob is.
+    """The type of a row of a blob.
 
     Attributes:
         dtype: The dtype of the elements.
-        shape: Without the batch dimension; None for a dimension that varies from row to row.
+        shape: The shape without the batch dimension; None for a dimension that varies from row to
+            row.
     """
 
     dtype: np.dtype[Any]
@@ -136,14 +138,14 @@ class RowType(NamedTuple):
 
     @property
     def fixed_sizes(self) -> tuple[int, ...]:
-        """The sizes that are the same in all rows; of a dense row its shape."""
+        """The sizes that are the same in all rows; for dense rows the whole shape."""
         return tuple(size for size in self.shape if size is not None)
 
     def __str__(self) -> str:
         return f"{dtype_name(self.dtype)} {self.shape}"
 
     def fits(self, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> bool:
-        """Whether rows of this dtype and shape are of this type, where None stands for any size."""
+        """Whether rows of this dtype and shape have this type; None stands for any size."""
         return (
             dtype == self.dtype
             and len(shape) == len(self.shape)

@@ -1,4 +1,5 @@
-"""Attrs that list the outputs of an op, found in the first records where they were left out."""
+"""Attrs that list the outputs of an op; if they were left out, they are found in the first records.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +44,9 @@ def set_sampler(sampler: Sampler) -> None:
 def sampled_values(
     op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """The values, in the first records, of attrs that were left out; none where the records do not
-    tell them, or an attr is unknown, which C refuses."""
+    """The values of attrs that were left out, found in the first records; none if the records do
+    not show them, or if an attr is unknown, which C refuses.
+    """
     if any(op.attr(name) is None for name in values):
         return {}
     name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
@@ -52,19 +54,19 @@ def sampled_values(
 
 
 def has_types(elements: Any) -> bool:
-    """Whether a list of fields was given, each with its type."""
+    """Whether a list of fields was given in which each field has a type."""
     return bool(elements) and _are_texts(elements) and all(":" in one for one in elements)
 
 
 def _are_texts(elements: Any) -> bool:
-    """Whether a list of fields can be one, or was left out; C refuses others."""
+    """Whether the list of fields is a list of texts, or was left out; C refuses other values."""
     return elements is None or isinstance(elements, str) or (
         isinstance(elements, Sequence) and all(isinstance(one, str) for one in elements)
     )
 
 
 def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
-    """The format that the reader reads; None where its outputs and their types are known."""
+    """The format that the reader reads; None if its outputs and their types are known."""
     listed = op.attr(op.outputs_attr)
     if listed is None or not listed.is_found:
         return None
@@ -81,7 +83,7 @@ def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
 
 
 def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
-    """Adds the notes on the types of its inputs to the failure of an op."""
+    """Adds notes about the types of the inputs to the failure of an op."""
     for blob in inputs:
         if blob.note:
             port = blob.name.rpartition("/")[2]

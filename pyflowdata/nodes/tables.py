@@ -1,4 +1,4 @@
-"""Arrays of the program as values of attrs, such as the weights of a sampler."""
+"""Arrays of the program that are values of attrs, such as the weights of a sampler."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def is_array(given: object) -> bool:
 def array_of(given: Any, what: str) -> Array:
     """An array, a list, an iterator, or a tensor of another library on the CPU, as an array.
 
-    Tensors come by `__array__` or DLPack, without an import of their library; the memory is not
-    copied where it need not be.
+    Tensors are read through `__array__` or DLPack, without an import of their library, and without
+    a copy if possible.
 
     Raises:
-        InvalidArgumentError: It cannot be an array; the text begins with `what`.
+        InvalidArgumentError: The value cannot become an array; the text begins with `what`.
     """
     kind = type(given)
     try:
@@ -47,15 +47,15 @@ def array_of(given: Any, what: str) -> Array:
             return np.from_dlpack(given)
         return np.asarray(list(given) if isinstance(given, Iterator) else given)
     except (BufferError, RuntimeError, TypeError, ValueError) as failure:
-        raise InvalidArgumentError(f"{what}: this is no array: {failure}") from None
+        raise InvalidArgumentError(f"{what}: this is not an array: {failure}") from None
 
 
 class Prepared(ABC):
-    """A value of an attr that has work to do before a loader opens: it makes the file of a reader.
+    """A value of an attr that makes the file of a reader before a loader opens.
 
     Attributes:
-        fields: The blobs whose records the file has.
-        said: The words for the reader where a graph is shown, as "cache('disk')".
+        fields: The blobs whose records are in the file.
+        said: The text for the reader in pictures of a graph, as "cache('disk')".
     """
 
     fields: Mapping[str, Blob]
@@ -63,7 +63,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Called for each loader; what it raises, the loader raises."""
+        """Called for each loader; the loader raises the exceptions of this call."""
 
 
 class Table:
@@ -72,10 +72,10 @@ class Table:
     It may be a value of several nodes.  It is immutable, and is pickled with its contents.
 
     Attributes:
-        said: What `repr` says of the view that it makes, as "where('label != 3')"; "": nothing.
-        identity: Tables of one identity have the same contents over the same records.
+        said: The text of its view in `repr`, as "where('label != 3')"; "": no text.
+        identity: Tables of one identity have the same contents for the same records.
         rule: The version of the rule that computes it; 0: it has no versions.
-        state: The state of what it was computed from; (): it is always the same.
+        state: The state of the data that it was computed from; (): the data never change.
     """
 
     def __init__(
@@ -90,9 +90,10 @@ class Table:
         """Args:
         source: The array, or a function that makes it, which is called once.
         said, rule: As the attributes.
-        key: Differs for computed tables that differ over the same records; None: not known.
-        state: Gives the state of what the function reads; where it changes, the function is called
-            again.
+        key: A text that differs for computed tables that may differ for the same records; None: not
+            known.
+        state: Returns the state of the data that the function reads; if it changes, the function is
+            called again.
         """
         self.said, self.rule, self._key, self.state_now = said, rule, key, state
         self.state: tuple[Any, ...] = ()
@@ -120,7 +121,7 @@ class Table:
 
     @property
     def array(self) -> Array:
-        """The contents; computed by the first call, and where the state has changed."""
+        """The contents; computed by the first call, and again if the state has changed."""
         state = self.state_now()
         if self._array is None or state != self.state:
             assert callable(self._source)
@@ -152,9 +153,8 @@ def _make_table(array: Array, said: str, key: Hashable, rule: int = 0) -> Table:
 
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:
-    """Registers the tables of all nodes upstream in C, after it has computed those that need it.
-
-    It also prepares other values that need it.  Exceptions of functions that compute pass through.
+    """Computes the tables of all nodes upstream that need it, and registers all tables in C. Also
+    prepares other values that need it.  Exceptions of computing functions pass through.
     """
     with all_in_use():  # a table needs all records, also for a look at a few ones
         for node in nodes_of(blobs):

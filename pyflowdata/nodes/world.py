@@ -27,11 +27,12 @@ class World:
     """Rank and world size of this process.
 
     Attributes:
-        rank: Which part of every batch this process gets, from 0.
+        rank: The number of this process among the ranks, from 0; it decides the part of every batch
+            that the process gets.
         world_size: Number of ranks.
-        source: Where the numbers come from: a framework, variables of the environment, the
-            reader's attrs; or why there is nothing to infer them from.
-        is_alone: No framework and no launcher says that there are other ranks.
+        source: The source of the numbers: a framework, variables of the environment, or attrs of
+            the reader; or the reason why there is no source.
+        is_alone: Whether neither a framework nor a launcher tells of other ranks.
     """
 
     rank: int
@@ -44,7 +45,7 @@ class World:
 
 
 def world() -> World:
-    """The rank and world size that a reader infers when it is made now without these attrs.
+    """The rank and world size that a reader without these attrs would infer if it were made now.
 
     The first known source counts: an initialised framework that is already imported
     (torch.distributed, jax.distributed, Horovod, Ray Train, MPI of mpi4py), then the variables of
@@ -59,7 +60,7 @@ def world() -> World:
 
 
 def has_peers() -> bool:
-    """Whether this is one of several processes, as far as `world()` can find out."""
+    """Whether this is one of several processes, as far as `world()` can tell."""
     try:
         return world().world_size > 1
     except InvalidArgumentError:  # a launcher set some of its variables, and not all
@@ -110,7 +111,9 @@ def _torch(modules: Mapping[str, Any]) -> _Ranks | None:
 
 
 def _jax(modules: Mapping[str, Any]) -> _Ranks | None:
-    """Without jax.process_index(): that starts the backend, and is 0 before initialize()."""
+    """Rank and world size of jax, without jax.process_index(), which starts the backend and is 0
+    before initialize().
+    """
     state: Any = getattr(modules.get("jax._src.distributed"), "global_state", None)
     is_initialized = _function(modules.get("jax.distributed"), "is_initialized")
     in_use = is_initialized() if is_initialized else getattr(state, "client", None) is not None
@@ -143,7 +146,9 @@ def _ray_train(modules: Mapping[str, Any]) -> _Ranks | None:
 
 
 def _mpi4py(modules: Mapping[str, Any]) -> _Ranks | None:
-    """A world of one is ignored: importing mpi4py initialises MPI under any launcher."""
+    """Rank and world size of mpi4py.  A world of one is ignored: importing mpi4py initialises MPI
+    under any launcher.
+    """
     mpi: Any = modules.get("mpi4py.MPI")
     is_initialized, is_finalized = (
         _function(mpi, name) for name in ("Is_initialized", "Is_finalized")
@@ -224,13 +229,16 @@ def _first_mpi(environ: Mapping[str, str]) -> World | None:
 
 
 def _slurm_size(environ: Mapping[str, str]) -> str:
-    """The variable with the number of tasks: of the step if it is known, otherwise of the job."""
+    """The variable with the number of tasks: that of the step if it is set, otherwise that of the
+    job.
+    """
     return "SLURM_STEP_NUM_TASKS" if environ.get("SLURM_STEP_NUM_TASKS") else "SLURM_NTASKS"
 
 
 def _slurm(environ: Mapping[str, str]) -> World | None:
-    """Only in a step that srun made: a batch script or a shell has the job's numbers, but is a
-    single process."""
+    """Rank and world size of SLURM, only in a step of srun: a batch script or a shell has the
+    numbers of the job, but is a single process.
+    """
     if not environ.get("SLURM_PROCID") or not environ.get("SLURM_STEP_ID"):
         return None
     if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
@@ -241,8 +249,9 @@ def _slurm(environ: Mapping[str, str]) -> World | None:
 
 
 def _launched_inside_step(environ: Mapping[str, str]) -> World | None:
-    """An MPI launcher starts its daemons by srun, and the daemons start the processes.  Those
-    inherit SLURM's numbers of the daemons, which are fewer."""
+    """Whether an MPI launcher runs in the step: it starts its daemons by srun, and the daemons
+    start the processes, which inherit the numbers of the (fewer) daemons.
+    """
     step = _slurm(environ)
     if step is None:
         return None
@@ -254,11 +263,11 @@ def _launched_inside_step(environ: Mapping[str, str]) -> World | None:
 
 
 def _alone(environ: Mapping[str, str]) -> World:
-    """The process counts as the only one; logs a warning if SLURM has numbers of several."""
+    """The world of a single process; logs a warning if SLURM has numbers of several processes."""
     if environ.get("PMIX_RANK") and _number(environ, "PMIX_RANK") > 0:  # so there are others
         raise InvalidArgumentError(
-            f"PMIX_RANK = {shown(environ['PMIX_RANK'])} is set in the environment, and the "
-            "world size is not known; give the reader rank and world_size"
+            f"PMIX_RANK = {shown(environ['PMIX_RANK'])} is set in the environment, but the world "
+            f"size is not known; give the reader rank and world_size"
         )
     size = _slurm_size(environ)
     if environ.get(size, "1") in ("", "1"):

@@ -1,4 +1,5 @@
-"""Shared libraries with ops: loading them, and (`.compiler`, when it is wanted) compiling them."""
+"""Shared libraries with ops: loading them, and compiling them (`.compiler`, imported when needed).
+"""
 
 from .loading import Plugin, load_library, load_plugins_of_environment
 from .packages import load_package_ops

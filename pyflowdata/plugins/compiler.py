@@ -67,7 +67,9 @@ def _words(text: str, owner: str) -> list[str]:
 
 
 def _from_here(path: str) -> str:
-    """The compiler works in another folder; what is there, seen from this one, is meant."""
+    """A flag with its relative path made absolute: the compiler runs in another folder than the
+    caller.
+    """
     return os.path.abspath(path) if path and os.path.exists(path) else path
 
 
@@ -91,7 +93,8 @@ def _flag_list(flags: Sequence[str] | str) -> list[str]:
 
 
 def _compiler(language: _Language) -> list[str]:
-    """The compiler's command, from the environment or the first that is there."""
+    """The command of the compiler: from the environment, or the first compiler that is installed.
+    """
     chosen = _words(os.environ.get(language.variable, ""), language.variable)
     candidates = (chosen[0],) if chosen else language.compilers
     for name in candidates:
@@ -108,16 +111,16 @@ def _compiler(language: _Language) -> list[str]:
 
 
 def _open_folder(path: Path, *, make: bool = False) -> int:
-    """A descriptor of a folder that no user but this one and root can change or replace, since that
-    is true of each folder above, too.
+    """A descriptor of a folder that only this user and root can change or replace; the same is
+    checked for each folder above.
 
     Args:
         path: Absolute, without links.
         make: Whether folders that are missing are made, for this user alone.
 
     Raises:
-        FileError: Another user could; it names the folder.
-        OSError: It is not there, or no folder.
+        FileError: Another user could change it; the error names the folder.
+        OSError: The folder is not there, or is not a folder.
     """
     flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # needs no right to list it
     folder = os.open(path.anchor, flags)
@@ -134,8 +137,9 @@ def _open_folder(path: Path, *, make: bool = False) -> int:
         if risk:
             os.close(folder)
             raise FileError(
-                "what lies in the cache of compiled plugins is run, and another user could change "
-                f"it, as this folder is in its path: {risk}; change or remove it, or {_CACHE_HINT}",
+                "programs run the files in the cache of compiled plugins, but another user could "
+                f"change them, since this folder is in their path: {risk}; change or remove it, or "
+                f"{_CACHE_HINT}",
                 file=str(at),
             )
     return folder
@@ -145,7 +149,7 @@ def _cache_dir() -> Path:
     """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be; without
     links in its path.
 
-    May be removed at any time; processes that have loaded from it keep what they loaded.
+    The folder may be removed at any time; processes keep the plugins that they have loaded.
     """
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     # A relative one is to be ignored, as its specification says.
@@ -180,7 +184,7 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
 
 
 def _failure(command: Sequence[str], said: str) -> CompileError:
-    """The compiler's words, with the place of the first error as the error's own."""
+    """The error with the output of the compiler, and with the file and line of the first error."""
     first = re.search(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error: ", said, re.MULTILINE)
     return CompileError(
         f"the source does not compile:\n{said.rstrip()}\nThe command was: {shlex.join(command)}",
@@ -190,8 +194,9 @@ def _failure(command: Sequence[str], said: str) -> CompileError:
 
 
 def _key(command: Sequence[str], folder: Path) -> str:
-    """A hash of all that the result depends on: the compiler and its version, the flags, and the
-    source with all that it includes and every macro, those of the processor as well."""
+    """A hash of everything that the result depends on: the compiler and its version, the flags, and
+    the source with all included files and all macros, including those of the processor.
+    """
     version = _run([command[0], "--version"], folder).stdout
     preprocess = [*command, "-E", "-dD", "-g0"]  # with -g the working folder would be named
     done = _run(preprocess, folder)
@@ -246,14 +251,14 @@ def _digest_file(library: Path) -> Path:
 
 
 def _finish(folder: Path, library: Path) -> None:
-    """Writes the digest of a library that was compiled, and takes the rights of others away."""
+    """Writes the digest of a compiled library, and removes the rights of other users."""
     _digest_file(library).write_text(hashlib.sha256(library.read_bytes()).hexdigest())
     for file in folder.iterdir():
         file.chmod(file.stat().st_mode & ~0o022)
 
 
 def _content(folder: int, name: str) -> bytes:
-    """The bytes of a file in an open folder; OSError where another user could have written it."""
+    """The bytes of a file in an open folder; OSError if another user could have written it."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     with open(os.open(name, flags, dir_fd=folder), "rb") as file:
         about = os.fstat(file.fileno())
@@ -263,12 +268,11 @@ def _content(folder: int, name: str) -> bytes:
 
 
 def _is_whole(library: Path) -> bool:
-    """Whether the library is there, as it was when it was compiled.
-
-    Nobody else can replace it after that, so that it may be loaded by its path.
+    """Whether the library is there, unchanged since it was compiled.  Nobody else can replace it,
+    so it may be loaded by its path.
 
     Raises:
-        FileError: Its folder is not this user's alone.
+        FileError: Its folder does not belong to this user alone.
     """
     try:
         folder = _open_folder(library.parent)
@@ -286,8 +290,9 @@ def _is_whole(library: Path) -> bool:
 
 
 def _put_in_place(folder: Path, library: Path) -> None:
-    """Moves the folder as a whole to where the library is to be; one that another process put
-    there first stays, and what is missing or damaged in it is replaced."""
+    """Moves the whole folder to the place of the library.  If another process was first, its folder
+    stays, and missing or damaged files in it are replaced.
+    """
     home = library.parent
     try:
         try:
@@ -317,26 +322,27 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
 ) -> Plugin:
     """Compiles a plugin with the system's compiler, loads it, and returns its ops.
 
-    The source includes "pyflowdata/op.h" and ends with PFD_PLUGIN(...).  What was compiled before
-    is taken from a cache: same source, headers, compiler and flags, same library.  The compiler is
-    `$CC`, or the first of cc, gcc and clang (`$CXX`, c++, g++ and clang++ for C++); its warnings
-    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of
-    that name; blobs and loaders that were made before keep the former one.  May be called from any
+    The source includes "pyflowdata/op.h" and ends with PFD_PLUGIN(...).  A cache keeps compiled
+    libraries: for the same source, headers, compiler and flags, nothing is compiled again.  The
+    compiler is `$CC`, or the first of cc, gcc and clang (`$CXX`, c++, g++ and clang++ for C++); its
+    warnings are shown as Python warnings.  After a change of the source, the new op replaces the
+    plugin's op of that name; existing blobs and loaders keep the former op.  May be called from any
     thread.
 
     Args:
         source_or_path: Path of a .c, .cc, .cpp or .cxx file; or, as a str of several lines, the
             source itself.
-        flags: For the compiler, after the source: `["-DNDEBUG", "-lz"]`, or "-O3 -march=native".
-            Relative paths are from the current folder.  Before them stand -std=c11 (C++:
-            -std=c++11) -O2 -g -fPIC -Wall -Wextra.
-        language: "c" or "c++": what source text is in.  A file's name says it by itself.
+        flags: Flags for the compiler, after the source: `["-DNDEBUG", "-lz"]`, or "-O3
+            -march=native".  Relative paths start from the current folder.  The compiler also gets,
+            before them, -std=c11 (C++: -std=c++11) -O2 -g -fPIC -Wall -Wextra.
+        language: "c" or "c++": the language of source text; for a file its name decides.
 
     Returns:
-        What `load_library` returns.
+        The plugin, as `load_library` returns it.
 
     Raises:
-        CompileError: With the compiler's words; `file` and `line` are those of the first error.
+        CompileError: The source does not compile; the text has the output of the compiler, and
+            `file` and `line` are those of the first error.
         UnsupportedError: There is no compiler.
         FileError: There is no such source, or the cache cannot be written.
         Error: What `load_library` raises, for example for a faulty descriptor.
@@ -369,5 +375,5 @@ _sources: dict[str, tuple[str, tuple[str, ...]]] = {}  # file and flags, by libr
 
 
 def source_of(library: str) -> tuple[str, tuple[str, ...]] | None:
-    """The file and the flags that this process compiled a library from; None: it is not known."""
+    """The file and flags from which this process compiled a library; None: not known."""
     return _sources.get(os.path.abspath(library))

@@ -28,9 +28,9 @@ class Plugin:
 
     Attributes:
         path: The absolute path of the loaded library.
-        name: The plugin's name for itself; empty if it has none.
-        version: The author's version; empty if there is none.
-        abi: The version of the plugin interface that it needs, major and minor.
+        name: The name that the plugin gives itself; empty if it has none.
+        version: The version that the author gives; empty if there is none.
+        abi: The version of the plugin interface that the plugin needs, major and minor.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Plugin:
 
 
 def publish(name: str) -> Callable[..., Any]:
-    """The function of an op, as an attribute of `pyflowdata.ops` and of `pyflowdata`."""
+    """Makes the function of an op an attribute of `pyflowdata.ops` and of `pyflowdata`."""
     op = find_op(name)
     former, function = _published.get(name, (None, None))
     if function is None or former is not op:
@@ -110,24 +110,23 @@ def publish(name: str) -> Callable[..., Any]:
 def load_library(path: str | os.PathLike[str]) -> Plugin:
     """Loads a plugin, a shared library with ops, and adds its ops to the others.
 
-    They are then attributes of the returned object, of `pyflowdata` and of `pyflowdata.ops`, and
-    `user_op_builder` knows them.  Loading a library again does nothing and returns the same
+    The ops are then attributes of the returned object, of `pyflowdata` and of `pyflowdata.ops`, and
+    `user_op_builder` knows them.  Loading a library again changes nothing and returns the same
     functions.  A plugin is never unloaded, so only the next process sees a recompiled library;
-    `pyflowdata.compile()` gives each version its own file.  May be called from any
-    thread.
+    `pyflowdata.compile()` gives each version its own file.  May be called from any thread.
 
     Args:
-        path: The file.  No folder is searched for it.
+        path: The path of the file; no folders are searched.
 
     Returns:
-        The plugin's op functions, each as an attribute.
+        The plugin, with each op function as an attribute.
 
     Raises:
         FileError: There is no such file, or the system cannot load it: a library or symbol that it
             needs is missing.
-        UnsupportedError: It was made for another version of the plugin interface, or for another
-            processor.
-        InvalidArgumentError: It is not a plugin, or an op of that name exists already.
+        UnsupportedError: The library was made for another version of the plugin interface, or for
+            another processor.
+        InvalidArgumentError: The library is not a plugin, or an op of that name exists already.
         InternalError: The descriptor of an op is faulty; the text names op and field.
     """
     if not isinstance(path, (str, os.PathLike)):
@@ -141,7 +140,7 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
 
 
 def load(file: str, *, replace: bool) -> Plugin:
-    """`load_library`; with `replace`, its ops replace those of other plugins with the same name."""
+    """As `load_library`; with `replace`, its ops replace ops of the same name in other plugins."""
     out, err = ffi.new("const pfd_plugin **"), new_error()
     check(lib.pfd_library_load(encode(file, "path"), replace, out, err), err)
     plugin = out[0]

@@ -14,8 +14,8 @@ from .loading import Plugin, load_library
 def load_package_ops(module: str, library: str) -> None:
     """Loads the plugin in the folder of a module, and makes its ops the functions of that module.
 
-    The module then has each op function, their names in `__all__`, and the `__version__` of the
-    plugin.  The functions belong to the module: where they are unpickled, it is imported.
+    The module then has the op functions, their names in `__all__`, and the `__version__` of the
+    plugin.  The functions belong to the module: unpickling them imports it.
 
     Args:
         module: `__name__` of the module, which calls this while it is imported.
@@ -49,8 +49,9 @@ def load_package_ops(module: str, library: str) -> None:
 
 
 def load_named(said: str) -> Plugin:
-    """Loads the plugin that a user names by its path, its package, or its C or C++ file, which is
-    compiled first."""
+    """Loads the plugin that a user names: by its path, by its package, or by its C or C++ file,
+    which is compiled first.
+    """
     if said.endswith((".c", ".cc", ".cpp", ".cxx")) and os.path.exists(said):
         from .compiler import compile  # noqa: A004  (imported where it is needed)
 
@@ -59,10 +60,9 @@ def load_named(said: str) -> Plugin:
 
 
 def library_path(said: str) -> str:
-    """The path of the plugin that a user names by its path, or by the package that has it.
-
-    The package is looked up and not imported.  A folder is no plugin: it may be the project that
-    the installed package was built from.
+    """The path of the plugin that a user names by its path, or by the package that contains it. The
+    package is looked up, but not imported.  A folder is not a plugin: it may be the project from
+    which the installed package was built.
     """
     if os.path.isfile(said) or not said.isidentifier():
         return said

@@ -22,7 +22,7 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 class PythonDecoder(Protocol[FunctionT]):
-    """The op that `register_decoder` makes of a function.
+    """The op that `register_decoder` makes from a function.
 
     Attributes:
         function: The function itself, to be called with arrays.
@@ -35,8 +35,9 @@ class PythonDecoder(Protocol[FunctionT]):
     def __call__(
         self, blob: Blob, /, *blobs: Blob, name: str | None = None, **attrs: Any
     ) -> Blobs:
-        """Adds a node to the graph, as the functions of all ops do: blobs in, blobs out; rows
-        instead of blobs are answered at once."""
+        """Adds a node to the graph, like the functions of all ops: it takes and returns blobs.
+        Called with rows in place of blobs, it returns the results at once.
+        """
 
     @overload
     def __call__(self, *rows: Any, name: str | None = None, **attrs: Any) -> Any: ...
@@ -54,7 +55,7 @@ def _check_outputs(outputs: Any) -> None:
 
 
 def check_processes(processes: object) -> None:
-    """Refuses a value that is not a number of processes."""
+    """Refuses a value that cannot be a number of processes."""
     is_int = isinstance(processes, int) and not isinstance(processes, bool)
     if not is_int or not 0 <= processes <= _MOST_PROCESSES:  # type: ignore[operator]
         raise InvalidArgumentError(

@@ -1,12 +1,12 @@
-"""What a Python function is, as a digest that says whether it would compute something else.
+"""The digest of a Python function: it changes if the function may compute something else.
 
-A digest is made of the function's source: comments, blank lines, docstrings, annotations of types
-and the place in the file do not count, and neither does the version of Python.  These count too:
+The digest is made from the function's source.  Comments, blank lines, docstrings, annotations of
+types, the place in the file and the version of Python do not count.  These count, too:
 
 - the functions, classes and callable objects of the program that it names, also within a
   `functools.partial`, `lru_cache` or another wrapper;
-- its default arguments, and what it has taken from the functions around it;
-- of an object or a function, the methods and attributes that this code names.
+- its default arguments, and the variables that it takes from enclosing functions;
+- the methods and attributes of objects and functions that this code names.
 
 While the program runs, a method may set or fill attributes of its object, such as a cache, and a
 function attributes of functions and variables of the functions around it.  Their values do not
@@ -73,7 +73,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def is_library(module: str | None) -> bool:
-    """Whether a module belongs to Python or to an installed package: its version tells its code."""
+    """Whether a module belongs to Python or to an installed package, whose code does not count."""
     top = (module or "").partition(".")[0]
     if top == "__main__":  # perhaps run by a program of a package, such as pytest or a profiler
         return False
@@ -84,7 +84,9 @@ def is_library(module: str | None) -> bool:
 
 
 def _is_known(thing: types.FunctionType | type) -> bool:
-    """Whether its code does not count: it belongs to a library, or to this package."""
+    """Whether the code of an object does not count, since it belongs to a library or to this
+    package.
+    """
     module: Any = thing.__module__
     if isinstance(thing, types.FunctionType):  # a decorator may have set its __module__
         module = thing.__globals__.get("__name__")
@@ -92,7 +94,7 @@ def _is_known(thing: types.FunctionType | type) -> bool:
 
 
 def place_of(function: Any) -> str:
-    """A function, or the class of an object, by its name and line, for messages."""
+    """The name and line of a function, or of the class of an object, for messages."""
     inner = function
     for _ in range(8):  # wrappers of wrappers
         inner = next((one for name, one in _held_by(inner) if name != "args"), inner)
@@ -106,8 +108,8 @@ class Digest:
     """The digest of a callable, or of an object, and of the arguments that it is called with.
 
     Objects and containers count as they are when this is made, before the program runs and fills
-    them.  What is bound to another value afterwards, a variable that a function has taken or an
-    attribute, counts with its new value.
+    them.  A variable of an enclosing function, or an attribute, that is bound to another value
+    later counts with its new value.
     """
 
     def __init__(self, *things: Any) -> None:
@@ -115,7 +117,7 @@ class Digest:
         self._text, self._bound = _digest_of(things)
 
     def now(self) -> str:
-        """The digest with the values that are bound now."""
+        """The digest with the current values."""
         if any(_quietly(holder, name) is not value for holder, name, value in self._bound):
             self._text, self._bound = _digest_of(self._things)
         return self._text
@@ -150,7 +152,7 @@ def _hash(text: str) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _definitions(source: str) -> dict[int, list[Definition]]:
-    """The functions of a file, by the line of their first decorator or own line."""
+    """The functions of a file, by the line of their first decorator, or of their `def`."""
     found: dict[int, list[Definition]] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Definition):
@@ -160,7 +162,7 @@ def _definitions(source: str) -> dict[int, list[Definition]]:
 
 
 def _defined_in(file: str, names: dict[str, Any] | None) -> dict[int, list[Definition]]:
-    """The same for the file of a function; nothing where it cannot be read."""
+    """The same for the file of a function; empty if the file cannot be read."""
     try:
         linecache.checkcache(file)
         return _definitions("".join(linecache.getlines(file, names)))
@@ -169,7 +171,7 @@ def _defined_in(file: str, names: dict[str, Any] | None) -> dict[int, list[Defin
 
 
 def _source_of_code(code: types.CodeType, names: dict[str, Any]) -> Definition | None:
-    """The definition of a function; None: its file lacks it, or has several in that place."""
+    """The definition of a function; None: the file does not have it, or has several at its line."""
     own = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
     near = _defined_in(code.co_filename, names).get(code.co_firstlineno, [])
     found = [one for one in near if isinstance(one, own) and _takes(one.args) == _parameters(code)]
@@ -212,8 +214,9 @@ _UNCOUNTED = ("kind", "type_comment", "ctx", "annotation", "returns", "type_para
 
 
 def _written(node: Any) -> Any:
-    """A part of a source, without its place, comments, docstrings, annotations, and fields that
-    are empty: those differ between versions of Python."""
+    """A part of a source as a text, without places, comments, docstrings and annotations, and
+    without empty fields, which differ between versions of Python.
+    """
     if isinstance(node, list):
         return [_written(one) for one in node if not _is_only_typed(one)]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -240,7 +243,7 @@ def _is_only_typed(node: Any) -> bool:
 
 
 def _definition(node: Definition) -> Any:
-    """The same of a function, without its decorators: they are called."""
+    """The same for a function, without its decorators, since they have been called."""
     args, body = node.args, node.body
     return type(node).__name__, getattr(node, "name", ""), _written(args), _written(_body(body))
 
@@ -255,13 +258,14 @@ def _body(body: Any) -> Any:
 
 
 class _Walk:
-    """One walk over a function and what belongs to it.
+    """One walk over a function and everything that counts with it.
 
     Attributes:
-        names: The names in the code that was reached, here or in a walk before.
-        filled: Those of attributes that this code sets or fills, not of its arguments.
-        bound: What the values were taken from.
-        has_source: Every function so far has its source.
+        names: The names in the code that was reached, in this walk or an earlier one.
+        filled: The names of attributes that this code sets or fills, except for attributes of its
+            arguments.
+        bound: The variables and attributes that gave the values.
+        has_source: Whether every function so far has its source.
     """
 
     def __init__(self, names: set[str], filled: set[str], arrays: dict[int, str]) -> None:
@@ -276,7 +280,7 @@ class _Walk:
         self._left = _MOST_VALUES
 
     def value(self, value: Any) -> str:
-        """A text of a value; equal for equal values."""
+        """A text for a value; equal for equal values."""
         kind = type(value)
         self._left -= 1
         if kind is str:
@@ -319,7 +323,9 @@ class _Walk:
         return elements if is_mere else (elements, self._instance(value))
 
     def _elements(self, value: Any) -> Any:
-        """The elements of a container, also of a subclass of a builtin one; None: it is none."""
+        """The elements of a container, also of a subclass of a builtin container; None: the value
+        is not a container.
+        """
         if not isinstance(value, (list, tuple, deque, set, frozenset, *_MAPPINGS)):
             return None
         if len(value) > self._left:
@@ -342,13 +348,15 @@ class _Walk:
     # ---- Objects ------------------------------------------------------------------------------
 
     def _instance(self, value: Any) -> Any:
-        """An object: its class, and the attributes that count."""
+        """The text for an object: its class, and the attributes that count."""
         if _is_known(type(value)):
             return self._of_library(value)
         return self.value(type(value)), self._attributes(value, self._counting(value))
 
     def _of_library(self, value: Any) -> Any:
-        """Wrappers and descriptors by what they hold; other objects by the program's functions."""
+        """The text for an object of a library: wrappers and descriptors by their content, other
+        objects by the program's functions in them.
+        """
         if isinstance(value, types.BuiltinFunctionType):
             of = value.__self__
             return _name_of(value), None if isinstance(of, types.ModuleType) else self.value(of)
@@ -381,7 +389,9 @@ class _Walk:
         }  # fmt: skip
 
     def _class(self, kind: type) -> Any:
-        """A class: the methods and constants that are written in it, and that code names."""
+        """The text for a class: the methods and constants that are written in it and that code
+        names.
+        """
         if _is_known(kind):
             return "library", kind.__module__, kind.__qualname__
         bases = [self.value(one) for one in kind.__bases__]
@@ -428,7 +438,7 @@ class _Walk:
         return _local_name(function.__qualname__), own, inner, defaults, named, *own_values
 
     def _compiled(self, code: types.CodeType, doc: str | None = None) -> Any:
-        """The byte code of a function and those in it, without its place and docstring."""
+        """The byte code of a function and of the functions in it, without places and docstrings."""
         constants = code.co_consts
         if doc is not None and constants and constants[0] == doc:
             constants = constants[1:]
@@ -453,8 +463,9 @@ def _is_code(value: Any) -> bool:
 
 
 def _held_by(wrapper: Any) -> list[tuple[str, Any]]:
-    """What a wrapper of a library holds, where a function of the program is in it; and what a
-    `functools.partial` holds."""
+    """The content of a wrapper of a library that contains a function of the program, or of a
+    `functools.partial`.
+    """
     has = [name for name in _HELD if inspect.getattr_static(wrapper, name, None) is not None]
     found = [(name, one) for name in has if (one := _quietly(wrapper, name)) is not None]
     is_partial = isinstance(wrapper, (functools.partial, functools.partialmethod))
@@ -475,7 +486,7 @@ def _quietly(value: Any, name: str) -> Any:
 
 
 def _is_member(kind: type, name: str, value: Any) -> bool:
-    """Whether an attribute of a class is written in it, and may decide what is computed."""
+    """Whether an attribute of a class is written in the class, and may influence results."""
     if not isinstance(value, types.FunctionType):
         return name[:2] != "__" and not isinstance(
             value, (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -487,8 +498,9 @@ def _is_member(kind: type, name: str, value: Any) -> bool:
 
 
 def _changing(kind: type, names: Iterable[str]) -> set[str]:
-    """The attributes that methods set or fill while the program runs, and not where an object is
-    made; and those that are computed when they are first needed."""
+    """The attributes that methods other than constructors set or fill, and attributes that are
+    computed when they are first needed.
+    """
     members = {name: one for base in reversed(kind.__mro__) for name, one in vars(base).items()}
     methods = {name: one for name, one in members.items()
                if isinstance(one, types.FunctionType) and not _is_known(one)}  # fmt: skip
@@ -503,7 +515,7 @@ def _changing(kind: type, names: Iterable[str]) -> set[str]:
 
 
 def _changed_attributes(method: types.FunctionType) -> set[str]:
-    """The attributes of its object that a method sets or fills; without source, those of any."""
+    """The attributes of its object that a method sets or fills; without source, of any object."""
     source = _source_of_code(method.__code__, method.__globals__)
     if source is None:
         return _stored(method, "STORE_ATTR")
@@ -517,7 +529,9 @@ def _changed_attributes(method: types.FunctionType) -> set[str]:
 
 
 def _set_attributes(function: types.FunctionType, source: Definition | None) -> set[str]:
-    """The attributes that a function and those in it set or fill, not those of its arguments."""
+    """The attributes that a function and the functions in it set or fill, except for attributes of
+    its arguments.
+    """
     if source is None:
         return _stored(function, "STORE_ATTR")
     nodes = [*ast.walk(source)]
@@ -528,7 +542,7 @@ def _set_attributes(function: types.FunctionType, source: Definition | None) -> 
 
 
 def _changed_variables(function: types.FunctionType) -> set[str]:
-    """The variables of the functions around it that a function, or one in it, sets or fills."""
+    """The variables of enclosing functions that a function, or a function in it, sets or fills."""
     source = _source_of_code(function.__code__, function.__globals__)
     changed = _stored(function, "STORE_DEREF")
     if source is None:
@@ -548,7 +562,7 @@ def _stored(function: types.FunctionType, operation: str) -> set[str]:
 
 
 def _nodes_with(scope: ast.AST, name: str) -> Iterator[ast.AST]:
-    """The syntax of a function where a name means the same variable as in the function."""
+    """The syntax nodes of a function in which a name means the same variable as in the function."""
     for node in ast.iter_child_nodes(scope):
         if not _is_only_typed(node) and not _binds(node, name):
             yield node
@@ -583,7 +597,7 @@ def _filled(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _path(node: ast.expr) -> tuple[str, ...]:
-    """The variable and attributes of an expression such as a.b[0].c; (): it is another one."""
+    """The variable and attributes of an expression such as a.b[0].c; (): it has another form."""
     if isinstance(node, ast.Name):
         return (node.id,)
     if isinstance(node, ast.Subscript):
@@ -595,8 +609,9 @@ def _path(node: ast.expr) -> tuple[str, ...]:
 
 
 def _named(code: types.CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What a function names among global names, also in modules of the program: code of the
-    program, also in lists and dicts, and constants, whose names are in capitals."""
+    """The global names that a function uses, also in modules of the program, and that count: code
+    of the program, also in lists and dicts, and constants, whose names are in capitals.
+    """
     used, spaces, found = sorted(names_in(code)), [("", names)], {}
     for path, space in spaces:  # grows
         for name in used:
@@ -615,7 +630,7 @@ def _named(code: types.CodeType, names: dict[str, Any]) -> list[tuple[str, Any]]
 
 
 def names_in(code: types.CodeType) -> set[str]:
-    """The names that a function, and those in it, may look up among the global ones."""
+    """The names that a function, and the functions in it, may look up as globals."""
     names = set(code.co_names)
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
@@ -652,13 +667,13 @@ def _bytes_digest(array: Any) -> str:
 
 
 def _without_folder(text: str) -> str:
-    """An absolute path without its folder: the same files may lie elsewhere."""
+    """An absolute path without its folder, since the same files may be elsewhere."""
     is_path = text[:1] == "/" and "\n" not in text
     return PurePath(text).name or text if is_path else text
 
 
 def _local_name(name: str) -> str:
-    """A function's name without those of the functions around it."""
+    """The name of a function without the names of enclosing functions."""
     return name.rpartition("<locals>.")[2]
 
 
@@ -667,5 +682,7 @@ def _type_name(value: Any) -> str:
 
 
 def _name_of(value: Any) -> str:
-    """The name of a function in another language; of other objects nothing, as their type says."""
+    """The name of a function in another language; for other objects empty, since their type says
+    enough.
+    """
     return str(_quietly(value, "__qualname__") or _quietly(value, "__name__") or "")

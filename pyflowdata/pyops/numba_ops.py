@@ -1,4 +1,4 @@
-"""Functions that numba has compiled, as compute() of an op: machine code, without the GIL.
+"""Functions that numba has compiled, used as compute() of an op: machine code, without the GIL.
 
 This module is imported only for such a function: then the program has imported numba already.
 """
@@ -45,7 +45,8 @@ def _pointer(_context: Any, _address: Any) -> Any:
 def compiled(
     function: Any, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any], per: str
 ) -> tuple[Described | None, CData | None]:
-    """The op of a numba function, and its compute(); None twice if numba did not make the function.
+    """The op of a numba function, and its compute(); (None, None) if numba did not make the
+    function.
 
     Raises:
         InvalidArgumentError: Its signature cannot be called.
@@ -58,7 +59,7 @@ def compiled(
 
 
 class Compiled(Described):
-    """A function on C's own memory: rows of one shape."""
+    """A function that works on C's memory, with rows of one shape."""
 
     takes_ragged = False
 
@@ -220,7 +221,7 @@ def _text(template: str, name: str) -> Any:
 
 
 def _says(function: Any, described: Described, outputs: Sequence[RowType], per: str) -> bool:
-    """Compiles the function, and returns whether it returns a number."""
+    """Compiles the function; returns whether the function returns a number."""
     extra = 1 if per != "row" else 0
 
     def argument(declared: RowType, *, is_output: bool) -> Any:

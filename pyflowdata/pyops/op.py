@@ -236,8 +236,8 @@ class Described:
 
     Attributes:
         function: The user's function.
-        inputs, outputs: Their names.
-        has_optional_input: Whether the last input may be left out: it is then None.
+        inputs, outputs: The names of inputs and outputs.
+        has_optional_input: Whether the last input may be left out; it is then None.
         attrs: The other declared parameters.
         from_host: The parameters among `rng` and `ids`.
         types: Declared types of inputs; other inputs may have any type.
@@ -345,7 +345,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def function_place(function: Callable[..., Any]) -> str:
-    """file.py:12, where a function is defined; "": that is not known."""
+    """The file and line of a function, as file.py:12; "": not known."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""
@@ -355,7 +355,7 @@ def function_place(function: Callable[..., Any]) -> str:
 
 
 def op_name(function: Callable[..., Any]) -> str:
-    """normalise_rows -> NormaliseRows."""
+    """The name of the op for a function: normalise_rows -> NormaliseRows."""
     parts = re.split(r"[\W_]+", name_of(function).strip("_"))
     return "".join(part[:1].upper() + part[1:] for part in parts)
 
@@ -407,7 +407,7 @@ class PythonOp:
             provide(self._compute, self.pool)
 
     def _variant(self, processes: int) -> Op:
-        """The same op in other processes, which lives as long."""
+        """The same op with other processes; it lives as long as this op."""
         if processes not in self._variants:
             name = f"{self.name.replace('#', '_')}In{processes}Processes"
             same = PythonOp(
@@ -419,7 +419,7 @@ class PythonOp:
         return find_op(self._variants[processes])
 
     def _identity(self) -> Identity:
-        """What the user's function is, with the arguments that `map` was given for it."""
+        """The identity of the user's function, with the arguments that `map` got for it."""
         described = self.described
         mapped = getattr(described.function, "mapped", (described.function,))
         draws = "rng" in described.from_host

@@ -1,9 +1,10 @@
-"""Worker processes of an op: a Python function that several processes run side by side."""
+"""Worker processes of an op: several processes run a Python function at the same time."""
 
 from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,9 +46,10 @@ class Pool(pool.Pool):
             "switches": runner.switches,
         }
         self.processes = processes
-        self._cannot_begin: Failed | None = None  # the answer of every process
+        self._cannot_start: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
         self.row_wait_seconds = 0.0  # the part in which it does not compute
+        self.start_seconds = 0.0  # how long the first call waited until they had started
 
     # ---- Life -----------------------------------------------------------------------------------
 
@@ -70,7 +72,8 @@ class Pool(pool.Pool):
         super().acquire()
 
     def _first_message(self) -> bytes:
-        self._cannot_begin = None
+        self._cannot_start = None
+        self.start_seconds = 0.0
         return pickle.dumps((self.check(), self._how))
 
     # ---- Calls ----------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ class Pool(pool.Pool):
         Args:
             keywords: The attrs.
             inputs, outputs: Their types.
-            ids, keys: A row for each row, where the function takes `ids` and `rng`.
+            ids, keys: Arrays with an entry for each row, if the function takes `ids` and `rng`.
 
         Raises:
             BaseException: The exception of the function; or a worker has ended.
@@ -105,24 +108,28 @@ class Pool(pool.Pool):
         workers: list[Worker] = []
         try:
             self._take_workers(workers, num_rows, is_cancelled)
-            if self._cannot_begin is not None:
-                raise _exception(self._cannot_begin, self._runner.said)
+            if self._cannot_start is not None:
+                raise _exception(self._cannot_start, self._runner.said)
             ends = [num_rows * (i + 1) // len(workers) for i in range(len(workers))]
             pieces = [
                 _Piece(self._runner.said, one, args, begin, end - begin, inputs, outputs)
                 for one, begin, end in zip(workers, [0, *ends], ends, strict=False)
             ]
+            begin = time.perf_counter()
             for piece in pieces:
                 piece.start(keywords, ids, keys)
             for piece in pieces:
                 piece.finish(is_cancelled)
+            took = time.perf_counter() - begin
         finally:
             for one in workers:
                 self.give_back(one)
         for piece in pieces:
             if piece.failure is not None:
-                self._cannot_begin = self._cannot_begin or piece.cannot_begin
+                self._cannot_start = self._cannot_start or piece.cannot_start
                 raise piece.failure
+        if not self.start_seconds:
+            self.start_seconds = max(took - max(piece.seconds for piece in pieces), 1e-9)
         weight = 0.2 if self.row_seconds else 1
         seconds = sum(piece.seconds for piece in pieces) / num_rows
         waited = sum(piece.wait_seconds for piece in pieces) / num_rows
@@ -146,7 +153,8 @@ class Pool(pool.Pool):
 
 
 class _DiedOfRow(CorruptDataError, Told):
-    """A process ended in the call for a row: `on_error` decides, as where the call raises."""
+    """A process ended in the call for a row: `on_error` decides, as for an exception of the call.
+    """
 
 
 @dataclass
@@ -155,8 +163,8 @@ class _Piece:
 
     Attributes:
         failure: The death of the worker, or the exception of its function.
-        cannot_begin: The answer of a worker that cannot import the function.
-        seconds, wait_seconds: Those of the answer.
+        cannot_start: The answer of a worker that cannot import the function.
+        seconds, wait_seconds: The times in the answer.
     """
 
     _said: str
@@ -167,7 +175,7 @@ class _Piece:
     _inputs: Sequence[RowType]
     _outputs: Sequence[RowType]
     failure: BaseException | None = None
-    cannot_begin: Failed | None = None
+    cannot_start: Failed | None = None
     seconds: float = 0.0
     wait_seconds: float = 0.0
 
@@ -208,7 +216,7 @@ class _Piece:
             self._fail(self._death(row), row)
             return
         if isinstance(answer, Failed):
-            self.cannot_begin = None if answer.has_begun else answer
+            self.cannot_start = None if answer.has_started else answer
             self._fail(_exception(answer, self._said), answer.row)
             return
         self.seconds, self.wait_seconds = answer.seconds, answer.wait_seconds
@@ -230,7 +238,9 @@ class _Piece:
             waits_for.pop(me, None)
 
     def _death(self, row: int) -> Told:
-        """The end of the process; if the row that it had can be the cause, the row is damaged."""
+        """The error for the end of the process; if its current row may be the cause, the row counts
+        as damaged.
+        """
         kind = _DiedOfRow if row >= 0 and not self._worker.was_ended() else Told
         return kind(
             f"a process of {self._said}() (pid {self._worker.pid}) {self._worker.how_it_ended()}; "
@@ -248,7 +258,7 @@ def _exception(raised: Failed, said: str) -> BaseException:
     """The exception of the function in the process, or a description of it."""
     error = raised.error
     failure = raised_there(error)
-    if not raised.has_begun:
+    if not raised.has_started:
         failure = UserFunctionError(
             f"a process cannot import {said}(), which raised {error.said}"
         )

@@ -1,7 +1,7 @@
-"""Functions of whole records: a record is a dict of its fields, as `data[i]` shows it.
+"""Functions of whole records: a record is a dict of its fields, like `data[i]`.
 
-The function is called for each row.  Everything around the calls is done for a range of rows at
-once: the dicts are made of columns, and what the function returns becomes columns again.
+The function is called for each row.  All other work is done for a range of rows at once: the dicts
+are made from columns, and the results become columns again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
-    """The parameters that a row, a record or an index must be given for."""
+    """The parameters that need a value: a row, a record or an index."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [
         one for one in all_parameters(function)
@@ -56,7 +56,7 @@ def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[insp
 
 
 def parameters_by_name(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters that a function, which is called by name, must be given fields for."""
+    """The parameters for which a function that is called by name needs fields."""
     own = all_parameters(function)
     return [one for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
 
@@ -72,11 +72,11 @@ def fields_named_by(
     it takes the record.
 
     A function takes the record if it has one parameter, whose name is not that of a field.  A
-    parameter with a default keeps it, also where a field has its name.
+    parameter with a default keeps it, even if a field has its name.
 
     Args:
         given: Names of arguments that the user gives.
-        by_name: Whether the function is called by name, as those of columns are: it may take all
+        by_name: Whether the function is called by name, like functions of columns: it may take all
             fields by `**fields`, and gets nothing else.
 
     Raises:
@@ -100,12 +100,12 @@ def fields_named_by(
 
 
 class Uses(NamedTuple):
-    """What the source of a function shows of its use of a record.
+    """The use of a record in a function, as its source shows it.
 
     Attributes:
         read: The fields that it reads, in the order of their first use.
-        made: The fields that it makes, where it returns the others as they are; None: it makes all
-            that it returns.
+        made: The fields that it makes, if it returns the others unchanged; None: it makes all
+            fields that it returns.
     """
 
     read: tuple[str, ...]
@@ -113,10 +113,10 @@ class Uses(NamedTuple):
 
 
 def uses_of(function: Callable[..., Any]) -> Uses | None:
-    """What a function does with a record, its first argument; None: its source does not show it.
+    """The use of a record, the first argument of a function; None: its source does not show it.
 
-    The source shows it where the record appears only as r["x"], where it is returned, and where
-    `**r` is a part of a dict that is returned.
+    The source shows it if the record appears only as r["x"], in `return r`, and as `**r` in a dict
+    that is returned.
     """
     source = source_of(function) if isinstance(function, types.FunctionType) else None
     if source is None or source.args.posonlyargs or not source.args.args:
@@ -135,13 +135,13 @@ def uses_of(function: Callable[..., Any]) -> Uses | None:
     return Uses(tuple(walk.read), frozenset(walk.made) if walk.passes else None)
 
 
-def _is_text(blob: Blob) -> bool:
+def holds_texts(blob: Blob) -> bool:
     return is_bytes(RowType(blob.dtype, blob.shape[1:]))
 
 
 def fields_read(function: Callable[..., Any], blobs: Mapping[str, Blob]) -> list[str]:
-    """The fields that a function of records must be given; at least one."""
-    refuse_str(function, {name for name, blob in blobs.items() if _is_text(blob)})
+    """The fields that a function of records needs; at least one."""
+    refuse_str(function, {name for name, blob in blobs.items() if holds_texts(blob)})
     uses = uses_of(function)
     if uses is None:
         return list(blobs)
@@ -158,7 +158,7 @@ class _Walk(ast.NodeVisitor):
     """The walk of `uses_of()` over a function's body.
 
     Attributes:
-        read, made: The fields that are read, and those that are set or are keys of a result.
+        read, made: The fields that are read, and the fields that are set or are keys of a result.
         passes: Whether the record, or `**record`, is a part of a result.
         makes_others: Whether a result may have keys that are not in `made`.
     """
@@ -200,7 +200,7 @@ class _Walk(ast.NodeVisitor):
         self.visit(value)
 
     def visit(self, node: ast.AST) -> None:
-        """Looks at a node; a name, a parameter or an alias may be that of the record."""
+        """Looks at a node; a name, a parameter or an alias may refer to the record."""
         if isinstance(node, ast.Return) and node.value is not None:
             self.result(node.value)
         elif isinstance(node, ast.Subscript) and self._is_record(node.value):
@@ -242,9 +242,7 @@ _NOT_LOOKED_INTO = (
 
 
 def rows_of(column: Array | Ragged) -> list[Any]:
-    """The values of a field as records have them: numbers of NumPy, arrays, bytes.
-
-    The arrays are views of the column.
+    """The values of a field in records: NumPy numbers, arrays (views of the column), or bytes.
     """
     if isinstance(column, Ragged):
         is_text = is_bytes(RowType(column.dtype, column.row_shape))
@@ -253,14 +251,14 @@ def rows_of(column: Array | Ragged) -> list[Any]:
 
 
 class Row(dict[str, Any]):
-    """A dict of fields, which names the fields where one is asked for that it has not."""
+    """A dict of fields; its error for an unknown key names the fields."""
 
     def __missing__(self, name: object) -> NoReturn:
         raise NoFieldError(no_field(name, self))
 
 
 class NoFieldError(KeyError):
-    """A KeyError that shows its text as it is."""
+    """A KeyError that shows its text without quotes."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -274,21 +272,22 @@ def row_of(column: Array | Ragged, row: int) -> Any:
 
 
 def column_of(rows: Sequence[Any], row_type: RowType) -> Any:
-    """The values of a field as a function of several records gets them."""
+    """The values of a field in the form for a function of several records."""
     if is_bytes(row_type):
         return list(rows)
     return to_ragged(rows, row_type) if row_type.is_ragged else np.array(rows, row_type.dtype)
 
 
 def records_of(columns: Mapping[str, Array | Ragged]) -> list[dict[str, Any]]:
-    """The records of a batch, which has a field or more, with values as `rows_of()` gives them."""
+    """The records of a batch with at least one field, with values as `rows_of()` gives them."""
     return _maker(tuple(columns))(zip(*map(rows_of, columns.values()), strict=True))
 
 
 @functools.lru_cache
 def _maker(names: tuple[str, ...]) -> Callable[[Iterable[Any]], list[dict[str, Any]]]:
-    """A function that makes records of rows by a dict display, which takes a third of the time of
-    dict(zip(names, row))."""
+    """A function that makes records from rows by a dict display, in a third of the time of
+    dict(zip(names, row)).
+    """
     values = ", ".join(f"v{i}" for i in range(len(names)))
     items = ", ".join(f"{name!r}: v{i}" for i, name in enumerate(names))
     made: Callable[[Iterable[Any]], list[dict[str, Any]]] = eval(
@@ -298,7 +297,7 @@ def _maker(names: tuple[str, ...]) -> Callable[[Iterable[Any]], list[dict[str, A
 
 
 def _frozen(column: Array | Ragged) -> Array | Ragged:
-    """The column, whose arrays cannot be changed any more."""
+    """The column, with arrays that are now read-only."""
     (column.values if isinstance(column, Ragged) else column).flags.writeable = False
     return column
 
@@ -309,7 +308,7 @@ def _frozen(column: Array | Ragged) -> Array | Ragged:
 def note_failure(
     failure: BaseException, fields: Iterable[str], row: int | None = None, count: int = 1
 ) -> None:
-    """Notes for the message of an exception of the function the row, and what it may be about.
+    """Notes the row and a possible cause, for the message about an exception of the function.
 
     Args:
         fields: The names of the fields that a record may have.
@@ -332,8 +331,8 @@ class RecordFunction(RowFunction):
         fields: The names of the inputs.
         has_index: Whether the last input is the record's number, a second argument.
         at_once: The most records of a call, which gets columns; 0: a call gets one record.
-        extra: The fields that the function may return besides its outputs, and that stay as they
-            are; None: those that it returns as the same objects.
+        extra: The unchanged fields that the function may return besides its outputs; None: the
+            fields that it returns as the same objects.
     """
 
     def __init__(
@@ -404,11 +403,12 @@ class RecordFunction(RowFunction):
     def made_of(
         self, said: Any, inputs: Sequence[Any], outputs: Any
     ) -> tuple[dict[str, Any], dict[str, RowType]]:
-        """The fields that a call has made, without those that stay as they are; and the types of
-        those that it has returned as it got them.
+        """The fields that a call has made, without unchanged fields; and the types of the fields
+        that it returned unchanged.
 
         Raises:
-            UserFunctionError: It lacks one of `outputs`, or has more, or makes none.
+            UserFunctionError: The result lacks one of `outputs`, has other fields, or has no new
+                field.
         """
         try:
             found = self._dict(said)
@@ -502,10 +502,10 @@ class RecordFunction(RowFunction):
     def _other_names(
         self, outputs: Sequence[str], found: Any, values: Sequence[Any]
     ) -> Sequence[Any]:
-        """The outputs in a result whose names are not those of the last ones.
+        """The outputs in a result whose names differ from those of the result before.
 
         Args:
-            values: Those of the record's fields.
+            values: The values of the record's fields.
         """
         result, given = self._dict(found), dict(zip(self.fields, values, strict=False))
         self._check_same(result, given)
@@ -517,7 +517,7 @@ class RecordFunction(RowFunction):
     def _check_names(
         self, found: Mapping[str, Any], given: Mapping[str, Any], outputs: Sequence[str]
     ) -> None:
-        """Refuses a result if a field is missing or one is new."""
+        """Refuses a result with a missing or a new field."""
         missing = [one for one in outputs if one not in found]
         more = [one for one in found if one not in outputs and one not in (self.extra or ())]
         if self.extra is None:
@@ -531,7 +531,7 @@ class RecordFunction(RowFunction):
             )
 
     def _check_same(self, found: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Refuses a result with other values of the fields that stay as they are."""
+        """Refuses a result with other values for fields that should stay unchanged."""
         for name in self.extra or ():
             if name in found and found[name] is not given.get(name):
                 raise Mismatch(
@@ -541,7 +541,7 @@ class RecordFunction(RowFunction):
                 )
 
     def _checked(self, name: str, values: Sequence[Any], declared: RowType) -> Array | Ragged:
-        """The values as a column, each looked at."""
+        """The values as a column, after a look at each value."""
         rows: list[Array] = []
         try:
             for value in values:
@@ -652,8 +652,8 @@ def loop(rows, made, outputs, other, parts_of, keywords, before_row, own, refuse
             if not left:
                 left = before_row(len(done))
             left -= 1
-            own = {lists}, = [[] for _ in made]
-            {appends}, = [one.append for one in own]
+            own = {lists}, = {new_lists},
+            {appends}, = {new_appends},
             for found in parts_of({{{record}}}, keywords):
                 {body}
         if len(o0) != count:
@@ -678,14 +678,14 @@ def _loop(
     fields: tuple[str, ...], names: tuple[str, ...], outputs: tuple[str, ...],
     lasting: tuple[bool, ...], loop: str, has_index: bool, has_keywords: bool,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A loop, _CALLS or _PARTS, that takes the outputs out of each result as soon as it is there.
+    """A loop, _CALLS or _PARTS, that takes the outputs out of each result at once.
 
     Its code names the fields, so that it takes half the time of a loop over their names.  `other`
     takes the outputs out of a result that has other names than `names`, or another value of a field
     that is not an output.
 
     Args:
-        lasting: For each output, whether a value may be memory that the function uses again.
+        lasting: For each output, whether a value may be in memory that the function reuses.
     """
 
     def listed(form: str, count: int = len(outputs), between: str = ", ") -> str:
@@ -704,6 +704,8 @@ def _loop(
                           for i, is_lasting in enumerate(lasting) if is_lasting),
         "taken": listed("t{i}"),
         "lists": listed("o{i}"),
+        "new_lists": listed("[]"),
+        "new_appends": listed("o{i}.append"),
         "appends": listed("a{i}"),
         "appended": listed("a{i}(t{i})", between="; "),
         "extends": listed("e{i}"),
@@ -717,12 +719,15 @@ def _loop(
     return found
 
 
-_CONSTANTS = frozenset((bytes, str, int, float, bool))  # their values do not change
+# Types whose values do not change; the scalars are those of NumPy.
+_CONSTANTS = frozenset((bytes, str, int, float, bool)) | {
+    one for one in np.sctypeDict.values() if issubclass(one, (np.number, np.bool_, str, bytes))
+}
 
 
 def _copied(value: Any) -> Any:
-    """A value that stays as it is if the function uses the memory again for the next record."""
-    if type(value) in _CONSTANTS or isinstance(value, (np.number, np.bool_, str, bytes)):
+    """A value that does not change if the function reuses its memory for the next record."""
+    if type(value) in _CONSTANTS or isinstance(value, (str, bytes)):
         return value
     if isinstance(value, np.ma.MaskedArray):  # which is refused where it is looked at
         return value.copy()
@@ -734,7 +739,7 @@ def _copied(value: Any) -> Any:
 
 
 def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
-    """Columns one after another; one alone is copied only if that is asked for."""
+    """Columns joined one after another; a single column is copied only on request."""
     if len(parts) == 1 and not is_copy:
         return parts[0]
     if isinstance(parts[0], Ragged):
@@ -787,7 +792,7 @@ def record_function(
 
     Args:
         names: The fields; with `has_index`, the last one is the record's number.
-        outputs: As `map()` has them.
+        outputs: As in `map()`.
     """
     own = {name: blobs[name] for name in names[: len(names) - has_index]}
     fields = fields_read(function, own)
@@ -823,7 +828,8 @@ class _First(dict[str, Any]):
 def each_record(
     function: Callable[..., Any], known: Iterable[str]
 ) -> Callable[[Mapping[str, Any]], list[Any]]:
-    """A function of batches that calls `function` with each record, for columns and predicates.
+    """A function of batches that calls `function` with each record, for the use in columns and
+    predicates.
 
     Args:
         known: The names of the data set's fields, for messages.

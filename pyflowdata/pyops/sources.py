@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GeneratorType, SimpleNamespace
 from typing import Any
@@ -21,6 +23,7 @@ from ..nodes.objects import Identity, object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import Handles, c_function, is_ctrl_c, message_of, status_of
 from .function_digest import Digest, place_of
+from ..nodes.python_ops import source_times
 from ..nodes.row_types import read_row_type
 from ..words.remedies import FROM_ARROW, is_arrow
 from .samples import Damaged, Raised, Samples, samples_of, values_by_field
@@ -34,6 +37,8 @@ _OWN_FILES = (
 _sessions: Handles[_Indexed | _Stream] = Handles()
 _locks: dict[int, tuple[threading.Lock, int]] = {}  # id of a source -> lock, number of users
 _locks_lock = threading.Lock()
+_NO_LOCK = contextlib.nullcontext()
+_clock = time.perf_counter
 
 
 # ---- What can be a source -----------------------------------------------------------------------
@@ -89,11 +94,14 @@ class _Indexed:
         self._lock = None if is_concurrent else _take_lock(source)
 
     def at(self, ordinals: list[int], host: CData, scratch: CData, out: CData) -> None:
-        if self._lock is None:
-            found = self._read(ordinals, host, scratch)
-        else:
-            with self._lock:
+        asked = _clock()
+        with self._lock or _NO_LOCK:
+            began = _clock()
+            try:
                 found = self._read(ordinals, host, scratch)
+            finally:
+                source_times.source_call_seconds += _clock() - began
+                source_times.source_turn_seconds += began - asked
         try:
             self.samples.write(found, None, host, scratch, out)
         except Raised as raised:

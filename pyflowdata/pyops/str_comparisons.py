@@ -1,7 +1,8 @@
-"""Texts that are compared with a str, or with None.
+"""Comparisons of texts with a str, with None, or row by row with bytes.
 
-A text in a record is bytes, and Python says of bytes and a str, without a word, that they differ.
-The text of a null is b"", so that no text is None.
+A text in a record is bytes, which are never equal to a str; Python gives no error for that.  The
+text of a null is b"", so no text is None.  A row of a column of texts is an array, which NumPy
+takes as unequal to any bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +20,31 @@ from .op import function_place, name_of
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
 
 
+_REMEDIES = {
+    str: "compares bytes with a str, which are never equal, as a text of a record is bytes: write "
+    "b'...', or decode() it, or give an expression in text, as where('{field} == \"a\"')",
+    type(None): "compares bytes with None, and no text is None: a null text is b''. Compare it "
+    "with b'', or give nulls a default where the file is read, as fields=[\"{field}:bytes=none\"]",
+    bytes: "compares an array with bytes, which are never equal, as rows of a column of texts are "
+    "arrays of uint8: write a function of a record, as lambda r: b'...' in r['{field}'], or "
+    "compare the column, {field} == b'...'",
+}
+
+
 def refuse_str(
-    function: Callable[..., Any], texts: set[str], by_place: Sequence[str] | None = None
+    function: Callable[..., Any],
+    texts: set[str],
+    by_place: Sequence[str] | None = None,
+    *,
+    of_columns: bool = False,
 ) -> None:
-    """Refuses a function in whose source a text of a record is compared with a str or with None.
+    """Refuses a function whose source compares a text of a record with a str or with None.
 
     Args:
         texts: The fields that are texts.
         by_place: The fields that are its arguments; None: the first argument is the record.
+        of_columns: The arguments are columns of fields, which have their names: it is refused if it
+            compares a row of a column of texts.
 
     Raises:
         InvalidArgumentError: It names the comparison, and what to write.
@@ -36,23 +54,19 @@ def refuse_str(
     own = [one.arg for one in source.args.args]
     optional = set(own[len(own) - len(source.args.defaults) :])  # None in other calls
     named = {arg: field for arg, field in zip(own, by_place or (), strict=False) if field in texts}
-    record = own[0] if by_place is None and own else ""
+    record = own[0] if by_place is None and own and not of_columns else ""
     looked = _Comparisons(function, source, record, texts, named, optional)
+    if of_columns:
+        looked.look_at_rows(source, texts & {*own})
     body = [source.body] if isinstance(source, ast.Lambda) else source.body
     for part in body:
         looked.visit(part)
     if looked.found is not None:
-        text, field, is_with_none = looked.found
+        text, field, kind = looked.found
         place = function_place(function)
         raise InvalidArgumentError(
-            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} compares bytes with "
-            + (
-                "None, and no text is None: a null text is b''. Compare it with b'', or give nulls "
-                f"a default where the file is read, as fields=[\"{field}:bytes=none\"]"
-                if is_with_none
-                else f"a str, which are never equal, as a text of a record is bytes: write b'...', "
-                f"or decode() it, or give an expression in text, as where('{field} == \"a\"')"
-            )
+            f"{name_of(function)}(){f' ({place})' if place else ''}: {text} "
+            + _REMEDIES[kind].format(field=field)
         )
 
 
@@ -60,8 +74,8 @@ class _Comparisons(ast.NodeVisitor):
     """The walk of `refuse_str()`.
 
     Attributes:
-        found: The first comparison, as source, its field, and whether it is with None; None: there
-            is none.
+        found: The first comparison, as source, its field, and a key of `_REMEDIES`; None: there is
+            none.
     """
 
     def __init__(
@@ -83,21 +97,36 @@ class _Comparisons(ast.NodeVisitor):
         self._fields = fields - (stored or set())
         self._locals: dict[str, Any] = {}
         self._optional = optional
-        self.found: tuple[str, str, bool] | None = None
+        self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
+        self.found: tuple[str, str, type] | None = None
+
+    def look_at_rows(self, source: ast.AST, columns: set[str]) -> None:
+        """Notes the variables of loops over these columns, if nothing else binds the names."""
+        for node in ast.walk(source):
+            if not isinstance(node, (ast.comprehension, ast.For)):
+                continue
+            column = node.iter.id if isinstance(node.iter, ast.Name) else ""
+            row = node.target.id if isinstance(node.target, ast.Name) else ""
+            if column in columns and self._bound[column] == self._bound[row] == 1:
+                self._rows[row] = column
 
     def _field(self, node: ast.AST) -> str | None:
-        """The field whose text a node is; None: it is none."""
+        """The field whose text a node is; None: the node is not the text of a field."""
         if isinstance(node, ast.Name):
             return self._texts.get(node.id)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "get" and node.args:
+                return self._field_at(node.func.value, node.args[0])
             return self._field(node.func.value) if node.func.attr in _KEEPS_BYTES else None
         if isinstance(node, ast.NamedExpr):
             return self._field(node.value)
-        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
-            return None
-        is_field = isinstance(node.value, ast.Name) and node.value.id == self._record
-        key = node.slice.value
-        return key if is_field and isinstance(key, str) and key in self._fields else None
+        return self._field_at(node.value, node.slice) if isinstance(node, ast.Subscript) else None
+
+    def _field_at(self, value: ast.expr, key: ast.expr) -> str | None:
+        """The field that a key takes out of a value; None: it is no text of the record."""
+        is_record = isinstance(value, ast.Name) and value.id == self._record
+        name = key.value if is_record and isinstance(key, ast.Constant) else None
+        return name if isinstance(name, str) and name in self._fields else None
 
     def _value(self, node: ast.AST) -> Any:
         """A constant of the source, or the value of a variable around the function."""
@@ -117,9 +146,13 @@ class _Comparisons(ast.NodeVisitor):
         is_known = isinstance(values, (tuple, list, set, frozenset, dict))
         return is_known and len(values) > 0 and all(isinstance(one, str) for one in values)
 
-    def _note(self, node: ast.AST, field: str | None, *, is_with_none: bool = False) -> None:
+    def _note(self, node: ast.AST, field: str | None, kind: type = str) -> None:
         if field is not None and self.found is None:
-            self.found = ast.unparse(node), field, is_with_none
+            self.found = ast.unparse(node), field, kind
+
+    def _row(self, node: ast.AST) -> str | None:
+        """The column of texts of which a node is a row; None: it is none."""
+        return self._rows.get(node.id) if isinstance(node, ast.Name) else None
 
     def visit_Assign(self, node: ast.Assign) -> None:
         field, value = self._field(node.value), self._value(node.value)
@@ -135,13 +168,16 @@ class _Comparisons(ast.NodeVisitor):
         for left, how, right in zip(sides, node.ops, sides[1:], strict=False):
             is_equality = isinstance(how, (ast.Eq, ast.NotEq))
             for one, other in ((left, right), (right, left)):
+                is_text = isinstance(self._value(other), (bytes, str))
+                if is_text and (is_equality or isinstance(how, (ast.In, ast.NotIn))):
+                    self._note(node, self._row(one), bytes)
                 if is_equality and isinstance(self._value(other), str):
                     self._note(node, self._field(one))
                 if is_equality or isinstance(how, (ast.Is, ast.IsNot)):
                     is_none = isinstance(other, ast.Constant) and other.value is None
                     may_be = isinstance(one, ast.Name) and one.id in self._optional
                     if is_none and not may_be:
-                        self._note(node, self._field(one), is_with_none=True)
+                        self._note(node, self._field(one), type(None))
             if isinstance(how, (ast.In, ast.NotIn)) and self._are_str(right):
                 self._note(node, self._field(left))
         self.generic_visit(node)
@@ -154,7 +190,7 @@ class _Comparisons(ast.NodeVisitor):
 
 
 def _keys_stored(source: ast.AST, record: str) -> set[str] | None:
-    """The keys that a function stores into a record; None: its source does not show them."""
+    """The keys that a function stores in a record; None: its source does not show them."""
     keys: set[str] = set()
     for node in ast.walk(source):
         value = getattr(node, "value", None)

@@ -1,4 +1,4 @@
-"""Rows of blobs inside an op: copies of them for a Python function, and copies of its results.
+"""Rows of blobs inside an op: copied for a Python function, and its results copied back.
 
 C's memory is borrowed until the op returns; the function may change and keep its copy.
 """
@@ -71,7 +71,7 @@ def _copies(tensor: CData, row_type: RowType, num_rows: int) -> Iterator[Array]:
 
 
 def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
-    """A copy of a `pfd_tensor`, to be indexed by row."""
+    """A copy of a `pfd_tensor` that can be indexed by row."""
     row_type = read_row_type(tensor.type)
     if tensor.is_ragged:
         return list(_copies(tensor, row_type, num_rows))
@@ -80,7 +80,7 @@ def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
 
 
 def input_batch(tensor: CData, num_rows: int) -> Array | Ragged:
-    """A copy of a `pfd_tensor`, as a loader delivers a blob."""
+    """A copy of a `pfd_tensor`, in the form in which a loader delivers a blob."""
     row_type = read_row_type(tensor.type)
     if not tensor.is_ragged:
         copy: Array = output_view(tensor, row_type, num_rows).copy()
@@ -117,7 +117,7 @@ def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
 
 
 class Told(UserFunctionError):
-    """A failure whose message is complete, without the exception."""
+    """A failure with a complete message; the message of an exception is not added."""
 
 
 class Mismatch(Told):
@@ -125,7 +125,7 @@ class Mismatch(Told):
 
 
 class OutputMismatch(Mismatch):
-    """One of its outputs is other than declared; the message does not name the function."""
+    """An output is other than declared; the message does not name the function yet."""
 
 
 # ---- Outputs ------------------------------------------------------------------------------------
@@ -138,7 +138,8 @@ _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of P
 
 
 def numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
-    """Numbers of Python, which have no dtype, in one that can hold them; None: there are others.
+    """Python numbers, which have no dtype, in a dtype that can hold them; None: there are other
+    values.
 
     Args:
         found: What a function returned.
@@ -183,7 +184,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         leading: (rows,) for a whole batch, () for a row.
 
     Raises:
-        UserFunctionError: Dtype or shape are not as declared.
+        UserFunctionError: Dtype or shape differ from the declaration.
     """
     dtype = row_type.dtype
     if isinstance(found, np.ma.MaskedArray):
@@ -313,7 +314,7 @@ def _nothing(row_type: RowType) -> Array:
 
 
 class Call(NamedTuple):
-    """Rows for a function, and places for what it returns.
+    """Rows for a function, and memory for its results.
 
     Attributes:
         inputs: The rows of each input.
@@ -335,7 +336,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Runner:
-    """Calls a function over rows, in a thread of the loader or in a worker process.
+    """Calls a function for rows, in a thread of the loader or in a worker process.
 
     Attributes:
         function: The user's function.
@@ -343,8 +344,8 @@ class Runner:
         outputs: The names of the outputs.
         from_host: The parameters among `rng` and `ids`.
         is_batch: Whether one call gets all rows.
-        switches: For each output the attr without which it is not there; "": none.  The function
-            returns None in its place.
+        switches: For each output the attr that turns it on; "": none.  Without the attr the
+            function returns None in place of the output.
     """
 
     function: Callable[..., Any]
@@ -416,7 +417,7 @@ class Runner:
         return bool(switch) and not call.keywords[switch]
 
     def _found(self, inputs: Sequence[Any], call: Call, row: int | None) -> Sequence[Any]:
-        """What the function returns for a row, or for all rows: a value for each output."""
+        """The results of the function for a row, or for all rows: a value for each output."""
         keywords = call.keywords
         if call.ids is not None:
             keywords["ids"] = call.ids if row is None else call.ids[row]
@@ -446,9 +447,8 @@ class Runner:
 
 
 class Generators:
-    """One NumPy generator, which is set to the key of one row after the other.
-
-    Making a generator costs as much as many numbers.
+    """One NumPy generator, which is set to the key of each row in turn: making a generator costs as
+    much as drawing many numbers.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`Tokenize`: texts to the numbers of their tokens, by the package `tokenizers`."""
+"""`Tokenize`: turns texts into the numbers of their tokens, with the package `tokenizers`."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class TokenizerContent:
         return TokenizerContent, (self.name, self.content)
 
     def ready(self, max_length: int = 0, side: str = "right") -> Tokenizer:
-        """The tokenizer itself, which pads nothing, and cuts texts at `max_length` tokens; 0: cuts
+        """The tokenizer itself, without padding; it cuts texts at `max_length` tokens; 0: it cuts
         none.  Threads may share it.
 
         Raises:
-            UnsupportedError: The package is missing.
-            InvalidArgumentError: It cannot read the content.
+            UnsupportedError: The package `tokenizers` is missing.
+            InvalidArgumentError: The package cannot read the content.
         """
         key = self.fingerprint, max_length, side
         with _lock:
@@ -118,7 +118,7 @@ class _Slot:
 
 
 def _put_latest(values: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
-    """Keeps a value as the latest one, which is the last to go."""
+    """Keeps a value as the newest, which is dropped last."""
     values.pop(key, None)
     values[key] = value
     while len(values) > _MOST_KEPT:
@@ -142,8 +142,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _library() -> Any:
-    """The package `tokenizers`; its own threads are off, unless the program's environment says
-    otherwise: those of the loader call it side by side."""
+    """The package `tokenizers`, with its own threads off, unless the environment says otherwise:
+    the threads of the loader call it in parallel.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         import tokenizers
@@ -168,7 +169,7 @@ def open_tokenizer(given: Any) -> Object:
 
     Raises:
         FileError: The file cannot be read.
-        InvalidArgumentError: It is neither, or the file is of another format.
+        InvalidArgumentError: The value is neither, or the file has another format.
     """
     if isinstance(given, Object):
         return given
@@ -274,7 +275,7 @@ def _of_sentence_piece(content: bytes) -> str:
 
 
 def _as_json(path: str, content: bytes) -> bytes:
-    """The content of a tokenizer.json, which that of another file becomes."""
+    """The content of a tokenizer.json, also for a file of another format, which is converted."""
     if content.lstrip()[:1] == b"{":
         return content
     try:
@@ -348,7 +349,7 @@ def _texts(name: str, rows: Ragged | Array) -> list[str]:
 
 
 class _Rows:
-    """What is made of the encodings of some rows, each with an end that `eos` adds."""
+    """Arrays from the encodings of some rows, each with the token that `eos` adds at its end."""
 
     def __init__(self, found: Sequence[Any], eos: int) -> None:
         self._found, self._eos = found, eos
@@ -357,7 +358,9 @@ class _Rows:
         np.cumsum(lengths, out=self._splits[1:])
 
     def numbers(self, name: str, end: int, dtype: Any) -> Ragged:
-        """An attribute of the encodings, a list of numbers; `end` is that of the added token."""
+        """An attribute of the encodings, as a list of numbers; `end` is its value for the added
+        token.
+        """
         lists = map(lambda one: getattr(one, name), self._found)
         return self._ragged(np.fromiter(itertools.chain.from_iterable(lists), dtype), end)
 
@@ -385,7 +388,7 @@ class _Rows:
 
 
 def _byte_places(text: str) -> Array:
-    """For each character, and the end, how many bytes of UTF-8 are before it."""
+    """For each character, and for the end, the number of UTF-8 bytes before it."""
     if text.isascii():
         return np.arange(len(text) + 1)
     encoded = np.frombuffer(text.encode(), np.uint8)

@@ -227,13 +227,13 @@ class Failed(NamedTuple):
         error: The exception.
         place: File and line of the function's code.
         row: The row of the call, or -1.
-        has_begun: False: the function could not be imported.
+        has_started: False: the function could not be imported.
     """
 
     error: RemoteError
     place: str
     row: int
-    has_begun: bool
+    has_started: bool
 
 
 # ---- Rows, in the program -----------------------------------------------------------------------
@@ -379,10 +379,10 @@ class _Worker:
         try:
             if self._runner is None:
                 assert self._failure is not None
-                return _pickled(self._failure, has_begun=False)
+                return _pickled(self._failure, has_started=False)
             return pickle.dumps(self._run(self._runner, pickle.loads(content)))
         except BaseException as failure:  # noqa: BLE001  (what the user's function raises)
-            return _pickled(failure, has_begun=True)
+            return _pickled(failure, has_started=True)
 
     def _run(self, runner: Runner, task: Task) -> Done:
         memory, n = self._memory, task.num_rows
@@ -433,8 +433,8 @@ def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes],
     return lambda task: send(worker.answer(task))
 
 
-def _pickled(failure: BaseException, *, has_begun: bool) -> bytes:
+def _pickled(failure: BaseException, *, has_started: bool) -> bytes:
     trace = of_user(failure.__traceback__, __file__)
     row = getattr(failure, "pyflowdata_row", -1)
     error = remote_error(failure, trace, text_of(failure))
-    return pickle.dumps(Failed(error, place_of(trace), row, has_begun))
+    return pickle.dumps(Failed(error, place_of(trace), row, has_started))

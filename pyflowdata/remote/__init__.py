@@ -1,6 +1,6 @@
 """Files at addresses, such as s3://bucket/key: the stores, and the cache of their blocks.
-
-C is told of them when the package is imported; what they need is imported when one is read.
+Importing the package registers them in C; the packages that they need are imported when such a file
+is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _opening = threading.local()  # `goes_on`
 
 
 def forget_facts() -> None:
-    """An opening begins, which asks for the versions of objects again; or one has ended."""
+    """Forgets the facts about objects: an opening begins, which asks for the versions of objects
+    again, or an opening has ended.
+    """
     forget = getattr(sys.modules.get(f"{__name__}.client"), "forget_facts", None)
     if forget is not None and not getattr(_opening, "goes_on", False):
         forget()
@@ -32,11 +34,11 @@ def forget_facts() -> None:
 
 @contextlib.contextmanager
 def one_opening(*, is_last: bool = False) -> Iterator[None]:
-    """Keeps the facts of objects while this thread opens loaders: all of them read the same
-    versions.
+    """Keeps the facts about objects while this thread opens loaders, so that all loaders read the
+    same versions.
 
     Args:
-        is_last: What follows asks for the versions again.
+        is_last: Whether later openings ask for the versions again.
     """
     former = getattr(_opening, "goes_on", False)
     _opening.goes_on = True
@@ -62,6 +64,7 @@ _types = dict(ffi.typeof("pfd_remote_calls").fields)
 _functions = {
     "look": lambda *given: _cache().look(*given),
     "kind": lambda *given: _cache().kind(*given),
+    "note_query": lambda *given: _cache().note_query(*given),
     "list": lambda *given: _cache().list_objects(*given),
     "bring": lambda *given: _cache().bring_index(*given),
 }

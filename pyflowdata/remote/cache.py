@@ -1,6 +1,5 @@
-"""The cache of blocks: its folder, its budget, what goes first, and the threads that fill it.
-
-C has the files, and says which blocks are missing (csrc/files/remote_file.h).
+"""The cache of blocks: its folder, its budget, the order of removal, and the threads that fill it.
+C opens the files, and says which blocks are missing (csrc/files/remote_file.h).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _BLOCK: int = lib.PFD_CACHE_BLOCK_BYTES
 # ---- Options ------------------------------------------------------------------------------------
 
 def _bytes(name: str, value: object) -> int:
-    """A number of bytes, which may be a text such as "50GB" or "8GiB"."""
+    """A number of bytes, from a number or a text such as "50GB" or "8GiB"."""
     size = bytes_of(str(value)) if not isinstance(value, bool) else None
     if size is None:
         raise InvalidArgumentError(f'{name} = {shown(value)}; give bytes, or a text as "50GB"')
@@ -69,7 +68,7 @@ class _Cache:
         self.forget_threads()
 
     def forget_threads(self) -> None:
-        """No thread of this process writes: at first, and in a forked child."""
+        """Notes that no thread of this process writes: at the start, and in a forked child."""
         self._lock = threading.Lock()
         self._pending = 0  # bytes that threads of this process are about to write
 
@@ -90,7 +89,7 @@ class _Cache:
             )
 
     def _default_budget(self) -> int:
-        """Half of what the cache could have of its disk."""
+        """Half of the space that the cache could take on its disk."""
         if given := os.environ.get(_BUDGET_VARIABLE):
             return _bytes(_BUDGET_VARIABLE, given)
         used = sum(size for _, size in self.files())
@@ -141,15 +140,14 @@ class _Cache:
             os.close(lock)
 
     def drop(self, files: list[tuple[str, int]], size: int | None) -> int:
-        """Takes the blocks out whose next use is last, until so many bytes are free; None: all.
-
-        A block counts as its share of what its file has on disk: files are given as by files().
-
-        Blocks whose next use a loader told go last, by that time.  Of the others, a block that was
-        read whole is not needed before the next epoch: those go first, and the one that was read
-        last is the first of them, since epochs begin with what the last one began with.  Then those
-        go that were read in part, the one first that was not read for the longest time; then those
-        that were asked for ahead and not read yet: the latest first, as it is needed last.
+        """Removes the blocks that will be used last, until this many bytes are free; None: all
+        blocks. A block counts as its share of the bytes that its file has on disk; files come from
+        files(). Blocks that were read whole are removed first: they are not needed before the next
+        epoch.  The block that was read last is the first of them, since epochs begin with the same
+        blocks.  Then follow blocks that were read in part, beginning with the block that was not
+        read for the longest time; then blocks that were requested ahead and not read yet, the
+        latest request first, since it is needed last.  Blocks whose next use a loader announced
+        come last, by the time of that use.
 
         Returns:
             How many bytes became free.
@@ -290,7 +288,7 @@ class CacheInfo:
         bytes: The bytes that they have.
         requests: Requests for ranges that were answered.
         bytes_fetched: Bytes that those brought.
-        bytes_again: Of them, bytes that had been there before, and were dropped.
+        bytes_again: The part of them that had been in the cache before, and was dropped.
         failures: Requests that failed, after all tries.
         retries: Further tries of requests.
         waits: Reads that waited for a block.
@@ -583,6 +581,15 @@ def kind(url: CData, found: CData, err: CData) -> int:
             found[0] = lib.PFD_PATH_MISSING
     except BaseException as failure:  # noqa: BLE001  (C tells it)
         return _fail(err, failure, name)
+    return 0
+
+
+def note_query(url: CData, err: CData) -> int:
+    """`note_query` of pfd_remote_calls."""
+    try:
+        client.plain_address(text(url))
+    except BaseException as failure:  # noqa: BLE001  (C tells it)
+        return _fail(err, failure, "")
     return 0
 
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -44,6 +44,51 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 def has_magic(url: str) -> bool:
     """Whether an address is a pattern."""
     return _MAGIC.search(url) is not None
+
+
+_queries: dict[str, str] = {}  # by the addresses without them
+_SIGNATURE = re.compile(
+    r"(x-amz-|x-goog-|x-oss-|response-).*|awsaccesskeyid|googleaccessid|ossaccesskeyid|signature|"
+    r"expires|policy|key-pair-id|x-id|token|access_token", re.IGNORECASE,
+)  # fmt: skip
+# Azure's names; they are of a signature only beside `sig`.
+_SHARED_ACCESS = re.compile(r"s[a-z]{1,2}|sk[a-z]{1,3}|s[as]oid|scid|suoid|rsc[a-z]")
+
+
+def _unsigned_part(query: str) -> set[str]:
+    """What a query says beside a signature."""
+    said = {one: one.partition("=")[0] for one in query.split("&") if one}
+    is_shared = "sig" in said.values()
+    return {
+        one for one, name in said.items()
+        if not (_SIGNATURE.fullmatch(name) or is_shared and _SHARED_ACCESS.fullmatch(name))
+    }  # fmt: skip
+
+
+def plain_address(path: str) -> str:
+    """An address of a web server without its query, such as a signature, which requests of this
+    process will have.  The name of an object stays the same where it is signed again, and nothing
+    that shows it tells a secret.
+
+    Raises:
+        UnsupportedError: The address was given with a query that may name another object.
+    """
+    url, mark, query = path.partition("?")
+    if not mark or urlsplit(url).scheme not in _WEB:
+        return path
+    former = _queries.get(url, query)
+    if former != query and _unsigned_part(former) != _unsigned_part(query):
+        raise UnsupportedError(
+            "two addresses differ in their queries, and not only in their signatures; a query "
+            "names no object, so read one of them in a process", file=url,
+        )
+    _queries[url] = query
+    return url
+
+
+def full_address(path: str) -> str:
+    """An address with the query that it was given with: for other processes, and never shown."""
+    return f"{path}?{_queries[path]}" if path in _queries else path
 
 
 def name_matches(name: str, pattern: str) -> bool:
@@ -131,9 +176,14 @@ class _Obstore:
         client.setdefault("connect_timeout", "10 seconds")
         # Tries of reads are counted and told below.
         tried = {"retry_config": {"max_retries": 0}, **given}
-        store = importlib.import_module("obstore.store")
-        self._store = store.from_url(base, client_options=client, **tried)
-        self._writer = store.from_url(base, client_options=client, **given)  # tries parts again
+        make = importlib.import_module("obstore.store").from_url
+        self._store = make(base, client_options=client, **tried)
+        self._make_writer = partial(make, base, client_options=client, **given)
+
+    @cached_property
+    def _writer(self) -> Any:
+        """The same store, for writing, which tries parts again."""
+        return self._make_writer()
 
     def _key(self, url: str) -> str:
         return url[len(self._base) :]
@@ -183,6 +233,42 @@ def _facts(meta: Any) -> Facts:
     seconds = float(int(modified.timestamp())) if modified else 0.0
     tag = f"etag:{meta['e_tag']}" if meta["e_tag"] else f"time:{seconds!r} {meta['size']}"
     return Facts(int(meta["size"]), max(seconds, 0.0), tag)
+
+
+class _Signed(_Obstore):
+    """One object, at an address with a query: it is asked for by GET only, which is what most
+    signatures allow, and no failure tells the query."""
+
+    def __init__(self, url: str, query: str, options: Mapping[str, Any]) -> None:
+        super().__init__(f"{url}?{query}", options)
+
+    def _key(self, url: str) -> str:
+        return ""  # the address is that of the object
+
+    def look(self, url: str) -> Facts:
+        ask = partial(self._obstore.get, self._store, "")
+        with _without_queries():
+            try:
+                return _facts(ask(options={"range": (0, 1)}).meta)
+            except self._obstore.exceptions.GenericError:
+                facts = _facts(ask().meta)  # an empty object has no such range
+                if facts.size:
+                    raise
+                return facts
+
+    def get(self, url: str, tag: str, offset: int, size: int) -> Any:
+        with _without_queries():
+            return super().get(url, tag, offset, size)
+
+
+@contextlib.contextmanager
+def _without_queries() -> Iterator[None]:
+    try:
+        yield
+    except Exception as failure:
+        first, *others = _said(failure).split("?")
+        shown = "".join(f"?... {one.partition(' ')[2]}" for one in others)
+        raise type(failure)(first + shown) from None
 
 
 class _Fsspec:
@@ -262,13 +348,26 @@ def set_options(options: Mapping[str, Mapping[str, Any]]) -> None:
     _options.clear()
     _options.update(options)
     _store.cache_clear()
+    _signed.cache_clear()
     forget_facts()
+
+
+def _options_of(url: str) -> Mapping[str, Any]:
+    matching = [begin for begin in _options if url.startswith(begin)]
+    return _options[max(matching, key=len)] if matching else {}
+
+
+@lru_cache(maxsize=256)
+def _signed(url: str, query: str) -> _Store:
+    try:
+        return _Signed(url, query, _options_of(url))
+    except ModuleNotFoundError as missing:
+        raise missing_package("an address with a query", "obstore", "remote") from missing
 
 
 @lru_cache(maxsize=256)
 def _store(base: str) -> _Store:
-    matching = [begin for begin in _options if base.startswith(begin)]
-    options = _options[max(matching, key=len)] if matching else {}
+    options = _options_of(base)
     scheme = urlsplit(base).scheme
     if scheme in _OBSTORE:
         try:
@@ -289,19 +388,9 @@ def _store(base: str) -> _Store:
         raise UnsupportedError(f"{base}: {unknown}") from unknown
 
 
-def _refuse_query(url: str) -> None:
-    plain, query, _ = url.partition("?")
-    if query and urlsplit(url).scheme in _WEB:  # whose signature no message has
-        raise UnsupportedError(
-            "an address with a query, such as a signed one, is not read; give the address of the "
-            "object, and credentials", file=plain,
-        )
-
-
 def _store_of(url: str) -> _Store:
-    parts = urlsplit(url)
-    _refuse_query(url)
-    store = _store(f"{parts.scheme}://{parts.netloc}/")
+    parts, query = urlsplit(url), _queries.get(url)
+    store = _signed(url, query) if query else _store(f"{parts.scheme}://{parts.netloc}/")
     if _is_lost and isinstance(store, _Obstore):
         raise UnsupportedError(
             "this process was forked after its parent had read from a store, and the client of "
@@ -342,6 +431,12 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     if isinstance(failure, (
         PermissionError, *_classes("PermissionDeniedError", "UnauthenticatedError"),
     )):  # fmt: skip
+        if url in _queries:
+            return FileError(
+                "the store refuses the signature of its address (401 or 403): it may have expired, "
+                "or allows no GET; sign the address again, and open it with that", file=url,
+                reason="environment",
+            )
         return FileError(
             "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "
             "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read, or "
@@ -357,9 +452,12 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     return None
 
 
+def _said(failure: BaseException) -> str:
+    return f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
+
+
 def _short(failure: BaseException) -> str:
-    said = f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
-    return textwrap.shorten(said, 300) or type(failure).__name__
+    return textwrap.shorten(_said(failure), 300) or type(failure).__name__
 
 
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
@@ -510,7 +608,6 @@ def listed(pattern: str) -> list[str]:
         FileError: The store cannot be read.
         UnsupportedError: It cannot be listed.
     """
-    _refuse_query(pattern)
     if urlsplit(pattern).scheme in _WEB:
         raise UnsupportedError(
             "a web server lists no files, so that an address of one can be no pattern; give each "
@@ -596,7 +693,7 @@ def check_takes(url: str) -> None:
     if urlsplit(url).scheme in _WEB:
         raise UnsupportedError(
             "a web server takes no files; write to the store itself, as s3://, or to a local disk",
-            file=url,
+            file=url.partition("?")[0],
         )
     _store_of(url)
 

@@ -276,7 +276,7 @@ def test_wrong_use_says_what_to_write():
         (lambda: data.explode("tag"), "no field 'tag'"),
         (lambda: data.explode([]), "it must be the name of a field, or a list"),
         (lambda: data.explode(3), "what = 3; it must be the name of a field"),
-        (lambda: data.explode("tags", processes=2), "are for a function"),
+        (lambda: data.explode("tags", processes=2), "belong to a function"),
         (lambda: data.map(lambda r: {"t": r["pair"][:1]}).explode(["pair", "t"]), "equally many"),
         (lambda: data.shuffle().explode("tags"), r"shuffle the parts, data.explode\(...\).shuffle"),
         (lambda: data.sample().explode("tags"), "use explode before it"),

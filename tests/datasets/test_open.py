@@ -248,7 +248,7 @@ def test_files_without_records_are_data_sets_of_none(folder):
     with pytest.raises(IndexError, match="record 0 of 0 records"):
         data[0]
     (folder / "empty.csv").write_bytes(b"")
-    with pytest.raises(flow.InvalidArgumentError, match='say them, as in fields='):
+    with pytest.raises(flow.InvalidArgumentError, match='give them, as in fields='):
         flow.open(folder / "empty.csv")
 
 
@@ -260,7 +260,7 @@ def test_wrong_arguments_are_refused(folder):
         ({"random_shuffle": True}, r"use shuffle\(\)"),
         ({"last_batch": "drop"}, r"give it to batch\(last=...\)"),
         ({"shuffle_window": 4}, r"use shuffle\(\)"),
-        ({"columns": ["n"]}, r"takes fields= in the place of columns=, as in fields=\['n'\]"),
+        ({"columns": ["n"]}, r"takes fields= in place of columns=, as in fields=\['n'\]"),
         ({"files": "a"}, "files is the first argument"),
         ({"delimeter": ";"}, "unknown attr 'delimeter'"),
         ({"format": "cvs"}, "format = 'cvs'; it must be one of"),

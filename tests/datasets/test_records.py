@@ -435,6 +435,7 @@ def test_records_for_which_a_function_is_true():
         (lambda texts: texts != b"", "no field 'texts' for its parameter; did you mean 'text'"),
         (lambda r: r, "no field 'r' for its parameter; the fields are x, y, text, tokens, and a"),
         (lambda r: int(r["y"]), "one truth"),
+        (lambda r: [b"a" in r["text"]], "gives a list for .*; it must give one truth"),
         (lambda r: None, r"reads no field of the record; .* a truth, .* lambda r: r\['x'\] > 0"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=text):
@@ -484,6 +485,8 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         (lambda r: r["text"] is None, r"r\['text'\] is None compares bytes with None"),
         (lambda r: r["y"] > 3 and r["text"] is not None, r"\['text'\] is not None compares"),
         (lambda r: None == r["text"].strip(), "None == .* a null text is b''"),  # noqa: E711
+        (lambda r: r.get("text") is None, r"r.get\('text'\) is None compares bytes with None"),
+        (lambda r: r.get("text", "").lower() == "ab", r"r.get\('text', ''\).lower\(\) == 'ab'"),
     ):
         for use in (data.filter, data.column, data.map):
             with pytest.raises(flow.InvalidArgumentError, match=said) as caught:
@@ -496,6 +499,18 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
     with pytest.raises(TypeError, match="data.where"):
         data["text"] == "ab"  # noqa: B015
 
+    def of_rows(text):
+        found = []
+        for one in text:
+            found.append(WORD != one)
+        return found
+
+    for of_columns, said in (
+        (lambda text: [b"ab" in one for one in text], r"b'ab' in one .* r: b'...' in r\['text'\]"),
+        (of_rows, "WORD != one compares an array"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            data.filter(of_columns)
     with pytest.raises(flow.InvalidArgumentError, match="text is None compares"):
         data.map(lambda text: {"is": text is None}, "text")
 
@@ -533,6 +548,9 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
     for right in (
         "text == 'ab'",
         lambda text: text == "ab",  # of columns
+        lambda text: [one.tobytes() == b"ab" for one in text],
+        lambda text: [b"ab" == one for one in text.to_bytes_list()],
+        lambda r: r.get("text") == b"ab" and r.get("other") is None,
         lambda r: r["text"] == b"ab",
         lambda r: r["text"].decode() == "ab",
         lambda r: any(r["text"] == WORD for WORD in (b"ab",)),

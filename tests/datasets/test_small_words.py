@@ -116,7 +116,7 @@ def test_repeat_without_end():
     assert len(endless.take(12)) == 12 and endless[10**12]["id"] in range(5)
     assert len(flow.mix([endless, data], [1, 1], stop="first_exhausted")) in (9, 10, 11)
     with flow.DataLoader(endless.batch(4, seed=0)["id"]) as loader:
-        with pytest.raises(TypeError, match=r"no len\(\), as repeat\(\) has no end"):
+        with pytest.raises(TypeError, match=r"no len\(\), since repeat\(\) has no end"):
             len(loader)
         steps = iter(loader)
         batches = [batch.tolist() for batch in itertools.islice(steps, 9)]

@@ -280,7 +280,7 @@ def test_each_class_has_its_share():
     for attrs, says in [
         ({"stratify": "y"}, "stratify = 'y': there is no such field"),
         ({"stratify": ["x", "label"]}, "give the name of one field"),
-        ({"stratify": "x", "by": "label"}, "leave one out"),
+        ({"stratify": "x", "by": "label"}, "leave one of the two out"),
         ({"stratify": "x", "in_order": True}, "leave in_order or stratify out"),
     ]:
         with pytest.raises(InvalidArgumentError, match=says):

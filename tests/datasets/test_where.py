@@ -635,7 +635,7 @@ def test_what_is_refused_when_it_is_written(path):
         ("pair", "'pair' gives int64 of shape (2,) for a record; a predicate gives one truth"),
         ("pair > 3", "'pair > 3' gives bool of shape (2,) for a record"),
         (lambda x: x, "<lambda>: there is no field 'x' for its parameter; the fields are pair"),
-        (lambda: True, "it has no parameter; they are the fields it needs"),
+        (lambda: True, "it has no parameter; its parameters are the fields"),
         (lambda *columns: True, "there is no field 'columns'"),
         (7, "where(7): give an expression, a function of fields, a blob, or one truth"),
         (data.blob("pair"), "gives int64 of shape (2,) for a record"),

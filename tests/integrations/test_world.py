@@ -134,7 +134,7 @@ def test_an_mpi_launcher_whose_daemons_srun_started(rank, size):
 def test_a_rank_of_pmix_without_a_size():
     assert found({"PMIX_RANK": "0"}) == ALONE
     said = refusal({"PMIX_RANK": "1"})
-    assert "PMIX_RANK = '1' is set in the environment, and the world size is not known" in said
+    assert "PMIX_RANK = '1' is set in the environment, but the world size is not known" in said
     assert found({"PMIX_RANK": "1", "PMI_RANK": "1", "PMI_SIZE": "2"}) == (1, 2)
 
 

@@ -224,14 +224,15 @@ def output(process):
     return out.splitlines()
 
 
-@pytest.mark.parametrize("rank", ["RANK", "SLURM_PROCID", "PMI_RANK"])
-def test_processes_of_a_launcher_share_the_records(rank):
-    size, environ = LAUNCHERS[rank]
-    processes = [start({**environ, rank: str(i), size: "3"}) for i in range(3)]
-    everything = []
-    for i, process in enumerate(processes):
+def test_processes_of_a_launcher_share_the_records():
+    """Each process is told its rank in the words of another launcher."""
+    started, everything = {}, []
+    for i, rank in enumerate(["RANK", "SLURM_PROCID", "PMI_RANK"]):
+        size, environ = LAUNCHERS[rank]
+        started[f"rank={i}/3 ({rank} and {size})"] = start({**environ, rank: str(i), size: "3"})
+    for said, process in started.items():
         text, ids = output(process)
-        assert f"rank={i}/3 ({rank} and {size})" in text
+        assert said in text
         everything += map(int, ids.split())
     assert sorted(everything) == list(range(18))
 

@@ -52,6 +52,41 @@ def eventually(condition, seconds=30.0):
     return condition()
 
 
+# ---- How far ahead -------------------------------------------------------------------------------
+
+
+def test_a_short_epoch_is_read_about_once_more():
+    """A program that takes one batch of 4 pays for no dozens of epochs that nobody takes."""
+    calls = []
+
+    class Indexed:
+        def __len__(self):
+            return 16
+
+        def __getitem__(self, i):
+            calls.append(i)
+            return (np.float32(i),)
+
+    class Stream:
+        def __iter__(self):
+            return map(Indexed().__getitem__, range(16))
+
+    for source in (Indexed(), Stream()):
+        x = flow.GeneratorReader(source, fields=["x:float32"], batch_size=4)
+        calls.clear()
+        with flow.DataLoader(x, num_threads=2) as loader:
+            next(iter(loader))
+            assert eventually(lambda: loader.stats()["slots_ready"] >= 5)
+            time.sleep(0.01)  # for those that must not come
+            assert len(calls) <= 4 * (1 + 6 + 1) and loader.prefetch == 6
+    for batches, threads, given, ahead in (
+        (1, 1, None, 4), (1, 4, None, 10), (20, 2, None, 20), (200, 2, None, 64), (1, 2, 50, 50)
+    ):  # fmt: skip
+        x = flow.from_arrays({"x": range(batches)}).batch(1)["x"]
+        with flow.DataLoader(x, num_threads=threads, prefetch=given) as loader:
+            assert loader.prefetch == ahead
+
+
 # ---- Arrays and slots ----------------------------------------------------------------------------
 
 

@@ -371,7 +371,7 @@ def test_a_lost_start_is_found(made, tmp_path):
     ledgers(tmp_path)[1].unlink()
     found = audited(tmp_path)
     assert only_history(found).epochs[0].never_at == [(3 * BATCH, 6 * BATCH)]
-    assert "what came before ends at epoch 0, step 3" in found.faults[0]
+    assert "the batches before it end at epoch 0, step 3" in found.faults[0]
 
 
 @pytest.mark.parametrize("offset", [0, 4, 5, 8, 30, 55])
@@ -409,7 +409,7 @@ def test_a_file_that_is_no_ledger_and_a_folder_without_one(tmp_path):
     with pytest.raises(flow.FileError, match="no ledger"):
         audited(tmp_path)
     (folder / "a.pfdledger").write_bytes(b"something else")
-    with pytest.raises(flow.CorruptDataError, match="no ledger"):
+    with pytest.raises(flow.CorruptDataError, match="not a ledger"):
         audited(tmp_path)
 
 

@@ -32,6 +32,11 @@ def expected_centers(ids, lines):
     return sizes - sizes.mean()
 
 
+def close(found, expected):
+    """As np.allclose, which takes ten times as long for a row; of finite numbers only."""
+    return bool((np.abs(found - expected) <= 1e-8 + 1e-5 * np.abs(expected)).all())
+
+
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("batch_size", [1, 30, 400])
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
@@ -41,7 +46,7 @@ def test_minus_the_mean_of_the_batch(folder, lines, op, batch_size, num_threads)
     seen = [int(i) for *_, ids in batches for i in ids[:, 1]]
     assert sorted(seen) == sorted(2 * list(range(len(lines))))
     for centers, upper, _, ids in batches:
-        assert np.allclose(centers, expected_centers(ids, lines))
+        assert close(centers, expected_centers(ids, lines))
         assert [t.decode() for t in upper.to_bytes_list()] == [lines[i].upper() for i in ids[:, 1]]
 
 
@@ -52,7 +57,7 @@ def test_the_batch_is_that_of_the_rank(folder, lines, world_size):
         batches = read(centered, folder, **attrs)
         assert [len(ids) for *_, ids in batches] == [60 // world_size] * 10
         for centers, _, _, ids in batches:
-            assert np.allclose(centers, expected_centers(ids, lines))
+            assert close(centers, expected_centers(ids, lines))
 
 
 def chained(folder, **attrs):
@@ -70,9 +75,9 @@ def test_stage_after_stage(folder, lines, num_threads):
     assert len(batches) == 2
     for rows, lengths, scaled, again, last in batches:
         assert np.array_equal(lengths, rows.lengths)
-        assert np.allclose(scaled, 2 * (lengths - lengths.mean()) + 10)
-        assert np.allclose(again, scaled - 10)
-        assert np.allclose(last, again + 1) and last.dtype == np.float32
+        assert close(scaled, 2 * (lengths - lengths.mean()) + 10)
+        assert close(again, scaled - 10)
+        assert close(last, again + 1) and last.dtype == np.float32
 
 
 def first_bytes(folder, op, **attrs):
@@ -137,8 +142,8 @@ def test_bad_rows_are_seen_by_no_op(bad_folder, bad_lines, on_error, op, batch_s
         assert mask.tolist() == [i not in SPECIAL for i in ids[:, 1]]
         assert not centers[~mask].any() and not more[~mask].any()
         if mask.any():
-            assert np.allclose(centers[mask], expected_centers(ids[mask], bad_lines))
-        assert np.allclose(more[mask], centers[mask] * 2 + 10)
+            assert close(centers[mask], expected_centers(ids[mask], bad_lines))
+        assert close(more[mask], centers[mask] * 2 + 10)
         expected = [bad_lines[i].upper() * int(m) for i, m in zip(ids[:, 1], mask, strict=True)]
         assert [text.decode() for text in upper.to_bytes_list()] == expected
 
@@ -161,7 +166,7 @@ def test_padding_keeps_the_ids_of_all_readers(bad_folder, bad_lines, folder, lin
         ]
         assert not centers[is_padded].any()
         real = ids[1][~is_padded]
-        assert np.allclose(centers[~is_padded], expected_centers(real, lines))
+        assert close(centers[~is_padded], expected_centers(real, lines))
         for reader in range(2):
             seen[reader] += ids[reader][:, 1].tolist()
     assert sorted(seen[0]) == sorted(seen[1]) == list(range(600)) and seen[0] != seen[1]
@@ -190,7 +195,7 @@ def test_with_raise_the_first_of_a_batch_is_told(bad_folder, bad_lines):
 def test_fillers_are_rows_like_others(folder, lines):
     centers, _, mask, ids = read(centered, folder, batch_size=64, last_batch="pad")[-1]
     assert mask.tolist() == [True] * 24 + [False] * 40 and ids[24:, 1].tolist() == [599] * 40
-    assert np.allclose(centers, expected_centers(ids, lines))
+    assert close(centers, expected_centers(ids, lines))
 
 
 def resumed(folder, step):

@@ -337,7 +337,7 @@ def test_a_notebook_and_a_file(tmp_path):
     (lambda: flow.show([noise(9, 9), None]), r"row 1 is None \(NoneType\)"),
     (lambda: flow.show([noise(9, 9).astype(str)]), r"row 0 is an array of <U3 \(9, 9\)"),
     (lambda: flow.show(noise(2, 9, 9), image=[1]), r"image = \[1\]; it must be the name"),
-    (lambda: flow.show([b"x"]), "the bytes are not files of images: 1 of 1 .* image 0: "),
+    (lambda: flow.show([b"x"]), "the bytes are not image files: 1 of 1 .* image 0: "),
     (lambda: flow.show(noise(9, 9)).save(None), "path = None; it must be the path of a file"),
     (lambda: flow.show(noise(9, 9)).save("a\0b"), "path = 'a.*b'; it must be the path"),
 ])  # fmt: skip

@@ -35,6 +35,8 @@ class Server(ThreadingHTTPServer):
         injected: How often each fault was.
         stale: Old bytes by path, which HEAD tells of, as a list of objects that is out of date.
         is_away: It breaks off every connection.
+        query: What addresses must have as their query; None: none is asked for.  Where one is, HEAD
+            is refused, as a signature that allows GET does.
         latency: Seconds before each answer.
         rate: Bytes per second of all bodies together; 0: as fast as it goes.
     """
@@ -54,6 +56,7 @@ class Server(ThreadingHTTPServer):
         self.injected: Counter[str] = Counter()
         self.stale: dict[str, bytes] = {}
         self.is_away = False
+        self.query: str | None = None
         self.latency, self.rate = 0.0, 0
         self._free_at = 0.0  # when the line has sent what it was given
         self.lock = threading.Lock()
@@ -82,9 +85,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def _found(self) -> tuple[bytes, str] | None:
-        data = self.server.files.get(self.path.lstrip("/"))
-        if data is None:
-            self.send_response(404)
+        path, _, query = self.path.partition("?")
+        data, wanted = self.server.files.get(path.lstrip("/")), self.server.query
+        is_refused = wanted is not None and (query != wanted or self.command == "HEAD")
+        if data is None or is_refused:
+            self.send_response(403 if is_refused else 404)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return None
@@ -134,7 +139,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._head(412, 0, tag)
             self.end_headers()
             return
-        begin, end = (int(one) for one in self.headers["Range"][len("bytes=") :].split("-"))
+        asked = self.headers.get("Range")
+        if asked is None:
+            self._send(data, tag, 0, len(data), "whole")
+            return
+        begin, end = (int(one) for one in asked[len("bytes=") :].split("-"))
+        if begin >= len(data):
+            self._head(416, 0, tag)
+            self.end_headers()
+            return
         if fault == "hang":
             server.hanging += 1
             server.hangs.wait()
@@ -144,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(data, tag, begin, end + 1, fault)
         if fault != "hang":
             with server.lock:
-                server.ranges[self.path.lstrip("/"), begin, end + 1] += 1
+                server.ranges[self.path.lstrip("/").partition("?")[0], begin, end + 1] += 1
 
     def _send(self, data: bytes, tag: str, begin: int, end: int, fault: str | None) -> None:
         if fault == "shifted":  # another range than was asked for, and it says so

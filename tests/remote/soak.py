@@ -50,6 +50,7 @@ TOLD = (
     "changed while open", "gave no answer in", "answers no ranges", "file of the cache cannot be",
     "there is no such object",
 )  # fmt: skip
+TOLD_OF_STATES = "the state belongs to another loader"  # where the objects changed since
 
 
 # ---- The data, whose records are known by their first number ------------------------------------
@@ -195,7 +196,9 @@ class Soak:
                         return
                     seen.append(rows)
         except flow.Error as error:
-            found = next((one for one in TOLD if one in str(error)), None)
+            is_changed = event in (self.change, self.be_out_of_date)
+            told = (*TOLD, TOLD_OF_STATES) if is_changed else TOLD
+            found = next((one for one in told if one in str(error)), None)
             if found is None:
                 report.wrong.append(f"{kind} {seed} {name}: {error}")
             else:

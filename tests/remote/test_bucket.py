@@ -321,23 +321,6 @@ def test_a_few_bytes_of_a_large_object_take_a_small_request(bucket):
     assert sum(end - begin for _, begin, end in bucket.ranges.elements()) == 1000
 
 
-def test_a_signed_address_is_refused_without_its_signature(tmp_path):
-    url = "https://127.0.0.1/a.tfrecord?X-Amz-Signature=secret"
-
-    def read_manifest(source):
-        (tmp_path / "a.manifest").write_text(
-            json.dumps({"source": source, "usage": "train", "annotation": [{"name": "a"}]}) + "\n"
-        )
-        rows(flow.open(str(tmp_path / "a.manifest")))
-
-    for opening in (flow.open, read_manifest, lambda one: flow.DataLoader(
-        flow.TFRecordReader(files=[one], batch_size=1)
-    )):  # fmt: skip
-        with pytest.raises(flow.UnsupportedError, match="signed") as refused:
-            opening(url)
-        assert "secret" not in str(refused.value)
-
-
 def test_what_was_computed_of_an_object_is_not_applied_to_another_version(bucket):
     def put(values):
         rows = [values[: 1 + value % 3] for value in values]

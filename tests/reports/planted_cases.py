@@ -11,8 +11,11 @@ import collections
 import ctypes
 import functools
 import itertools
+import json
 import logging
 import random
+import re
+import sqlite3
 import tempfile
 import threading
 import time
@@ -24,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import pyflowdata as flow
+from pyflowdata.io import ArrowWriter, CSVWriter
 
 Made = tuple[Any, Callable[[Any], None]]
 
@@ -240,6 +244,195 @@ def processes_that_compute(remedied: bool) -> Made:
     return load(data.cache(version="1") if remedied else data, prefetch=4), nothing
 
 
+# ---- Python that computes ------------------------------------------------------------------------
+
+TEXT = "The price is 12.50 EUR, see https://example.org/a?b=c or ask me@example.org; thanks. " * 12
+RULES = [
+    (re.compile(pattern), by)
+    for pattern, by in (
+        (r"https?://\S+", "<url>"), (r"\S+@\S+\.\w+", "<mail>"), (r"\d+(\.\d+)?", "<number>"),
+        (r"[^\w<> ]+", " "), (r"\s+", " "),
+    )
+]  # fmt: skip
+
+
+def cleaned(text: bytes) -> str:
+    words = text.decode()
+    for pattern, by in RULES:
+        words = pattern.sub(by, words)
+    return words
+
+
+@planted("loader", "python-op", "cache()", 1.3, 400)
+def regular_expressions_over_texts(remedied: bool) -> Made:
+    texts = [TEXT[i % 50 :].encode() for i in range(1000)]
+    data = flow.from_arrays({"text": texts}).map(cleaned, "text", outputs=["text"])
+    return load(data.cache(version="1") if remedied else data, 16), sleep(0.001)
+
+
+@planted("loader", "python-op", "cache()", 2.0, 400)
+def json_in_a_field(remedied: bool) -> Made:
+    def parsed(meta: Any) -> Any:
+        return np.array(json.loads(meta)["values"][:64], np.float32)
+
+    rows = [json.dumps({"values": [*range(i, i + 300)]}).encode() for i in range(1000)]
+    data = flow.from_arrays({"meta": rows}).map(parsed, "meta", outputs={"x": "float32[64]"})
+    return load(data.cache(version="1") if remedied else data, 16), nothing
+
+
+@planted("loader", "python-op", "once for a batch", 1.3, 400)
+def random_generator_for_each_record(remedied: bool) -> Made:
+    def noisy(x: Any) -> Any:
+        return x + np.random.default_rng(int(x[0])).standard_normal(x.shape, np.float32)
+
+    @flow.register_decoder(outputs={"out": "float32[16]"}, per="batch", replace=True)
+    def noisy_batch(x: Any) -> Any:
+        return x + np.random.default_rng(int(x[0, 0])).standard_normal(x.shape, np.float32)
+
+    data = numbers(4000, 16)
+    if remedied:
+        return flow.DataLoader(noisy_batch(data.batch(64)["x"])), sleep(0.0005)
+    return load(data.map(noisy, "x", outputs={"x": "float32[16]"}), 64), sleep(0.0005)
+
+
+@planted("loader", "python-op", "ops of pyflowdata", 1.2, 400)
+def collate_that_copies_rows(remedied: bool) -> Made:
+    @flow.register_decoder(outputs={"out": "float32[1024]"}, per="batch", replace=True)
+    def collate(x: Any) -> Any:
+        return np.stack([np.array(row.tolist(), np.float32) for row in x])
+
+    x = numbers(4000, 1024).batch(32)["x"]
+    return flow.DataLoader(x if remedied else collate(x)), sleep(0.0005)
+
+
+@planted("loader", "threads", "num_threads=", 1.15, 200)
+def sort_in_one_thread(remedied: bool) -> Made:
+    """NumPy, which lets go of the interpreter's lock."""
+    unsorted = np.random.default_rng(1).random(10_000)
+
+    def sorts(x: Any) -> Any:
+        np.sort(unsorted)
+        return x
+
+    data = numbers().map(sorts, "x", outputs={"x": "float32[4]"})
+    return load(data, num_threads=2 if remedied else 1), sleep(0.0015)
+
+
+class Database:
+    """Records of a table, each by a connection of its own."""
+
+    def __len__(self) -> int:
+        return 4000
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        database = sqlite3.connect(_folder() / "records.db")
+        found = database.execute("select value from record where number = ?", (number,))
+        (value,) = found.fetchone()
+        database.close()
+        return {"x": np.frombuffer(value, np.float32)}
+
+
+@functools.cache
+def _folder() -> Path:
+    """A folder that goes with the process."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+@functools.cache
+def _make_database() -> None:
+    rows = [(number, np.full(64, number, np.float32).tobytes()) for number in range(4000)]
+    database = sqlite3.connect(_folder() / "records.db")
+    database.execute("create table record (number integer primary key, value blob)")
+    database.executemany("insert into record values (?, ?)", rows)
+    database.commit()
+    database.close()
+
+
+def objects(source: Any, fields: str, **options: Any) -> flow.Dataset:
+    return flow.Dataset(flow.GeneratorReader(source, fields=[fields], **options))
+
+
+@planted("loader", "python-source", "cache()", 1.5, 400)
+def database_opened_for_each_record(remedied: bool) -> Made:
+    _make_database()
+    data = objects(Database(), "x:float32[64]")
+    data = data.cache(version="1") if remedied else data
+    return load(data.shuffle(seed=1), 16), sleep(0.0005)
+
+
+class Shards:
+    """Records in compressed files of 64, of which the last four are kept."""
+
+    def __init__(self) -> None:
+        self._shard = functools.lru_cache(maxsize=4)(self._read)
+
+    def _read(self, number: int) -> Any:
+        path = _folder() / f"{number}.npz"
+        if not path.exists():
+            values = np.random.default_rng(number).integers(0, 9, (64, 256))
+            np.savez_compressed(path, x=values.astype(np.float32))
+        with np.load(path) as file:
+            return file["x"]
+
+    def __len__(self) -> int:
+        return 64 * 32
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        return {"x": self._shard(number // 64)[number % 64]}
+
+
+@planted("loader", "python-source", "cache()", 2.0, 400)
+def kept_shards_that_are_too_few(remedied: bool) -> Made:
+    data = objects(Shards(), "x:float32[256]")
+    data = data.cache(version="1") if remedied else data
+    return load(data.shuffle(seed=1), 16), sleep(0.0005)
+
+
+@planted("loader", "python-source", "thread_safe=True", 2.0, 400)
+def slow_source_in_a_mix(remedied: bool) -> Made:
+    fast = flow.from_arrays({"x": np.zeros(4000, np.float32)})
+    slow = samples(Samples(0.002), overlaps=remedied)
+    data = flow.mix([fast, slow], weights=[3, 1], seed=1)
+    return load(data, num_threads=8 if remedied else 2, prefetch=8), nothing
+
+
+@planted("loader", "python-source", "cache()", 2.0, 400)
+def generator_that_drops_most(remedied: bool) -> Made:
+    def rows() -> Any:
+        for number in range(20_000):
+            if re.findall(r"\w+", TEXT[number % 40 :]) and number % 20 == 0:
+                yield {"x": np.float32(number)}
+
+    data = objects(rows, "x:float32")
+    return load(data.cache(version="1") if remedied else data, prefetch=4), sleep(0.0005)
+
+
+# ---- Processes -----------------------------------------------------------------------------------
+
+
+def large(x: Any) -> Any:
+    return np.full((1000, 1000, 3), x[0], np.uint8)
+
+
+@planted("loader", "process-copies", "processes=0", 1.2, 100)
+def processes_with_large_results(remedied: bool) -> Made:
+    kept = {"x": "uint8[1000,1000,3]"}
+    data = numbers().map(large, "x", outputs=kept, processes=0 if remedied else 2)
+    return load(data, 4), nothing
+
+
+@planted("starts", "processes-start", "processes=0", 1.5, 100, is_first=True)
+def processes_for_a_short_run(remedied: bool) -> Made:
+    data = numbers().map(large_sum, "x", outputs={"x": "float32"}, processes=0 if remedied else 2)
+    return load(data), sleep(0.001)
+
+
+def large_sum(x: Any) -> Any:
+    return np.float32(x.sum())
+
+
 # ---- Locks --------------------------------------------------------------------------------------
 
 
@@ -305,7 +498,7 @@ class Beside:
         self.loader.close()
 
 
-@planted("loader", "lock", "other Python threads", 2.0, 30)
+@planted("loader", "lock", "other Python threads", 2.0, 400)
 def thread_that_holds_the_lock(remedied: bool) -> Made:
     loader = load(numbers().map(lambda x: x + 1, "x", outputs={"x": "float32[4]"}), 4,
                   num_threads=2, prefetch=2)  # fmt: skip
@@ -372,6 +565,16 @@ def no_room_ahead(remedied: bool) -> Made:
     return load(data, num_threads=2, prefetch=16 if remedied else 1), every(8, 0.02)
 
 
+@planted("loader", "prefetch", "raise prefetch", 1.3, 120)
+def slow_record_in_a_hundred(remedied: bool) -> Made:
+    def fetch(number: Any) -> Any:
+        time.sleep(0.06 if number % 100 == 99 else 0.0005)
+        return number
+
+    data = flow.from_arrays({"n": np.arange(4000)}).map(fetch, "n")
+    return load(data, num_threads=4, prefetch=32 if remedied else 2), sleep(0.003)
+
+
 @planted("loader", "memory", "raise memory_budget", 1.2, 64)
 def small_budget(remedied: bool) -> Made:
     data, budget = numbers(size=64).map(sleeping(0.0005), "x"), None if remedied else 3 * 8 * ROW
@@ -413,6 +616,38 @@ def _photos(form: str) -> Path:
 def photos_as_png(remedied: bool) -> Made:
     data = flow.open(_photos("jpeg" if remedied else "png")).batch(8)
     return flow.DataLoader(flow.ImageDecoder(data["image"])), nothing
+
+
+@functools.cache
+def _large_photos() -> Path:
+    rough = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
+    encoded = bytes(flow.ImageEncoder(flow.Resize(rough, size=(600, 800)), format="jpeg"))
+    folder = _folder() / "large"
+    (folder / "a").mkdir(parents=True)
+    for number in range(64):
+        (folder / "a" / f"{number}.jpg").write_bytes(encoded)
+    return folder
+
+
+@planted("loader", "op", "let a crop take", 1.3, 60)
+def small_crops_of_large_photos(remedied: bool) -> Made:
+    crop = functools.partial(flow.RandomResizedCrop, size=(64, 64), area=(0.08, 0.3))
+    image = flow.ImageDecoder(flow.open(_large_photos()).shuffle(seed=1).batch(8)["image"])
+    return flow.DataLoader(crop(image if remedied else flow.RandomFlip(image))), nothing
+
+
+@functools.cache
+def _table(form: str) -> Path:
+    path = _folder() / f"table.{form}"
+    columns = {f"c{i}": np.random.default_rng(i).random(20_000) for i in range(40)}
+    with (CSVWriter if form == "csv" else ArrowWriter)(path) as writer:
+        writer.write_batch(columns)
+    return path
+
+
+@planted("loader", "format", "Arrow or Parquet", 1.3, 500)
+def columns_of_numbers_as_text(remedied: bool) -> Made:
+    return load(flow.open(_table("arrow" if remedied else "csv")), 2048), nothing
 
 
 # ---- What is done once --------------------------------------------------------------------------
@@ -458,6 +693,21 @@ def copies_to_a_device(remedied: bool) -> Made:
         took = 0.002 if remedied else 0.008
         time.sleep(took)
         loader.count_copy(took, 8 * 4096, "a device")
+        time.sleep(0.002)
+
+    return loader, step
+
+
+@planted("hand-over", "copy", "fewer bytes", 1.3, 60)
+def doubles_to_a_device(remedied: bool) -> Made:
+    data = flow.from_arrays({"x": np.zeros((2000, 1024), np.float64)})
+    data = data.map(flow.Cast, "x", dtype="float32") if remedied else data
+    loader = flow.DataLoader(data.batch(8)["x"])
+
+    def step(batch: Any) -> None:
+        took = batch.nbytes / 8e6
+        time.sleep(took)
+        loader.count_copy(took, batch.nbytes, "a device")
         time.sleep(0.002)
 
     return loader, step

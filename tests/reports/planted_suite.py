@@ -1,17 +1,20 @@
 """Planted bottlenecks decide: the report of each loader names its cause, and its remedy helps.
 
 `make test-reports` runs a third of it, one test after another on a machine that does nothing else;
-its name keeps it out of `make test`.  PLANTED=all runs all, and PLANTED=page also writes
-docs/speed/planted.md.  What is measured is compared with itself.  A test that fails is tried once
-more: other programs may have run.
+its name keeps it out of `make test`.  By the variable PLANTED: `all` runs all, `busy` runs all
+beside two programs that compute, `page` does both and writes docs/speed/planted.md.  What is
+measured is compared with itself.  A test that fails is tried once more: other programs may have
+run.  The page counts first tries alone.
 """
 
+import contextlib
 import functools
 import itertools
 import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import pytest
 from support.paths import ROOT
@@ -50,12 +53,12 @@ EXPECTED = {
 HELD = ("python-op", "python-source")  # the interpreter's lock
 
 RUN = os.environ.get("PLANTED", "a third")
-ROWS, IN_PEACE = [], []  # of the page
+BESIDE = {"busy": [2], "page": [0, 2]}.get(RUN, [0])  # programs that compute meanwhile
 
 
 def chosen(names):
     """A third of them, unless all are to be run."""
-    return list(names) if RUN in ("all", "page") else list(names)[::3]
+    return list(names)[::3] if RUN == "a third" else list(names)
 
 
 def on_the_page(name):
@@ -79,38 +82,93 @@ def twice(test):
     return tried
 
 
+@contextlib.contextmanager
+def computing(count):
+    """So many programs compute, of normal priority, until this one ends."""
+    spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+    others = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+
+
+@pytest.fixture(params=BESIDE, ids=lambda count: f"beside {count}")
+def beside(request):
+    with computing(request.param):
+        yield request.param
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("slow")
 
 
+# ---- What was found, for the page ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """The first try of a loader: whether its cause was named, and what the remedy gave."""
+
+    is_right: bool
+    named: str
+    advice: str
+    expected: str
+    gain: float
+
+
+FOUND, ALARMS = {}, {}  # by name and programs beside
+
+
+def is_named(report, limit, cause):
+    """Python in the loader's threads may slow training down in place of the loader."""
+    limits = (limit, "training") if limit == "loader" and cause in HELD else (limit,)
+    return report.limit in limits and report.cause == cause
+
+
+def note(name, beside, report, is_right, remedy, gain):
+    """Notes the first try."""
+    advice = next((one for one in report.remedies if remedy in one), "") if remedy else ""
+    most = report.verdict.evidence["most_gain"]
+    expected = "" if most == 1 else "100 or more" if most >= 100 else f"{most:.1f}"
+    found = Found(is_right and (not remedy or advice != ""), report.cause or report.limit,
+                  advice.partition(" (docs/")[0].replace("|", "/"), expected, gain)  # fmt: skip
+    FOUND.setdefault((name, beside), found)
+
+
+def check(name, beside, case, report, gain, then):
+    """A remedy gives what it is to give, and beside other programs, which take what they can get of
+    it, it does no harm."""
+    limit, cause, remedy, factor = case
+    is_right = is_named(report, limit, cause)
+    note(name, beside, report, is_right, remedy, gain)
+    print(f"{name}: {report.verdict.sentence}\n  the remedy: {gain:.2f} times")
+    assert is_right, f"\n{report}"
+    assert not remedy or any(remedy in one for one in report.remedies), f"\n{report}"
+    least = HARMS if beside else factor
+    assert gain >= least, f"{gain:.2f} times\n{report}\nthen\n{then}"
+
+
+HARMS = 0.95  # times as many steps; less is no noise
+
+
+# ---- The loaders --------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("name", chosen(EXPECTED))
 @twice
-def test_the_cause_is_named_and_the_remedy_helps(name, folder):
+def test_the_cause_is_named_and_the_remedy_helps(name, folder, beside):
     limit, cause, said, remedy, factor = EXPECTED[name]
     build = getattr(slow_loaders, name)
-    found = build(folder, remedied=False)
-    report, sentence = found.report, found.report.verdict.sentence
-    assert report.cause == cause, f"\n{report}"
-    # Python in the loader's threads may slow training down in place of the loader.
-    assert report.limit == limit or limit == "loader" and cause in HELD, f"\n{report}"
-    assert said in sentence, sentence
-    assert on_the_page(name) or report.limit != limit, name
-    assert any(remedy in one for one in report.remedies) or not remedy, f"\n{report}"
-    better = build(folder, remedied=True)
+    found, better = build(folder, remedied=False), build(folder, remedied=True)
     gain = better.steps_per_second / found.steps_per_second
-    print(f"{name}: {sentence}\n  the remedy: {gain:.2f} times the steps")
-    assert gain >= factor, f"{gain:.2f} times\n{report}\nthen\n{better.report}"
-    note_row(name, report, remedy, gain)
-
-
-def note_row(name, report, remedy, gain):
-    """Notes a row of the page."""
-    advice = next((one for one in report.remedies if remedy in one), "") if remedy else ""
-    advice = advice.partition(" (docs/")[0].replace("|", "/")
-    most = report.verdict.evidence["most_gain"]
-    bound = "" if most == 1 else "100 or more" if most >= 100 else f"{most:.1f}"
-    ROWS.append(f"| `{name}` | {report.cause or report.limit} | {advice} | {bound} | {gain:.1f} |")
+    check(name, beside, (limit, cause, remedy, factor), found.report, gain, better.report)
+    sentence = found.report.verdict.sentence
+    assert said in sentence or found.report.limit != limit, sentence
+    assert on_the_page(name) or found.report.limit != limit, name
 
 
 def records_per_second(loader, step, steps):
@@ -155,54 +213,79 @@ def measured(case, remedied):
 
 @pytest.mark.parametrize("name", chosen(PLANTED))
 @twice
-def test_a_small_bottleneck_is_named_and_its_remedy_helps(name):
+def test_a_small_bottleneck_is_named_and_its_remedy_helps(name, beside):
     case = PLANTED[name]
     rate, report = measured(case, False)
-    assert (report.limit, report.cause) == (case.limit, case.cause), f"\n{report}"
-    assert not case.remedy or any(case.remedy in one for one in report.remedies), f"\n{report}"
     better, then = measured(case, True)
-    print(f"{name}: {report.verdict.sentence}\n  the remedy: {better / rate:.2f} times")
-    assert better / rate >= case.factor, f"{better / rate:.2f} times\n{report}\nthen\n{then}"
-    note_row(name, report, case.remedy, better / rate)
+    expected = case.limit, case.cause, case.remedy, case.factor
+    check(name, beside, expected, report, better / rate, then)
 
 
 @pytest.mark.parametrize("name", chosen(HEALTHY))
 @twice
-def test_a_healthy_loader_is_left_in_peace(name):
+def test_a_healthy_loader_is_left_in_peace(name, beside):
     data, step = HEALTHY[name]
     blobs = data().batch(8).blobs
     _, report = records_per_second(flow.DataLoader(blobs), step(), 30)
-    assert (report.limit, report.cause) == ("training", ""), f"\n{report}"
-    IN_PEACE.append(name)
+    alarm = "" if (report.limit, report.cause) == ("training", "") else report.verdict.sentence
+    ALARMS.setdefault((name, beside), alarm)
+    assert not alarm, f"\n{report}"
 
+
+# ---- The page -----------------------------------------------------------------------------------
 
 HEAD = """# Planted bottlenecks
 
-Loaders that were made slow for one reason each. Of {all}, the report named the cause of {named} as
-it was planted, and the advice helped: these are in the table. *Expected* is the report's bound for
-any remedy of the cause, and *measured* is how many times as many steps or records a second came
-with the advice taken. Of {all_healthy} further loaders, which keep up with training, {healthy} were
-left in peace. The loaders are in `examples/slow_loaders.py` and `tests/reports/planted_cases.py`.
-This page was written by
+{all} loaders that were made slow for one reason each, on a quiet machine and beside two programs
+that compute all the time, on {processors} processors. At the first try, the report named the cause
+as it was planted, with the advice that is tried, for {named[0]} and {named[2]} of them; advice made
+{harmed[0]} and {harmed[2]} of them slower. Of {healthy} loaders that keep up with training,
+{peaceful[0]} and {peaceful[2]} were left in peace. *Expected* is the report's bound for any remedy
+of the cause, on the quiet machine; *quiet* and *busy* are how many times as many steps or records a
+second came with the advice taken, and what was named where that was something else. The loaders are
+in `examples/slow_loaders.py` and `tests/reports/planted_cases.py`. This page was written by
 
     PLANTED=page make test-reports
 
-on {processors} processors, with a load of {load:.0f}: other programs were running.
-
-| loader | cause | advice | expected, at most | measured |
-|---|---|---|---|---|
+| loader | cause | advice | expected, at most | quiet | busy |
+|---|---|---|---|---|---|
 """
 
 
+def cell(found):
+    wrong = "" if found.is_right else f" (named {found.named})"
+    return f"{found.gain:.1f}{wrong}"
+
+
+def row(name):
+    quiet, busy = FOUND[name, 0], FOUND[name, 2]
+    case = EXPECTED.get(name) or (PLANTED[name].limit, PLANTED[name].cause)
+    return (
+        f"| `{name}` | {case[1] or case[0]} | {quiet.advice} | {quiet.expected} | {cell(quiet)} | "
+        f"{cell(busy)} |"
+    )
+
+
 def test_the_page_is_written():
-    """Comes after the others."""
+    """Comes after the others; nine of ten loaders are to be named at the first try."""
     if RUN != "page":
         pytest.skip("PLANTED=page writes it")
+    names = list(dict.fromkeys(name for name, _ in FOUND))
+    named, harmed, peaceful = (
+        {beside: sum(counts(key) for key in of if key[1] == beside) for beside in BESIDE}
+        for of, counts in (
+            (FOUND, lambda key: FOUND[key].is_right),
+            (FOUND, lambda key: FOUND[key].is_right and FOUND[key].gain < HARMS),
+            (ALARMS, lambda key: not ALARMS[key]),
+        )
+    )
     head = HEAD.format(
-        all=len(EXPECTED) + len(PLANTED), named=len(ROWS), all_healthy=len(HEALTHY),
-        healthy=len(IN_PEACE), processors=len(os.sched_getaffinity(0)), load=os.getloadavg()[1],
+        all=len(names), named=named, harmed=harmed, peaceful=peaceful,
+        healthy=len(ALARMS) // len(BESIDE), processors=len(os.sched_getaffinity(0)),
     )  # fmt: skip
-    (ROOT / "docs" / "speed" / "planted.md").write_text(head + "\n".join(ROWS) + "\n")
+    page = head + "\n".join(map(row, names)) + "\n"
+    (ROOT / "docs" / "speed" / "planted.md").write_text(page)
+    assert min(named.values()) >= 0.9 * len(names), named
 
 
 class SlowCopies:
@@ -262,14 +345,8 @@ def test_more_threads_bring_what_was_predicted(folder):
 @twice
 def test_a_busy_machine_is_named_in_place_of_an_op(folder):
     """Python that computes stands in line for processors; it does not wait for something else."""
-    program = [sys.executable, "-c", "while True: pass"]
-    others = [subprocess.Popen(program) for _ in range(6 * len(os.sched_getaffinity(0)))]
-    try:
+    with computing(6 * len(os.sched_getaffinity(0))):
         report = slow_loaders.python_op(folder, remedied=False).report
-    finally:
-        for one in others:
-            one.kill()
-            one.wait()
     assert report.cause == "processors", f"\n{report}"
     assert "that other programs used" in report.verdict.sentence
     assert report.remedies[0].startswith("measure again when it is quiet")

@@ -467,3 +467,29 @@ def test_trials_move_all_python_ops_at_once():
     for one, count in zip(found, (0, 4), strict=True):
         nodes = [node for node in nodes_of(one.blobs(blobs)) if language_of(node) != "C"]
         assert len(nodes) == 2 and {processes_of(node) for node in nodes} == {count}
+
+
+class Slow:
+    """32 numbers, 2 ms each."""
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, number):
+        time.sleep(0.002)
+        return {"x": np.float32(number)}
+
+
+def test_an_object_in_a_mix_is_counted_apart():
+    """The time in its calls, and that of the thread which takes batches."""
+    slow = flow.Dataset(flow.GeneratorReader(Slow(), fields=["x:float32"]))
+    data = flow.mix([flow.from_arrays({"x": np.zeros(32, np.float32)}), slow], seed=1)
+    with flow.DataLoader(data.batch(8).blobs, num_threads=2) as loader:
+        assert len([*loader]) == 8
+        counters = loader.report().counters
+    (one,) = (one for one in counters.work if one.kind == "records")
+    assert (one.op, one.source, one.takes_turns) == ("BatchDataset", "GeneratorReader", True)
+    called = counters.stats["source_call_seconds"]
+    assert 32 * 0.002 <= called <= one.wall_seconds * 1.5 + 0.01
+    assert counters.stats["source_turn_seconds"] >= 0
+    assert (counters.stats["caller_cpu_seconds"] > 0) == (counters.stats["cpu_seconds"] > 0)

@@ -28,6 +28,24 @@ WAITING_FOR_TURN: dict[str, float] = {
 }
 
 
+# Four threads on four processors, of which other programs use most.
+CROWDED: dict[str, float] = {
+    **WAITING, "processors": 4, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+    "process_cpu_seconds": 7.0, "machine_cpu_seconds": 15.8, "pressure_seconds": 3.5,
+}
+
+ONE_THREAD: dict[str, float] = {
+    **WAITING, "num_threads": 1, "processors": 2, "thread_seconds": 4.0, "idle_seconds": 0.0,
+    "cpu_seconds": 3.9, "help_seconds": 1.0, "process_cpu_seconds": 4.9, "step_wait_seconds": 1.1,
+    "step_train_seconds": 2.9, "batches_made": 401,
+}
+
+# Records of a mix of files and an object of the program.
+OF_MIX = work(
+    "BatchDataset", 15.0, 0.2, kind="records", source="GeneratorReader", takes_turns=True
+)
+
+
 def in_next(**parts: float) -> dict[str, float]:
     """400 steps of 10 ms, of which 4 ms are spent in next() on these parts."""
     times = {f"{name}_seconds": value for name, value in parts.items()}
@@ -40,6 +58,73 @@ def of_files(counters: Counters, suffix: str) -> Counters:
 
 # Name -> (counters, limit, cause, what the sentence must have).
 CASES = {
+    "Python that waits for the lock in its calls, too": (
+        recorded(work("Augment", 7.5, 3.7, language="Python", lock_seconds=1.8, is_by_row=True),
+                 **{**WAITING_FOR_TURN, "idle_seconds": 0.9, "cpu_seconds": 3.4,
+                    "runnable_seconds": 1.4, "process_cpu_seconds": 3.8}),
+        "loader", "python-op", "Augment takes 100 % of the threads' time: 1.9 threads are in "
+        "it and use 0.9 processors",
+    ),
+    "NumPy in one thread": (
+        recorded(work("Sort", 5.0, 4.9, language="Python", help_seconds=1.0), **ONE_THREAD),
+        "loader", "threads", "more threads would help (this machine allows 2; num_threads=2 ",
+    ),
+    "Python in one thread": (
+        recorded(work("Augment", 5.0, 3.9, language="Python", help_seconds=1.0, lock_seconds=1.0),
+                 **ONE_THREAD),
+        "loader", "python-op", "Augment takes 100 % of the threads' time: 1.2 threads are in it",
+    ),
+    "an op beside other programs": (
+        recorded(work("Decode", 6.0, 6.0), **{**CROWDED, "machine_cpu_seconds": 15.8}),
+        "loader", "op", "Decode takes 100 % of the loader's CPU, 4 of 4 threads busy, 4 allowed "
+        "by this machine; threads waited 59 % of their time for a processor that other programs "
+        "used: times are longer than on a quiet machine; keep results",
+    ),
+    "an op beside many programs": (
+        recorded(work("Decode", 2.0, 2.0), **{**CROWDED, "cpu_seconds": 2.0,
+                 "runnable_seconds": 13.0, "process_cpu_seconds": 3.0}),
+        "loader", "processors", "Decode is the most expensive",
+    ),
+    "handing out beside other programs": (
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=2.0,
+                 caller_runnable_seconds=2.0),
+        "loader", "small-batches", "35 %, 3.49 ms a step, went into handing batches out",
+    ),
+    "handing out that stands in line": (
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=0.2,
+                 caller_runnable_seconds=3.0), "loader", "processors", "that other programs used",
+    ),
+    "long steps that stand in line": (
+        recorded(trains={20: 380, 25: 20}, machine_cpu_seconds=31.0, pressure_seconds=3.5,
+                 caller_cpu_seconds=0.5, caller_runnable_seconds=0.9),
+        "training", "", "none of 400 steps waited",
+    ),
+    "the lock of an op in next()": (
+        recorded(work("Augment", 3.0, 2.4, language="Python", is_by_row=True),
+                 **{**WAITING, **in_next(lock=1.5, help=0.1)}, processors=2),
+        "loader", "python-op", "went into waiting for the interpreter's lock, which Augment holds; "
+        "run it in processes",
+    ),
+    "an object in a mix": (
+        recorded(OF_MIX, **QUIET, source_call_seconds=3.9, source_turn_seconds=11.0),
+        "loader", "python-source", "and takes 100 % of the threads' time; thread_safe=True",
+    ),
+    "slow files in a mix with an object": (
+        recorded(OF_MIX, **QUIET, source_call_seconds=0.2),
+        "loader", "storage", "find records of BatchDataset waits 98 % of its time for the files",
+    ),
+    "an object that computes": (
+        recorded(work("Source", 11.9, 3.8, kind="records", language="Python", takes_turns=True),
+                 **{**QUIET, "cpu_seconds": 3.9}, source_call_seconds=4.0,
+                 source_turn_seconds=7.9),
+        "loader", "python-source", "100 % of the threads' time; keep its records with cache()",
+    ),
+    "processes that start": (
+        recorded(work("Augment", 3.2, 0.1, language="processes", processes=2, start_seconds=3.1),
+                 start_seconds=3.2, starts=1),
+        "starts", "processes-start", "starting the processes of Augment took 3.1 s, 43 % of the "
+        "time before and in the loop; processes=0 where it computes little",
+    ),
     "keeps up": (
         recorded(), "training", "",
         "not loader-bound, training is the limit: none of 400 steps waited",

@@ -295,7 +295,7 @@ def test_what_is_no_state_of_it_is_refused():
             "has version 9": {**state, "version": 9},
             "of a loader of readers": other.state_dict(),
             "position = -1": {**state, "position": -1},
-            "its checksum is that of another": {**state, "position": 1},
+            "its checksum belongs to another": {**state, "position": 1},
             "another epoch, position or seed": {**state, "seed": state["seed"] + 1},
             "sum = None": {key: value for key, value in state.items() if key != "sum"},
             f"an epoch has {STEPS} batches": {**older, "position": STEPS + 1},

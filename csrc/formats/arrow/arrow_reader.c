@@ -509,12 +509,24 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache: its offsets are prefetched, and later the
- * bytes that these refer to. In the files' order the processor does that by itself. `numbers` are
- * the batches of ordinals i, modulo its size. */
-enum { FAR = 16, NEAR = 8, KNOWN = 32 };
+/* In shuffled order nothing of a row is in the cache: at() prefetches its offsets, and compute() the
+ * values that it copies: ragged rows are copied later, when they are joined. In the files' order the
+ * processor does that by itself. `numbers` are the batches of ordinals i, modulo its size. */
+enum { FAR = 16, NEAR = 4, KNOWN = 32 };
 
-static void prefetch(const arrow *self, int64_t ordinal, int64_t number, int32_t is_near)
+static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
+{
+    const batch *from = &self->batches[number];
+    if (from->words < 0) return;
+    pfd_arrow_space space = space_of(self, from);
+    const layout *like = &self->layouts[from->layout];
+    int64_t index = ordinal - self->table.first[number];
+    for (int64_t i = 0; space.base && i < self->num_outputs; i++)
+        pfd_arrow_column_prefetch(&like->columns[i], &space, index);
+}
+
+static void prefetch_values(const arrow *self, int64_t ordinal, int64_t number,
+                            const pfd_compute_args *args)
 {
     const batch *from = &self->batches[number];
     if (from->words < 0) return;
@@ -522,12 +534,9 @@ static void prefetch(const arrow *self, int64_t ordinal, int64_t number, int32_t
     const layout *like = &self->layouts[from->layout];
     int64_t index = ordinal - self->table.first[number];
     for (int64_t i = 0; space.base && i < self->num_outputs; i++) {
-        if (!is_near) {
-            pfd_arrow_column_prefetch(&like->columns[i], &space, index);
-            continue;
-        }
+        if (args->outputs[i]->is_ragged) continue;
         pfd_arrow_extent place = pfd_arrow_column_place(&like->columns[i], &space, index);
-        pfd_shard_prefetch(space.file, place.offset, place.size);
+        pfd_prefetch(space.base + place.offset, place.size);
     }
 }
 
@@ -542,10 +551,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         for (; ahead < n && ahead <= i + FAR; ahead++) {
             number = number_of(self, ordinals[ahead], number);
             numbers[ahead % KNOWN] = number;
-            if (is_random) prefetch(self, ordinals[ahead], number, 0);
+            if (is_random) prefetch_offsets(self, ordinals[ahead], number);
         }
-        int64_t near = i + NEAR;
-        if (is_random && near < n) prefetch(self, ordinals[near], numbers[near % KNOWN], 1);
         const batch *from = &self->batches[numbers[i % KNOWN]];
         out[i] = (pfd_record){.ordinal = ordinals[i], .file = from->file, .offset = from->at};
         if (from->words < 0) continue;
@@ -908,8 +915,15 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
     const arrow *self = args->source;
     int64_t number = -1;
     pfd_arrow_row row = {.args = args, .dictionaries = self->dictionaries};
-    while (row.row < args->num_rows) {
-        int64_t ordinal = args->records[row.row].ordinal, found = number_of(self, ordinal, number);
+    const pfd_record *records = args->records;
+    int64_t n = args->num_rows, ahead = 0, next = -1;
+    int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
+    while (row.row < n) {
+        for (; is_random && ahead < n && ahead <= row.row + NEAR; ahead++) {
+            next = number_of(self, records[ahead].ordinal, next);
+            prefetch_values(self, records[ahead].ordinal, next, args);
+        }
+        int64_t ordinal = records[row.row].ordinal, found = number_of(self, ordinal, number);
         if (found != number) PFD_TRY(go_to_batch(args, found, held, &row, err));
         number = found;
         row.index = ordinal - self->table.first[number];

@@ -1,5 +1,6 @@
 /* Reads the wanted values of JSON objects, in one pass over each object, into rows of the
  * outputs. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/convert.h"
 #include "core/rows.h"
@@ -258,7 +259,8 @@ static int32_t find_member(const reader *r, const pfd_json_node *parent, const p
             if (!nodes[i].name) continue;
             if (key->has_escapes ? pfd_json_equals(key, nodes[i].name)
                                  : key->size == nodes[i].size &&
-                                       !memcmp(key->data, nodes[i].name, (size_t)key->size))
+                                       pfd_is_same(key->data, (const uint8_t *)nodes[i].name,
+                                                   key->size))
                 return i;
         }
     }

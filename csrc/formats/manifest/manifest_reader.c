@@ -428,7 +428,9 @@ static pfd_status find_image(const pfd_compute_args *args, int64_t row,
                             .path = path,
                             .shown = path,
                             .counted = self->files[of]};
-    return pfd_whole_file_address(args, self->files[of]->path, path, &out->url, err);
+    PFD_TRY(pfd_whole_file_address(args, self->files[of]->path, path, &out->url, err));
+    if (pfd_path_is_remote(path)) out->shown = out->url; /* without a signature */
+    return PFD_OK;
 }
 
 /* Writes the only label of a line. */

@@ -277,7 +277,8 @@ typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
     int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size and the
-                              number of threads */
+                              number of threads; beyond what keeps these busy, at most as many
+                              as an epoch has */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
@@ -291,8 +292,9 @@ typedef struct pfd_loader_options {
     int32_t (*is_interrupted)(void *unused);
 } pfd_loader_options;
 
-/* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers; all
- * other fields are constant while the loader lives. */
+/* What was chosen at open.  With PFD_AUTO num_threads and prefetch are the current numbers, and so
+ * is a prefetch of 0 for a stream, whose length is known at its end; all other fields are constant
+ * while the loader lives. */
 typedef struct pfd_loader_info {
     uint32_t struct_size;
     int32_t num_threads;
@@ -634,7 +636,8 @@ pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader
  * closed. */
 pfd_status pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i, char *out,
                            int64_t room, int64_t *size, pfd_error *err);
-/* Bytes of the readers' remote files that the cache does not have now; 0 of a closed loader. */
+/* Bytes of the readers' remote files that the cache does not have now: in blocks that the rest of
+ * the epoch reads, or, as long as those are not planned, in whole files; 0 of a closed loader. */
 int64_t pfd_loader_missing_bytes(const pfd_loader *loader);
 /* The number, as in "id", of the first record in file i or those after it, of a reader whose
  * records are in the order of its files; the number of records where there is none.
@@ -1097,6 +1100,8 @@ typedef struct pfd_remote_calls {
     /* The facts of those of n paths that are addresses. */
     int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
+    /* Keeps the query of an address, for requests. */
+    int32_t (*note_query)(const char *url, pfd_error *err);
     /* Calls pfd_remote_listed() for each object that the pattern stands for. */
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */

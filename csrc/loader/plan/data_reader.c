@@ -502,10 +502,12 @@ enum { most_planned = 64 }; /* batches that one range plans: its own rows wait f
 
 struct pfd_blocks_ahead {
     _Atomic int32_t is_busy; /* a thread has the fields below */
-    int64_t now, next;       /* batches: at work; to be asked for next */
+    _Atomic int64_t now;     /* the batch at work */
+    int64_t next;            /* the batch to be asked for next */
     int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
     int64_t started;        /* the last batch at which the plan started */
-    int64_t planned, wanted; /* batches that are in the plan, and that shall be */
+    _Atomic int64_t planned; /* batches that are in the plan */
+    int64_t wanted;          /* that shall be */
     int64_t until;           /* as far as the current range plans */
     int64_t resume;          /* the batch at which a full plan is tried again */
     pfd_block_plan *plan;
@@ -693,11 +695,11 @@ pfd_status pfd_data_reader_open_view(pfd_data_reader *reader, int32_t index, int
 
 void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
+    if (reader->blocks_ahead) pfd_block_plan_free(reader->blocks_ahead->plan);
+    if (reader->blocks_ahead) reader->blocks_ahead->plan = NULL;
     for (int32_t i = 0; i < reader->num_leaves; i++)
         pfd_data_reader_close_files(&reader->leaves[i]);
     pfd_dataset_close(reader->chain);
-    if (reader->blocks_ahead) pfd_block_plan_free(reader->blocks_ahead->plan);
-    if (reader->blocks_ahead) reader->blocks_ahead->plan = NULL;
     pfd_input_files_close(reader->files);
     reader->chain = reader->logical = reader->source = NULL;
     reader->files = NULL;
@@ -838,9 +840,22 @@ const char *pfd_record_file(const pfd_data_reader *reader, int64_t file)
     return file >= 0 && file < n ? files[file]->path : NULL;
 }
 
-int64_t pfd_record_missing_bytes(const pfd_data_reader *reader)
+/* *bytes: of what the epoch has still to read, or, where its last batch has begun, the next one.
+ * 0: the plan does not reach to its end. */
+static int32_t planned_missing(const pfd_data_reader *reader, int64_t num_batches, int64_t *bytes)
+{
+    const struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
+    int64_t end = ahead && num_batches > 0 ? ((ahead->now + 1) / num_batches + 1) * num_batches
+                                           : 0;
+    if (!ahead || !ahead->plan || end == 0 || ahead->planned < end) return 0;
+    *bytes = pfd_block_plan_missing(ahead->plan, end);
+    return 1;
+}
+
+int64_t pfd_record_missing_bytes(const pfd_data_reader *reader, int64_t num_batches)
 {
     int64_t bytes = 0;
+    if (planned_missing(reader, num_batches, &bytes)) return bytes;
     for (int64_t i = 0;; i++) {
         int64_t n = 0, file = i;
         const pfd_data_reader *own = reader_of(reader, &file);
@@ -1077,8 +1092,9 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
         if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
             ahead->planned = ahead->wanted = ahead->resume = now;
         ahead->started = now;
-        if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16)
-            ahead->wanted = now + num_batches + num_batches / 8 + 2;
+        /* From the last batch on the next epoch is planned, for pfd_record_missing_bytes(). */
+        if (now >= ahead->resume && ahead->planned - now < num_batches + num_batches / 16 + 2)
+            ahead->wanted = now + num_batches + num_batches / 8 + 4;
     }
     ahead->until = ahead->planned + most_planned;
     if (ahead->until > ahead->wanted) ahead->until = ahead->wanted;
@@ -1106,17 +1122,17 @@ static int64_t record_bytes(const pfd_data_reader *reader)
     return (reader->num_bytes + reader->num_records - 1) / reader->num_records;
 }
 
-int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
-                             int64_t batch)
+int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_data_reader *own,
+                             const pfd_record *places, int64_t n, int64_t batch)
 {
-    if (!reader->files || reader->num_records < 1) return 0;
+    if (!own->files || own->num_records < 1) return 1;
     int32_t added = 1;
     int64_t num_files;
-    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    const pfd_file *const *files = pfd_input_files_list(own->files, &num_files);
     pfd_block_plan_lock();
     for (int64_t i = 0; i < n && added; i++)
         if (places[i].file >= 0 && places[i].file < num_files)
-            added = pfd_file_plan(files[places[i].file], places[i].offset, record_bytes(reader),
+            added = pfd_file_plan(files[places[i].file], places[i].offset, record_bytes(own),
                                   reader->blocks_ahead->plan, batch);
     pfd_block_plan_unlock();
     return added;

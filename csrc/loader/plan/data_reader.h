@@ -139,8 +139,10 @@ int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
 /* Path of a file; NULL: there is no such file. */
 const char *pfd_record_file(const pfd_data_reader *reader, int64_t file);
 
-/* Bytes of its remote files that the cache does not have. */
-int64_t pfd_record_missing_bytes(const pfd_data_reader *reader);
+/* Bytes of its remote files that the cache does not have: of those that the rest of the epoch, of
+ * num_batches, will read, or the next one where the last batch has begun; of all until that is
+ * known. */
+int64_t pfd_record_missing_bytes(const pfd_data_reader *reader, int64_t num_batches);
 
 /* *ordinal: that of the first record in a file or after it; the number of records if there is none.
  * For sources whose records are in the order of their files.  PFD_INVALID_ARGUMENT: there is no
@@ -175,9 +177,10 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
                                    int64_t *batch);
 int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64_t *batch);
 
-/* Plans the blocks of n places, of at() without a scratch.  0: there is no room. */
-int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
-                             int64_t batch);
+/* Plans the blocks of n places of `own`, of at() without a scratch, which is the reader or one of
+ * its leaves.  0: there is no room. */
+int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_data_reader *own,
+                             const pfd_record *places, int64_t n, int64_t batch);
 
 /* Asks for the blocks of n places, of at() without a scratch. */
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n);

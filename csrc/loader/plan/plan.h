@@ -80,6 +80,8 @@ typedef struct pfd_plan {
     int32_t keeps_bytes;      /* bytes of rows are kept until the batch is complete */
     int32_t stream;           /* some reader is a stream: batches are read one after the other */
     int64_t num_batches;      /* -1: known at the end of the epoch */
+    int64_t known_batches;    /* the same; of a stream, with its end, from its first epoch's end on;
+                                 guarded by the loader's lock */
     int64_t local_batch_size; /* rows of a slot */
     int64_t chunk_rows;       /* rows of a range; does not depend on the number of threads, so that
                                  failures repeat */

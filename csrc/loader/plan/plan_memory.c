@@ -189,6 +189,7 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 
 pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
+    plan->known_batches = plan->num_batches;
     pfd_plan_set_stages(plan);
     choose_chunk(plan);
     set_rows(plan);
@@ -216,14 +217,36 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
- * Of large batches it starts two more than are needed for two ranges per thread. */
+/* Files that are looked at before a batch is delivered, about; those of views may be in any order.
+ */
+static int64_t files_looked_at(const pfd_plan *plan, const pfd_data_reader *reader,
+                               int32_t is_ordered)
+{
+    int64_t files = 0;
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        files += files_looked_at(plan, &reader->leaves[i], 0);
+    if (!reader->files) return files;
+    if (reader->first_file_bit < 0) return files + reader->num_files;
+    return files + (is_ordered ? 1 : smaller(plan->local_batch_size, reader->num_files));
+}
+
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while, and
+ * more of them if a batch has records of many files: one look at a file serves all batches that
+ * are complete, and takes as long as a copy of some KB.  Beyond two batches for each thread and two
+ * more, which keep the threads busy, it starts no more than an epoch has: a program may take no
+ * others.  Of large batches it starts only two more than are needed for two ranges per thread. */
 int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
 {
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
+    enum { AHEAD_BYTES = 1 << 20, FILE_BYTES = 1 << 16, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
     const pfd_plan *plan = of;
-    int64_t batch_bytes = plan->slot_bytes + plan->ragged_bytes;
-    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
+    int64_t batch_bytes = plan->slot_bytes + plan->ragged_bytes, files = 0;
+    for (int32_t r = 0; r < plan->num_readers; r++)
+        files += files_looked_at(plan, &plan->readers[r],
+                                 plan->readers[r].shuffle == PFD_SHUFFLE_NONE);
+    int64_t ahead_bytes = clamp(files, 1, LARGE_BYTES / FILE_BYTES) * FILE_BYTES;
+    if (ahead_bytes < AHEAD_BYTES) ahead_bytes = AHEAD_BYTES;
+    int64_t ahead = clamp(ahead_bytes / batch_bytes, 0, MOST_AHEAD);
+    if (plan->known_batches >= 0) ahead = smaller(ahead, plan->known_batches);
     int64_t usual = 2 * num_threads + 2, needed = 2 + 2 * num_threads / plan->num_chunks;
     int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
     return (int32_t)(ahead > least ? ahead : least);

@@ -410,6 +410,15 @@ static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
     slot->loop.error = error;
 }
 
+/* Once a stream has ended, it is known how far ahead an epoch is. */
+static void note_length(pfd_loader *l, int64_t num_batches)
+{
+    l->plan.known_batches = num_batches + 1; /* its end takes a slot, too */
+    if (!l->chooses_prefetch || l->tuning) return;
+    int32_t usual = pfd_plan_usual_prefetch(&l->plan, l->num_threads);
+    l->prefetch = usual < l->most_prefetch ? usual : l->most_prefetch;
+}
+
 static void start_producer(pfd_loader *l);
 
 static void batch_produced(void *ctx)
@@ -424,6 +433,7 @@ static void batch_produced(void *ctx)
         note_failure(l, slot, passed);
         pfd_ring_mark_ready(l, slot);
     } else if (slot->end) {
+        note_length(l, slot->batch.step);
         l->next_epoch++;
         l->next_step = 0;
         l->seek_streams = 1;

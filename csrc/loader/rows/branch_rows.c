@@ -158,12 +158,6 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
     pfd_branch_rows *own = &rows[b];
     if (own->n == 0) return PFD_OK;
     pfd_error_clear(err);
-    if (!scratch) {
-        PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
-                                         own->records, err));
-        pfd_data_reader_ask(leaf, own->records, own->n);
-        return PFD_OK;
-    }
     pfd_status status = leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n,
                                                  scratch, own->records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
@@ -254,16 +248,41 @@ static void give_records(const pfd_view_tree *tree, const pfd_branch_rows *outer
     }
 }
 
-pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
-                                pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
-                                pfd_file_set *files, pfd_error *err)
+/* Where the rows are in each branch. */
+static pfd_status find_places(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                              const pfd_record *records, pfd_error *err)
 {
     int32_t has_room = take_places(&rows[0], n, records);
     for (int32_t b = 0; b < tree->num_branches && has_room; b++) {
         run_views(&tree->branches[b], &rows[b].places);
         has_room = hand_down(tree, rows, b);
     }
-    if (!has_room) return pfd_fail_memory(err, n, "the rows of a view");
+    return has_room ? PFD_OK : pfd_fail_memory(err, n, "the rows of a view");
+}
+
+pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                                 const pfd_record *records, const pfd_data_reader *planner,
+                                 int64_t batch, pfd_error *err)
+{
+    PFD_TRY(find_places(tree, rows, n, records, err));
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        const pfd_branch_rows *own = &rows[b];
+        if (tree->branches[b].leaf < 0 || own->n == 0) continue;
+        const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
+        PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
+                                         own->records, err));
+        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n);
+        else if (!pfd_data_reader_plan(planner, leaf, own->records, own->n, batch))
+            return pfd_fail_memory(err, own->n, "the plan of a view's blocks");
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                                pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
+                                pfd_file_set *files, pfd_error *err)
+{
+    PFD_TRY(find_places(tree, rows, n, records, err));
     for (int32_t b = 0; b < tree->num_branches; b++)
         if (tree->branches[b].leaf >= 0) PFD_TRY(read_leaf(tree, rows, b, scratch, files, err));
     for (int32_t b = tree->num_branches - 1; b > 0; b--) hand_up(tree, rows, b);

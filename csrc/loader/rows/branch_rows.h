@@ -29,11 +29,16 @@ typedef struct pfd_branch_rows {
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity);
 void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows);
 
+/* Asks for the remote blocks of `n` rows of a later batch, or, with a planner, plans them there;
+ * records[i] comes in as below.  Nothing is read. */
+pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                                 const pfd_record *records, const pfd_data_reader *planner,
+                                 int64_t batch, pfd_error *err);
+
 /* Finds the records of `n` rows.  records[i] comes in as a place of the outermost view (epoch in
  * offset, position in ordinal) and goes out as the row's record, `filler` as it was; drawn[i] as
- * that of branch 0. With `scratch` NULL nothing is read, and the blocks of remote files are asked
- * for ahead; `files` is not used. After a failure err->row is the row among these n, and *err has
- * the place of the record. */
+ * that of branch 0.  After a failure err->row is the row among these n, and *err has the place of
+ * the record. */
 pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                 pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
                                 pfd_file_set *files, pfd_error *err);

@@ -184,13 +184,12 @@ static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t
         for (int64_t i = 0; i < n; i++) positions[i] = first + from + i;
         if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
             return 0;
-        if (is_plan && !pfd_data_reader_plan(reader, records, n, number)) return 0;
-        if (is_plan) continue;
-        if (!tree)
-            pfd_data_reader_ask(reader, records, n);
-        else if (pfd_branch_rows_find(tree, at->worker->branches[r], n, NULL, records,
-                                      range_records(at, at->plan->num_readers + r), NULL, err))
+        if (tree && pfd_branch_rows_ahead(tree, at->worker->branches[r], n, records,
+                                          is_plan ? reader : NULL, number, err))
             return 0;
+        if (tree) continue;
+        if (!is_plan) pfd_data_reader_ask(reader, records, n);
+        else if (!pfd_data_reader_plan(reader, reader, records, n, number)) return 0;
     }
     return 1;
 }
@@ -204,7 +203,6 @@ static void ask_ahead(const range *at, int32_t r)
     int32_t is_due = pfd_data_reader_begin_ask(reader, now, &batch);
     for (; is_due; is_due = pfd_data_reader_asked(reader, &batch))
         (void)ask_for_batch(at, r, batch, 0);
-    if (pfd_plan_tree_of(at->plan, r)) return; /* of several data sets: by the time of use */
     is_due = pfd_data_reader_begin_plan(reader, now, at->plan->num_batches, &batch);
     while (is_due)
         is_due = pfd_data_reader_planned(reader, ask_for_batch(at, r, batch, 1), &batch);

@@ -1,5 +1,6 @@
 /* Checks ragged rows, and copies them from where an op left them to one place. */
 #include "loader/rows/ragged_rows.h"
+#include "core/bytes.h"
 #include "core/error.h"
 
 #include <inttypes.h>
@@ -259,15 +260,24 @@ static inline int64_t after_neighbours(const pfd_ragged_row *rows, const int64_t
     return i;
 }
 
+static inline int64_t bytes_of(const pfd_plan_tensor *tensor, const int64_t *splits, int64_t row)
+{
+    return (splits[row + 1] - splits[row]) * tensor->unit_bytes;
+}
+
+/* Rows that are no neighbours may lie anywhere in mapped files: they are prefetched. */
 static void join(const pfd_row_batch *batch, const pfd_plan_tensor *tensor, int64_t begin,
                  int64_t end)
 {
     const pfd_ragged_row *rows = rows_of(batch, tensor);
     const int64_t *splits = splits_of(batch, tensor);
     const pfd_ragged_batch *joined = joined_of(batch, tensor);
+    enum { AHEAD = 3 };
     uint8_t *to = (uint8_t *)joined->values + splits[begin] * tensor->unit_bytes;
     for (int64_t i = begin, next; i < end; i = next) {
         next = after_neighbours(rows, splits, tensor->unit_bytes, i, end);
+        if (next == i + 1 && next + AHEAD < end)
+            pfd_prefetch(rows[next + AHEAD].data, bytes_of(tensor, splits, next + AHEAD));
         size_t bytes = (size_t)((splits[next] - splits[i]) * tensor->unit_bytes);
         if (bytes) copy(to, rows[i].data, bytes);
         to += bytes;

@@ -1,4 +1,4 @@
-"""The arguments of a group of checks: the op, the sample, and an object that takes findings."""
+"""The arguments of a group of checks: the op, the sample, and the object that receives findings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pyflowdata.nodes.registry import HOST_OUTPUTS
 
 
 class Teller(Protocol):
-    """Takes the findings of a group, in the process that runs the group."""
+    """Receives the findings of a group, in the process that runs the group."""
 
     report_fd: int  # the C part writes lines of text about crashes to it
 
     def tell(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
     ) -> None:
-        """A fault.
+        """Reports a fault.
 
         Args:
             likely: Causes, the most likely first, if this run tells more than causes.py knows.
@@ -30,13 +30,13 @@ class Teller(Protocol):
     def warn(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
     ) -> None:
-        """Tells what is worth knowing, but no fault."""
+        """Reports something worth knowing that is not a fault."""
 
     def note(self, text: str) -> None:
-        """Tells what could not be checked, and why."""
+        """Reports what could not be checked, and why."""
 
     def begin(self, case: str) -> None:
-        """Sets the case that runs from now on; findings and crashes belong to it."""
+        """Sets the current case; findings and crashes belong to it from now on."""
 
 
 class Check:
@@ -50,7 +50,7 @@ class Check:
         made: Findings, as ids and texts, about changes of the process while the first node was
             made.
         outputs: Names of the outputs of the op, without those that the host fills in.
-        whole_batches: A row may depend on the other rows of its call.
+        whole_batches: Whether a row may depend on the other rows of its call.
         has_run: Whether a case was run.
         passed_over: The names of cases that were not wanted.
     """
@@ -77,12 +77,12 @@ class Check:
 
     @property
     def is_partial(self) -> bool:
-        """Whether only some cases are wanted, so that nothing can be said of all cases together."""
+        """Whether only some cases are wanted, so that no statement about all cases is possible."""
         return self.job.case is not None or self._every > 1
 
     @property
     def range(self) -> int:
-        """Records of one call, where the check does not vary it."""
+        """The number of records of one call, if the check does not vary it."""
         return MOST_RECORDS if self.whole_batches else 16
 
     def case(self, name: str) -> bool:
@@ -124,12 +124,13 @@ class Group:
 
     Attributes:
         name: The name in docs/reference/check-findings.md.
-        run: Runs the checks; returns in words what was looked at.
+        run: Runs the checks; returns a text about what was checked.
         title: The common name of groups that are left out for one reason.
-        left_out: Why the group does not suit an op, "" if that needs no word; None: the group runs.
+        left_out: Why the group does not fit an op, "" if no explanation is needed; None: the group
+            runs.
         is_quick: Whether it also runs with --quick.
-        quick_every: With --quick, one case of so many runs; 1: all cases.
-        large_every: Over a sample with many bytes, one case of so many runs; 0: none, since the
+        quick_every: With --quick, one case of this many runs; 1: all cases.
+        large_every: For a sample with many bytes, one case of this many runs; 0: none, since the
             group would take minutes.
         is_alone: Whether its threads need all cores, so that no other group runs beside it.
         needs_corpus: Whether it runs only if the plugin has a corpus.
@@ -150,7 +151,7 @@ class Group:
 
 
 def tell_damage_status(check: Check, run: Run, doing: str) -> None:
-    """Tells of a run over damaged data that neither passed nor failed as it must."""
+    """Reports a run over damaged data that neither passed nor failed in the required way."""
     if run.status == "PFD_OK" or run.is_refused:
         return
     check.tell(

@@ -1,4 +1,4 @@
-"""Reads the sample with each choice of the op's attrs, one attr changed at a time."""
+"""Reads the sample with each choice of each attr of the op, changing one attr at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def choices(check: Check) -> str:
 
 
 def _changes(check: Check) -> Iterator[tuple[str, str | bool]]:
-    """Name and value of each choice that the node does not have already."""
+    """The name and value of each choice that differs from the node's."""
     node = check.job.spec.make()
     own = check.kit.own_attrs()
     for attr in node.op.attrs:

@@ -15,7 +15,7 @@ _MOST = 256
 
 
 def corpus(check: Check) -> str:
-    """Puts each input in the place of its file: the op must read or refuse it."""
+    """Puts each input in place of its file: the op must read it or refuse it."""
     assert check.job.corpus is not None
     copy = SampleCopy(check, "corpus")
     inputs = Corpus(Path(check.job.corpus)).inputs(copy.paths, _MOST)

@@ -76,8 +76,9 @@ class _DamageTrial:
             tell_damage_status(self._check, run, doing)
 
     def _is_chance(self, data: bytes, damaged: bytes, write: Callable[[bytes], None]) -> bool:
-        """Whether random bytes in the same place are noticed: equal bytes can be a record with a
-        right checksum."""
+        """Whether random bytes in the same place are noticed; equal bytes may form a record with a
+        correct checksum.
+        """
         if self._kind not in ("zeros", "lengths") or len(damaged) != len(data):
             return False
         begin, end = _first_difference(data, damaged), _last_difference(data, damaged) + 1
@@ -141,7 +142,7 @@ class _DamageTrial:
 
     @staticmethod
     def summary(trials: Sequence[_DamageTrial], is_reader: bool) -> str:
-        """Says in words what was looked at; for an op with inputs, the reader notices damage."""
+        """A text about what was checked; for an op with inputs, the reader notices damage."""
         tried = sum(trial._tried for trial in trials)
         if not is_reader:
             return f"{tried} damaged samples"
@@ -166,7 +167,7 @@ def _last_difference(one: bytes, two: bytes) -> int:
 
 
 def damage(check: Check, kind: str) -> str:
-    """Tries damaged copies of the last and the first file of each kind that have bytes."""
+    """Tries damaged copies of the first and the last non-empty file of each kind."""
     copy = SampleCopy(check, kind)
     base = copy.kit.run(order=FORWARD, range=check.range)
     names = copy.names()

@@ -1,4 +1,4 @@
-"""Looks for what is left when a record fails and the source stays open."""
+"""Looks for leaks when a record fails and the source stays open."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def failing_records(check: Check) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    """A text that is equal for all records that fail in one place of the op."""
+    """The text without its numbers: equal for all records that fail at the same place of the op."""
     return re.sub(r"\d+", "", text)
 
 
@@ -91,7 +91,7 @@ def _of_inputs(check: Check) -> Iterator[Trial]:
 
 
 def _of_files(check: Check) -> Iterator[Trial]:
-    """Gives copies of the sample, each with one damaged place in a record."""
+    """Yields copies of the sample, each with one damaged place in a record."""
     copy = SampleCopy(check, "failing")
     names = copy.names()
     for victim in victims(copy.paths, check.base(silent=True)):

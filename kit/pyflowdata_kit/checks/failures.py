@@ -1,4 +1,4 @@
-"""Lets the host's functions fail, one call after the other."""
+"""Makes the host's functions fail, one call after another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_FAILURES = 40  # calls of which each is made to fail
 
 
 def failures(check: Check) -> str:
-    """Lets the n-th read or allocation fail."""
+    """Makes the n-th read or allocation fail."""
     base = check.base()
     for n in spread(base.num_reads, _MOST_FAILURES):
         _fail(check, base, "read", "PFD_IO", f"read number {n}", fail_read=n)

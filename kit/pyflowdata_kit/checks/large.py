@@ -28,8 +28,9 @@ _LONGEST_ENTRY = 64  # bytes of an entry of a table of offsets
 
 @dataclass(frozen=True)
 class _Field:
-    """An integer in a file: it counts bytes up to the end of record `number` of the file, or the
-    bytes of that record alone."""
+    """An integer in a file that counts the bytes up to the end of record `number` of the file, or
+    the bytes of only that record.
+    """
 
     file: str
     place: int
@@ -63,8 +64,9 @@ class _Growth:
     def grown(
         self, contents: Mapping[str, bytes], added: int
     ) -> dict[str, dict[int, bytes]] | None:
-        """The files that change, with about so many more bytes, each as pieces by offset with zeros
-        between. None: the fields have no room for such numbers."""
+        """The changed files, with about this many more bytes; each file is a dict of pieces by
+        offset, with zeros between them.  None: the fields cannot hold such numbers.
+        """
         each = added // len(self.into) // self.step * self.step
         holes = {number: each for number in self.into}
         changed = {name: bytearray(contents[name]) for name in self._names()}
@@ -193,7 +195,7 @@ def large(check: Check) -> str:
 
 
 def _limit_memory() -> None:
-    """Limits the memory of this process, a fork for these checks alone."""
+    """Limits the memory of this process, which is a fork for only these checks."""
     used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = used + _MEMORY
@@ -213,7 +215,7 @@ class _Trial:
         self._name, self._size = growth.name, len(contents[growth.name])
 
     def understood(self) -> bool:
-        """Whether a copy that grew little is read as expected, in a time that does not grow."""
+        """Whether a copy that grew a little is read as expected, in a time that does not grow."""
         step = self._growth.step
         if self._growth.fields:
             return self._read(_SMALL) is None
@@ -283,8 +285,8 @@ class _Trial:
             return None
 
     def _read(self, added: int, doing: str = "") -> str | None:
-        """What is wrong with the first or the last record; None: nothing; "": that cannot be
-        tried."""
+        """The fault in the first or the last record; None: there is none; "": it cannot be tried.
+        """
         if not self._write(added):
             return ""
         run = self._run(2, doing)

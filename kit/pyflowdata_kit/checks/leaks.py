@@ -15,11 +15,11 @@ _TRIES, _ENOUGH = 5, 3
 
 
 def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
-    """Returns a run over many rounds that shows a leak, if most of several runs show a leak; else
-    None.
+    """Returns a run over many rounds that shows a leak, if most of several runs show a leak;
+    otherwise None.
 
     Args:
-        run_rounds: Runs so many rounds, and tells no findings.
+        run_rounds: Runs this many rounds, and reports no findings.
     """
     shown: list[Run] = []
     for tried in range(1, _TRIES + 1):
@@ -34,7 +34,7 @@ def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
 
 
 def tell_found(check: Check, run: Run, leak: Run | None) -> None:
-    """Tells the findings of a run, but leaks only if confirmed_leak() found them."""
+    """Reports the findings of a run, but leaks only if confirmed_leak() found them."""
     others = [one for one in run.found if one not in run.leaks]
     for id, text in others:
         check.tell(id, text)

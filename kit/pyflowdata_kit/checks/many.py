@@ -67,7 +67,7 @@ def repetitions(data: bytes, layout: Layout) -> Iterator[_Repetition]:
 
 
 def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]]:
-    """Where the number stands, the most likely kind of integer first."""
+    """The places of the number, the most likely kind of integer first."""
     for width, order in _KINDS:
         place = header.find(num_records.to_bytes(width, order))
         if place >= 0:
@@ -86,7 +86,7 @@ _LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with the last record, and the status with which the op itself said so."""
+    """The fault in the last record, and the status with which the op reported it."""
 
     text: str
     status: str = "PFD_OK"
@@ -109,7 +109,8 @@ def many(check: Check) -> str:
 
 
 def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
-    """Says what was looked at; None: the file does not show how its records can be repeated."""
+    """A text about what was checked; None: the file does not show how its records can be repeated.
+    """
     last = int(base.spans["file"][base.num_records - 1])
     path, files = paths[last], SampleCopy(check, "many")
     if path.name not in files.names():
@@ -156,7 +157,7 @@ def _num_records(kit: Kit) -> int:
 
 
 def _fault(kit: Kit, base: Run, way: _Repetition, times: int, doing: str) -> _Fault | None:
-    """What is wrong with the last record of a file whose records are repeated so often."""
+    """The fault in the last record of a file whose records are repeated this many times."""
     file, offset, size = _last_place(base)
     num_records = base.num_records + (times - 1) * way.num_records
     return _fault_at(kit, (file, offset + way.shift(times), size), num_records, doing)
@@ -199,8 +200,9 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
 def _fault_in_files(
     check: Check, base: Run, paths: list[Path], folder: Path, times: int, doing: str
 ) -> _Fault | None:
-    """What is wrong with the last record when the files are repeated so often, under the names of
-    folders. Raises Error: the files cannot be one data set."""
+    """The fault in the last record when the files are repeated this many times, under the names of
+    folders.  Raises Error: the files cannot be one data set.
+    """
     files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
     kit = check.make_kit(check.job.spec.with_files(files))
     file, offset, size = _last_place(base)
@@ -220,8 +222,7 @@ def _last_place(base: Run) -> tuple[int, int, int]:
 def _fault_at(
     kit: Kit, expected: tuple[int, int, int], num_records: int, doing: str
 ) -> _Fault | None:
-    """What is wrong with the last of so many records, whose file, offset and size should be
-    these."""
+    """The fault in the last of this many records, for which file, offset and size are expected."""
     try:
         run = kit.run(
             order=FORWARD, range=1, most_records=2, unguarded=1, silent=not doing, doing=doing

@@ -18,8 +18,8 @@ _MOST_RECORDS = 32
 
 
 def _generators(check: Check, size: int) -> None:
-    """Tells where rows depend on a generator that is not seeded with args->random_key. The C part
-    tells of rand() and of others whose state belongs to the process.
+    """Reports rows that depend on a generator that is not seeded with args->random_key.  The C part
+    reports rand() and other generators whose state belongs to the process.
 
     Args: the check; records of one call.
     """
@@ -101,7 +101,8 @@ def _key(key: int) -> str:
 
 
 def _keys(check: Check, one: Draws, two: Draws) -> None:
-    """Tells of keys that are not made of args->random_key: they stay the same with another seed."""
+    """Reports keys that are not made from args->random_key: they stay the same with another seed.
+    """
     constant = one[np.isin(one["key"], two["key"])]
     if not len(constant):
         return

@@ -23,7 +23,7 @@ _LIKELY = {
 
 
 def tell_of_ranges(check: Check, run: Run) -> None:
-    """Tells the findings of a run, with causes for faults that depend on the rows of a call."""
+    """Reports the findings of a run, with causes for faults that depend on the rows of a call."""
     for id, text in run.found:
         check.tell(id, text, _LIKELY.get(run.patterns.get(id, 0), ()))
 

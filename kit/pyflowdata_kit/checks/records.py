@@ -1,4 +1,6 @@
-"""Reads the intact sample: every order and range gives the same, and no foreign byte is touched."""
+"""Reads the intact sample: every order and range must give the same, and the op must touch only its
+own memory.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ def _streams(check: Check, base: Run) -> None:
 
 
 def _later_epoch(check: Check, base: Run, seen: int) -> None:
-    """Checks a later epoch: it may have an order and records of its own, but must not leave records
-    out."""
+    """Checks a later epoch: it may have another order and other records, but must not leave records
+    out.
+    """
     later = check.kit.run(order=STREAM, range=16, epoch=1)
     if not later.succeeded:
         return check.tell(

@@ -1,4 +1,6 @@
-"""Checks that the samples have records of many kinds: no check can look at kinds that they lack."""
+"""Checks that the samples have records of many kinds, since checks cannot cover kinds that are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def _further(check: Check) -> list[Run]:
 
 
 def _lacks(sizes: Sequence[int], num_files: int) -> list[str]:
-    """Says in words what a sample with records of these sizes lacks."""
+    """Texts about what a sample with records of these sizes lacks."""
     lacks = []
     longest = f"the longest has {max(sizes, default=0)}"
     if len(sizes) == 1:

@@ -18,7 +18,7 @@ _LARGE = 1 << 28  # of a sample with more bytes, only the first and the last rec
 
 
 def is_large(folder: str) -> bool:
-    """The files of a folder have too many bytes for reading all of them."""
+    """The files of a folder have too many bytes to read all of them."""
     files = (path for path in Path(folder).iterdir() if path.is_file())
     return sum(path.stat().st_size for path in files) > _LARGE
 
@@ -32,7 +32,7 @@ def overwrite(path: Path, data: bytes) -> None:
 
 
 def copy_files(paths: list[Path], folder: Path) -> None:
-    """Makes the folder contain these files alone."""
+    """Makes the folder contain only these files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in paths:
@@ -67,8 +67,9 @@ class SampleCopy:
 
     @contextlib.contextmanager
     def changed(self, path: Path) -> Iterator[Callable[[bytes], None]]:
-        """Gives a function that replaces the content of the copy of a file; restores the copy at
-        the end."""
+        """A context manager with a function that replaces the content of the copy of a file;
+        restores the copy at the end.
+        """
         try:
             yield functools.partial(overwrite, self.folder / path.name)
         finally:
@@ -98,8 +99,8 @@ class Victim:
 
 
 def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
-    """Gives the last and then the first file of each kind, among files with records and companions
-    with bytes; for a sample without records, among files with bytes.
+    """Yields the last and then the first file of each kind, among files with records and non-empty
+    companions; for a sample without records, among non-empty files.
 
     Args:
         paths: The files of the reader, in its order.
@@ -130,7 +131,9 @@ def companion_files(paths: Sequence[Path], base: Run) -> list[int]:
 
 
 def why_not_grown(base: Run) -> str:
-    """Why no larger copy of a sample is made, by a run over the sample; "": a copy can be tried."""
+    """Why no larger copy of a sample can be made, judged from a run over the sample; "": a copy can
+    be tried.
+    """
     if base.size < 0:
         return "the reader is a stream"
     if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:

@@ -1,4 +1,4 @@
-"""Runs two nodes of the op in one process: neither may get what belongs to the other."""
+"""Runs two nodes of the op in one process: neither may get data of the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LAST_WORDS = 1.0  # seconds that a run of the kit has to tell what it was doing
 
 
 def _in_fork(function: Callable[[], Any], limit: float) -> Any:
-    """What the function returns, pickled on the way; None if it raised or ended the process.
+    """The pickled and unpickled result of the function, run in a fork; None if it raised or ended
+    the process.
 
     Raises:
         TimeoutError: It did not return within `limit` seconds, and its process was ended.
@@ -121,7 +122,7 @@ def _options(check: Check) -> dict[str, Any]:
 
 
 def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
-    """What the node gives in a separate process; None if it cannot be run."""
+    """The result of the node in a separate process; None if it cannot be run."""
 
     def run() -> Run:
         kit = check.make_kit(spec)
@@ -148,7 +149,7 @@ def _of_other_files(check: Check, own: Run) -> list[Variant]:
 
 
 def _of_other_attrs(check: Check, own: Run) -> list[Variant]:
-    """The variants that give other rows."""
+    """The variants with other attrs that give other rows."""
     found: list[Variant] = []
     others = with_other_attrs(check.job.spec, check.kit.own_attrs())
     for tried, (what, spec) in enumerate(others):
@@ -197,8 +198,9 @@ class _Pair:
         return found
 
     def output_of(self, which: int, record: int) -> str:
-        """Names the one output in which this record differs; "": all outputs differ only
-        together."""
+        """The text that names the only output in which this record differs; "": several outputs
+        differ.
+        """
         for place, name in enumerate(self.check.outputs):
             alone = _alone(self.check, (self.check.job.spec, self.other)[which], place + 1)
             found = self.run(place + 1)

@@ -1,5 +1,6 @@
-"""Checks the state of the whole process: no function of the op changes it, and no row depends on
-it."""
+"""Checks the state of the whole process: no function of the op may change it, and no row may depend
+on it.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ _MAGIC = 0x20031115  # glibc's magic of locale files; LC_NUMERIC, category 1, fl
 
 @contextlib.contextmanager
 def _comma_locale(folder: Path) -> Iterator[bool]:
-    """Gives strtod() and printf() of this process a decimal comma, until the end; False: it has
-    none, because its C library is not glibc.
+    """Gives strtod() and printf() of this process a decimal comma, until the process ends; False:
+    it cannot, because its C library is not glibc.
 
     Args:
         folder: Gets the locale's file.
@@ -76,8 +77,9 @@ _CLOCK = (
 
 
 def _slow_clocks(check: Check, base: Run, records: int) -> None:
-    """Lets the plugin's clocks be slow, by some amounts; `base` is a watched run over so many
-    records with right clocks."""
+    """Makes the plugin's clocks slow, by several amounts; `base` is a watched run with correct
+    clocks.
+    """
     if base.clock_reads <= 0:
         return
     for seconds in _SECONDS_SLOW:
@@ -98,7 +100,7 @@ def _slow_clocks(check: Check, base: Run, records: int) -> None:
 
 
 def _other_variables(check: Check, base: Run, records: int) -> None:
-    """Changes variables of the environment that the plugin asks for."""
+    """Changes the environment variables that the plugin reads."""
     if not base.variable or not check.case("other variables"):
         return
 
@@ -177,7 +179,7 @@ def _decimal_comma(check: Check, records: int) -> None:
 
 
 def _difference(run: Run, base: Run) -> str | None:
-    """Says in words how a run differs from another; None: not at all."""
+    """A text about how a run differs from another; None: they are equal."""
     if run.status != base.status:
         return f"{run.function} fails ({run.status}: {run.message})"
     place = run.first_difference(base)
@@ -254,7 +256,7 @@ def _make_nodes(check: Check) -> None:
 
 
 def _pass(check: Check) -> None:
-    """Takes other ways through the records."""
+    """Reads the records in other orders."""
     if not check.whole_batches and check.case("shuffled, 3 at a time"):
         _watched(check, check.kit, order=SHUFFLED, range=3)
     if check.is_reader and check.case("next()"):
@@ -264,7 +266,7 @@ def _pass(check: Check) -> None:
 
 
 def _fail(check: Check, base: Run) -> None:
-    """Lets functions fail, which then leave by another way."""
+    """Makes functions fail, so that the op leaves by its error paths."""
     for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
         for n in spread(count, _MOST_FAILURES):
             if check.case(f"{what} number {n}"):

@@ -20,7 +20,9 @@ _MOST_SHAPES = (4, 1)  # tried with all shapes
 
 
 def types(check: Check) -> str:
-    """Tries each input with each dtype and many shapes, with values at which loops go wrong."""
+    """Tries each input with each dtype and many shapes, with values that often cause faults in
+    loops.
+    """
     offered = accepted = 0
     for index, blob in enumerate(check.given.make().inputs):
         name = blob.node.op.outputs[blob.index].name

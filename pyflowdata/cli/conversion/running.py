@@ -33,7 +33,7 @@ def add_shard_arguments(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="no progress")
 
 
-def begun(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
+def given_paths(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
     """The paths to read, as they are given; the path to write to; and, where the files are for a
     store, what puts them there."""
     if len(args.paths) < 2:
@@ -45,7 +45,7 @@ def begun(args: argparse.Namespace) -> tuple[list[str], str, Upload | None]:
 
 
 def _bounds(args: argparse.Namespace, records: int) -> list[int]:
-    """The first record of each shard, and the end of the last."""
+    """The first record of each shard, and the end of the last shard."""
     for name, value in (("--shards", args.shards), ("--shard-records", args.shard_records)):
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: it must be 1 or more")
@@ -68,7 +68,7 @@ class _Size(NamedTuple):
 
     Attributes:
         records: The number of records; -1: not counted.
-        is_stream: Whether the records come in sequence only.
+        is_stream: Whether the records can only be read in sequence.
         data: A fingerprint of the data.
         batch_size: Records to read at a time.
     """
@@ -80,7 +80,8 @@ class _Size(NamedTuple):
 
 
 def _size_of(source: Source, is_needed: bool) -> _Size:
-    """The size of a source; a stream is read once to be counted, where shards need that."""
+    """The size of a source; a stream is read once to count its records, if shards need the number.
+    """
     none = _Size(0, False, "no records", 1)
     if source.is_empty:
         return none
@@ -104,10 +105,10 @@ def _size_of(source: Source, is_needed: bool) -> _Size:
 
 
 def _check_space(conversion: Conversion, found: _Size, args: argparse.Namespace) -> None:
-    """Says how large the files will be; records of one batch are written at once.
+    """A text about the expected size of the files; records of one batch are written at once.
 
     Raises:
-        FileError: The space that is free there is less.
+        FileError: There is less free space.
     """
     if 0 <= found.records <= found.batch_size or len(conversion.done) == len(conversion):
         return
@@ -139,12 +140,12 @@ def _say_left_out(conversion: Conversion) -> None:
 
 
 class Made(NamedTuple):
-    """What a conversion has made.
+    """The result of a conversion.
 
     Attributes:
-        records: The records of the source that are in it.
-        sums: The sums of `Target.counts` over them.
-        names: The files, in words.
+        records: The number of converted records.
+        sums: The sums of `Target.counts` over these records.
+        names: A text about the files.
     """
 
     records: int
@@ -161,15 +162,15 @@ def carry_out(
     is_checked: bool = False,
     upload: Upload | None = None,
 ) -> Made:
-    """Makes the files of a target, or goes on where it was stopped.
+    """Makes the files of a target, or resumes a stopped conversion.
 
     Args:
-        doing: The work in a word, for the bar.
-        args: Has what `add_shard_arguments` adds.
-        source: Its types hold all records, or are checked while they are read.
-        target: It can hold the source's fields.
+        doing: A word for the work, for the bar.
+        args: The arguments that `add_shard_arguments` adds.
+        source: The source; its types hold all records, or are checked during reading.
+        target: The target, which can hold the source's fields.
         is_checked: Whether types are checked.
-        upload: Puts what the target is into a store.
+        upload: Puts the files of the target into a store.
 
     Raises:
         UsageError: The options do not fit each other.

@@ -1,8 +1,8 @@
 """Records of a source in files of another format: shard by shard, resumable, all or nothing.
 
-The shards are made in a folder beside the target, `.NAME.convert`, which holds a manifest of what
-is finished and of what it was made from.  The same command goes on there.  When all shards are
-whole they get their names, and the folder goes.
+The shards are made in a folder beside the target, `.NAME.convert`, with a manifest of the finished
+shards and of their source.  The same command resumes from this folder.  When all shards are
+complete they get their names, and the folder is removed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LeftOut = Callable[[int, list[Error]], None]
 
 
 class Written(NamedTuple):
-    """What is in a shard.
+    """The contents of a shard.
 
     Attributes:
         records: The records of the source.
@@ -84,7 +84,7 @@ class _Task:
 def _batches(
     task: _Task, begin: int, left_out: _LeftOut | None
 ) -> Generator[tuple[int, int, Any], None, None]:
-    """(first record, record after the last, batch) from there on."""
+    """Yields (first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip", "max_skipped": -1} if task.target.skip else {}
     batch_size = task.batch_size
     blobs = task.target.blobs(task.source, batch_size=batch_size, **attrs)
@@ -116,11 +116,11 @@ def _write_shards(
     done: Callable[[int, Written], None] | None = None,
     left_out: _LeftOut | None = None,
 ) -> list[Written]:
-    """Writes the shards of a task, whole or not at all; returns what each has.
+    """Writes the shards of a task, each as a whole or not at all; returns their contents.
 
     Args:
         count: Called with the records of each batch that is written.
-        done: Called with the number of each shard and what it has.
+        done: Called with the number and the contents of each shard.
         left_out: Called at the end of the source with how many damaged records were left out, and
             errors that name the latest.
     """
@@ -206,22 +206,23 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def are_types_of_all(target: Target) -> bool:
-    """Whether a former conversion was stopped that needed the types of all records."""
+    """Whether a stopped conversion needed the types of all records."""
     return _manifest(_folder(target)).get(_CHECKED) is False
 
 
 class Conversion:
-    """A conversion, from the beginning or from where a former one was stopped.
+    """A conversion, from the beginning or from the place where a former one was stopped.
 
     Attributes:
         bounds: The first record of each shard, and the end of the last one; -1 where that is not
             known.
-        names: Those of the files.
+        names: The names of the files.
         done: Number of a finished shard -> its records.
         sums: Number of a finished shard -> the sums of `Target.counts`.
-        says: A message for the user about its start; "" for none.
+        says: A message for the user about the start; "" for none.
         left_out: How many damaged records were left out.
-        left_out_first: Errors that name some of them, the first where they are not too many.
+        left_out_first: Errors that name some of these records, the first ones if there are not too
+            many.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class Conversion:
                 the types may fit the first records only.
 
         Raises:
-            FileError: The target is there, or another process is at work on it.
+            FileError: The target exists already, or another process is working on it.
         """
         self.source, self.target, self.bounds = source, target, bounds
         self._is_checked = is_checked
@@ -274,7 +275,7 @@ class Conversion:
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
-        """Holds the folder against other processes, and reads what is finished there."""
+        """Locks the folder against other processes, and reads which shards are finished."""
         try:
             self.folder.mkdir(exist_ok=True)
             self._refuse_foreign()
@@ -353,10 +354,10 @@ class Conversion:
         self.left_out, self.left_out_first = records, errors[:_NAMED]
 
     def tasks(self, is_stream: bool, batch_size: int, jobs: int) -> list[_Task]:
-        """The tasks that are left; one process reads all of a stream.
+        """The tasks that are left; one process reads a whole stream.
 
         Args:
-            is_stream: Whether the source is one.
+            is_stream: Whether the source is a stream.
             batch_size: Records that are read at a time.
             jobs: How many processes there are at most; if their threads have much to do, they share
                 the cores.
@@ -378,8 +379,8 @@ class Conversion:
         ]
 
     def bytes_left(self, records: int, batch_size: int) -> int:
-        """About how many bytes the shards take that are not made yet: what the first batch takes
-        as a file, times the records.
+        """An estimate of the bytes of the shards that are not made yet: the size of the first batch
+        as a file, scaled to all records.
 
         Args:
             records: The records of all shards; they are known, and more than a batch.
@@ -402,7 +403,7 @@ class Conversion:
         return left * taken // written.records if written.records else -1
 
     def publish(self) -> list[Path]:
-        """Gives all shards their names; none where that fails."""
+        """Gives all shards their names; if that fails, none gets its name."""
         self._refuse_present()
         old = set(self.names.present())
         moved: list[tuple[Path, Path]] = []
@@ -469,7 +470,7 @@ def run_tasks(
 
 
 def _counter(told: Callable[[int], None]) -> Callable[[int], None]:
-    """A function that adds records up, and tells the sum."""
+    """A function that adds up records, and reports the sum."""
     total = 0
 
     def count(records: int) -> None:
@@ -499,7 +500,7 @@ def _run_in(
 
 
 def _take(one: Worker) -> list[Written]:
-    """What is in each shard of a task."""
+    """The contents of each shard of a task."""
     with _told_of_death(one):
         answer: list[Written] | RemoteError = pickle.loads(one.take())
     if isinstance(answer, RemoteError):

@@ -63,7 +63,7 @@ class _Images:
         return [*made, Field(self.names.class_name, _BYTES)] if self.classes else made
 
     def blobs(self, blobs: dict[str, Blob]) -> dict[str, Blob]:
-        """The blobs of the source, with what ops make of the image."""
+        """The blobs of the source, with the image as ops change it."""
         image = blobs[self.found.image]
         if self.change is not None:
             return {**blobs, self.found.image: self.change.applied(image)}
@@ -136,17 +136,20 @@ class Target:
 
     @property
     def is_work(self) -> bool:
-        """Whether a loader's threads have much to do, so that processes share the cores."""
+        """Whether the threads of a loader have much work, so that processes should share the cores.
+        """
         return self.change is not None
 
     def counts(self, batch: dict[str, Any]) -> tuple[int, ...]:
-        """Numbers of a batch as it was read that a conversion adds up; of all batches as many."""
+        """Numbers that a conversion adds up over batches, from a batch as it was read; the same
+        count for each batch.
+        """
         return ()
 
     # ---- Images -------------------------------------------------------------------------------
 
     def takes_images(self, source: Source) -> bool:
-        """Whether images are more than bytes: they are changed, or called otherwise."""
+        """Whether images are more than bytes: they are changed or renamed."""
         is_other = source.format != self.kind and self.kind.image_names is not None
         return self.change is not None or self.kind.needs_images or is_other
 
@@ -197,7 +200,7 @@ class Target:
         return images.blobs(chosen) if images else chosen
 
     def encoded(self, source: Source, blobs: dict[str, Blob]) -> Blob | None:
-        """The bytes that the file has of each record; None where the writer makes them."""
+        """The bytes of each record in the file; None if the writer makes them."""
         fields, images = self.fields(source), self.images(source)
         if images is not None:
             return None
@@ -271,7 +274,7 @@ class Target:
         )
 
     def options(self, source: Source) -> dict[str, Any]:
-        """The writer's options about rows, so that empty files have their type, too."""
+        """The options of the writer about rows, so that empty files have the right types, too."""
         if not source.fields:
             return {}
         options = self.kind.writer_options(self.fields(source))

@@ -19,7 +19,7 @@ class ColumnFormat(Format):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """The types of columns that were given without one, as C infers them for all columns."""
+        """The types of columns that were given without a type, as C infers them for all columns."""
         listed = find_op(self.reader).outputs_attr
         given: Any = values.get(listed)
         if not given:

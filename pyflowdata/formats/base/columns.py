@@ -1,7 +1,7 @@
 """Columns of a batch, and rows of arrays, as writers take them.
 
 A writer refuses values that it would change.  NumPy itself drops masks, turns numbers that are too
-large into infinities, and integers beside floats into floats.
+large into infinities, and turns integers among floats into floats.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def refuse_masked(name: str, given: Any, *, is_batch: bool = False) -> None:
 
     Args:
         name: The name of the field, for the message.
-        given: An array, or lists; any other value passes.
+        given: An array, or lists; any other value is accepted.
         is_batch: Whether it has a row for each record.
 
     Raises:
-        InvalidArgumentError: It is masked; `ordinal` is the first row that lacks a value.
+        InvalidArgumentError: The value is masked; `ordinal` is the first row that lacks a value.
     """
     if not _has_mask(given):
         return
@@ -119,7 +119,8 @@ def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
         is_batch: Whether it has a row for each record.
 
     Raises:
-        InvalidArgumentError: It is masked, is no array, or has integers that would change.
+        InvalidArgumentError: The value is masked, is not an array, or has integers that would
+            change.
     """
     refuse_masked(name, given, is_batch=is_batch)
     try:
@@ -134,7 +135,7 @@ def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
 def to_float(
     name: str, given: Any, found: Array, dtype: np.dtype[Any], *, is_batch: bool = False
 ) -> Array:
-    """Numbers of Python, which have no width of their own, rounded to a float type.
+    """Python numbers, which have no width, rounded to a float type.
 
     Args:
         given: The number, or nested lists.
@@ -194,7 +195,7 @@ def as_bytes(value: Any, name: str = "the record") -> bytes:
 
 
 def check_name(name: Any) -> None:
-    """Refuses a name of a field that is not text, before it gets into messages."""
+    """Refuses a field name that is not text, before messages contain it."""
     if not isinstance(name, str):
         raise InvalidArgumentError(f"the name of a field is {shown(name)}; it must be text")
     as_bytes(name, "the name of a field")
@@ -218,10 +219,11 @@ def little(array: Array) -> Array:
 
 
 def column(name: str, given: Any) -> Array | Ragged | list[Any]:
-    """A column as one of three: a numeric array of at least one dimension, a Ragged, or a list.
+    """A column in one of three forms: a numeric array of at least one dimension, a Ragged, or a
+    list.
 
     Raises:
-        InvalidArgumentError: It has no rows, or is masked.
+        InvalidArgumentError: The column has no dimension of rows, or is masked.
     """
     refuse_masked(name, given, is_batch=True)
     if isinstance(given, Ragged):
@@ -243,8 +245,8 @@ def columns(batch: Mapping[str, Any]) -> tuple[dict[str, Array | Ragged | list[A
     """All columns of a batch, and their number of rows.
 
     Raises:
-        InvalidArgumentError: Columns differ in their number of rows, there is none, or a name is
-            not text.
+        InvalidArgumentError: Columns differ in their number of rows, there is no column, or a name
+            is not text.
     """
     if not isinstance(batch, Mapping) or not batch:
         raise InvalidArgumentError(
@@ -286,7 +288,7 @@ def bytes_rows(name: str, given: Any) -> list[bytes]:
 
 
 def _row_stride(rows: Ragged) -> int:
-    """The elements that row_splits count as one: 1 where values are flat."""
+    """The number of elements that row_splits count as one; 1 if values are flat."""
     return int(np.prod(rows.values.shape[1:], dtype=np.int64))
 
 
@@ -312,7 +314,7 @@ def byte_column(name: str, given: Any) -> Ragged:
 
 
 def encoded(op: str, columns: Mapping[str, Array | Ragged], **attrs: object) -> Ragged:
-    """The rows of bytes that an op makes of the rows of these columns.
+    """The rows of bytes that an op makes from the rows of these columns.
 
     Raises:
         InvalidArgumentError: The op refuses a row; `ordinal` is the row.
@@ -367,7 +369,8 @@ class RowShape:
         """The rows as one array; a single row is its only row.
 
         Raises:
-            InvalidArgumentError: It is not an array of numbers, or differs from the rows before.
+            InvalidArgumentError: The rows are not an array of numbers, or differ from the rows
+                before.
         """
         name = str(*given) if isinstance(given, Mapping) and len(given) == 1 else "the array"
         given = only_field(given)

@@ -27,7 +27,7 @@ class Damage:
         file: The path of the file.
         record: The number of the record in the file, from 0; None: not known.
         byte: The offset in the file; None: not known.
-        message: The value that is wrong, and the expected one.
+        message: The wrong value, and the expected value.
         line: The line in a text file, from 1.
     """
 
@@ -51,8 +51,8 @@ class Scan:
 
     Attributes:
         good: The number of whole records.
-        is_unchecked: Whether there are checksums, and none of them could be computed.
-        notes: What could not be checked, and what looks odd.
+        is_unchecked: Whether there are checksums, but none of them could be computed.
+        notes: Sentences about what could not be checked, and what looks odd.
         progress: Called now and then with the number of whole records so far.
     """
 
@@ -152,7 +152,7 @@ def _whole_before(opener: Opener, begin: int) -> int:
 
 
 def walk_file(path: str, scan: Scan, walk: Walk) -> Iterator[Damage]:
-    """Walks over the frames of a plain file; the walk may continue after damage.
+    """Walks over the frames of an uncompressed file; the walk may continue after damage.
 
     Raises:
         FileError: The file cannot be read.

@@ -13,7 +13,9 @@ from ...errors import Error, FileError, InvalidArgumentError, shown
 from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...remote import forget_facts, open_copy
-from ...remote.client import fetch, has_magic, is_object, is_remote, listed, look_at, name_matches
+from ...remote.client import (
+    fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, plain_address,
+)  # fmt: skip
 
 # ---- Files of a path ----------------------------------------------------------------------------
 
@@ -36,11 +38,11 @@ _PAUSES = (0.001, 0.004, 0.016, 0.064, 0.256)  # between tries, in seconds, as i
 
 
 def kind_of(path: str) -> int:
-    """What a path leads to, as PFD_PATH_*.
+    """The kind of what a path leads to, as PFD_PATH_*.
 
     Raises:
-        FileError: It is not known: the call failed, or a link leads nowhere.  Otherwise a part of
-            the data would be left out.
+        FileError: The kind is not known, since the call failed or a link leads nowhere; to go on
+            could leave out a part of the data.
     """
     kind, err = ffi.new("int32_t *"), new_error()
     check(lib.pfd_path_kind(encode(path or ".", "path"), kind, err), err)
@@ -82,7 +84,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """The folder and all that is in it, but what is hidden."""
+    """The folder and everything in it, except for hidden files."""
     yield folder
     for name in _names(folder):
         if not name.startswith("."):
@@ -90,7 +92,9 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _matches(pattern: str) -> Iterator[str]:
-    """What a pattern stands for, as with glob.glob(), which leaves out what it cannot read."""
+    """The paths that a pattern stands for, as with glob.glob(), which leaves out what it cannot
+    read.
+    """
     folder, name = os.path.split(pattern)
     for one in _matches(folder) if glob.has_magic(folder) else [folder]:
         if name == "**":
@@ -111,7 +115,7 @@ def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
         format: The name of their format, if the user gives it.
 
     Raises:
-        FileError: One stands for no file; the message names what was found instead.
+        FileError: A path stands for no file; the message names what was found instead.
     """
     forget_facts()
     return [file for path in paths for file in _expanded(path, format)]
@@ -119,7 +123,7 @@ def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
 
 def _expanded(path: str, format: str | None) -> list[str]:
     if is_remote(path):
-        return _expanded_remote(path, format)
+        return _expanded_remote(plain_address(path), format)
     if path[:8].lower() == "file:///":
         path = path[len("file://") :]
     if not path or not _is_there(path):
@@ -138,7 +142,7 @@ def _expanded(path: str, format: str | None) -> list[str]:
 
 
 def _expanded_remote(path: str, format: str | None) -> list[str]:
-    """The same of an address."""
+    """The same for an address."""
     kind = lib.PFD_PATH_MISSING if has_magic(path) else kind_of(path)
     if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
         return [path]
@@ -244,7 +248,7 @@ def size_of(path: str) -> int:
 
 
 def opened(path: str) -> BinaryIO:
-    """A file, for reading its bytes in Python; of a remote one a copy, without a name."""
+    """A file that is open for reading its bytes in Python; for a remote file an unnamed copy."""
     return open_copy(path) if is_remote(path) else open(path, "rb")
 
 
@@ -284,8 +288,9 @@ def file_bytes(path: str) -> Iterator[bytes]:
 
 
 def _is_of_another(path: str) -> bool:
-    """Whether a file with the name of that of a data set is of no format with such a file: other
-    programs have a state.json beside their files, too."""
+    """Whether a file only has the name of a file that makes a folder a data set: other programs
+    also have a state.json beside their files.
+    """
     try:
         head = head_of(path)
         name = detect_format(path, head.data, None if head.compression else head.size)
@@ -301,7 +306,7 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
     """The file, such as an index, that makes a folder a data set; None: there is no such file.
 
     Raises:
-        FileError: It cannot be told.
+        FileError: It cannot be determined.
     """
     folder = os.fspath(path)
     if is_remote(folder) and is_object(folder):
@@ -326,7 +331,7 @@ def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool
 
 
 def _detect_folder(path: str, format: str | None) -> Detected | None:
-    """A folder that is read as a whole; None: this folder is not."""
+    """The format of a folder that is read as a whole; None: the folder is not one data set."""
     if not _is_folder(path):
         return None
     own = {one.name for one in registered_formats() if one.reads_folders}
@@ -342,11 +347,11 @@ def _refuse_foreign(path: str, head: bytes, format: str) -> None:
 
 
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
-    """The format of a file, by its content, and by its name if the content is not enough.
+    """The format of a file, from its content, and from its name if the content is not enough.
 
     Args:
-        path: A file, or a folder that is a data set, as one with an index.json or with a folder of
-            images for each class.
+        path: A file, or a folder that is a data set, such as a folder with an index.json or with a
+            folder of images for each class.
         format: The name of the format, if the caller knows it; then only the compression is
             detected.
 

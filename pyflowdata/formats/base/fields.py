@@ -24,9 +24,9 @@ class Field:
         dtype: The dtype of its elements, or "bytes".
         shape: The shape of a row, with None for a size that varies; () for bytes.
         key: The name of the field in the file.
-        default: The value for records without the field; None: such a record is an error.
+        default: The value for records without the field; None: a record without it is an error.
         is_guessed: Whether later records may have another type.
-        note: Why the field is bytes although nearly all values that were seen are numbers; else "".
+        note: Why the field is bytes although nearly all seen values are numbers; otherwise "".
     """
 
     name: str
@@ -49,7 +49,7 @@ class Field:
         return False
 
     def spec(self, output: str) -> str:
-        """The field as an attr that lists fields takes it, for an output with this name."""
+        """The element of an attr that lists fields, for this field and an output with this name."""
         key = self.key or self.name
         name = "" if key == output else f"{output}="
         default = "" if self.default is None else f"={self.default}"
@@ -83,7 +83,9 @@ class Field:
 
 
 class JsonField(Field):
-    """A field of JSON texts: of arrays of strings or objects, say, which no other type holds."""
+    """A field of JSON texts, for example of arrays of strings or objects, which no other type
+    holds.
+    """
 
     @property
     def type(self) -> str:
@@ -96,7 +98,7 @@ class JsonField(Field):
 
 
 def specs(fields: Iterable[Field]) -> list[str]:
-    """The fields as an attr that lists fields takes them."""
+    """The value of an attr that lists fields, for these fields."""
     listed = list(fields)
     outputs = output_names(field.name for field in listed)
     return [field.spec(output) for field, output in zip(listed, outputs, strict=True)]
@@ -111,8 +113,9 @@ def notes_of(fields: Iterable[Field]) -> dict[str, str]:
 
 
 def output_names(fields: Iterable[str]) -> list[str]:
-    """Names of outputs for fields. A name that an output cannot have, such as `id`, an output of
-    every reader, gets underscores."""
+    """Names of outputs for fields.  A name that an output cannot have, such as `id` (an output of
+    every reader), gets underscores.
+    """
     found: dict[str, None] = {}
     for name in fields:
         output = name.replace("=", "_").replace(":", "_") or "_"
@@ -123,19 +126,19 @@ def output_names(fields: Iterable[str]) -> list[str]:
 
 
 def port_name(blob: Blob) -> str:
-    """The name of the output of its op that a blob is."""
+    """The name of a blob as an output of its op."""
     return blob.name.rpartition("/")[2]
 
 
 def field_of(name: str, blob: Blob) -> Field:
-    """The field that an output is; rows of uint8 whose length varies are bytes."""
+    """The field for an output; rows of uint8 whose length varies are bytes."""
     if blob.dtype == np.uint8 and blob.shape[1:] == (None,):
         return Field(name, BYTES)
     return Field(name, dtype_name(blob.dtype), blob.shape[1:])
 
 
 def output_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
-    """A field for each output of an op that declares them; a single one is called out."""
+    """A field for each output of an op that declares its outputs; a single output is called out."""
     names = ["out"] if len(blobs) == 1 else [port_name(blob) for blob in blobs]
     return tuple(map(field_of, names, blobs))
 
@@ -151,7 +154,7 @@ def split_spec(element: str) -> tuple[str, str, str, str | None]:
 
 
 def listed_field(element: str, blob: Blob) -> Field:
-    """The field for an element of an attr that lists fields, named as in the file."""
+    """The field for an element of an attr that lists fields, with its name in the file."""
     _, key, kind, default = split_spec(element)
     if kind in (BYTES, JSON_TEXT):
         return (JsonField if kind == JSON_TEXT else Field)(key, BYTES, default=default)
@@ -159,7 +162,7 @@ def listed_field(element: str, blob: Blob) -> Field:
 
 
 def lengths_of(blob: Blob) -> Blob:
-    """The length of each row of a field; where rows are parts of a file, elements are not read.
+    """The length of each row of a field; if rows are parts of a file, the elements are not read.
 
     Raises:
         InvalidArgumentError: The rows are single numbers.

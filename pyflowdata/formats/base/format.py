@@ -28,9 +28,9 @@ class Format(RecordFormat):
 
     Attributes:
         writer: The class that writes it; None: there is none.
-        written_by: For messages, what writes it in place of a writer, after a comma.
-        holds_one_field: Whether a file holds one field, and not its name.
-        holds_records: Whether its writer takes the whole records that its reader gives.
+        written_by: For messages: what writes the format in place of a writer, after a comma.
+        holds_one_field: Whether a file holds one field, without its name.
+        holds_records: Whether its writer takes the whole records that its reader returns.
         image_names: The usual names of fields in records of images; None: no names are usual.
         needs_images: Whether its records are images with labels, and nothing else.
         tokens: How its files hold the tokens of texts: "documents"; "flat", one text after another;
@@ -59,7 +59,7 @@ class Format(RecordFormat):
         return dataclasses.replace(source, has_records=is_bytes)
 
     def files_of(self, found: Sequence[Detected]) -> tuple[str, ...]:
-        """The files as the reader takes them."""
+        """The files in the form that the reader takes."""
         return tuple(one.path for one in found)
 
     def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
@@ -89,10 +89,12 @@ class Format(RecordFormat):
         return empty or source
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
-        """The source with the fields and attrs that one of its files shows; arguments as of `open`.
+        """The source with the fields and attrs that one of its files shows; arguments as for
+        `open`.
 
         Raises:
-            CorruptDataError: The file is damaged there, or has no records: the reason says so.
+            CorruptDataError: The file is damaged at this place, or has no records: then `reason`
+                says so.
         """
         own = dataclasses.replace(source, files=(one.path,))
         try:
@@ -115,7 +117,7 @@ class Format(RecordFormat):
         return dataclasses.replace(source, fields=fields, left_out=left_out)
 
     def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """The attrs of the reader that were left out, as the first records have them.
+        """The attrs of the reader that were left out, as the first records show them.
 
         Args:
             values: The attrs that were given.
@@ -137,7 +139,7 @@ class Format(RecordFormat):
         return {}
 
     def _decoder_fields(self, record: Blob) -> tuple[Field, ...]:
-        """The outputs of the usual decoder; none if only the user can name them."""
+        """The outputs of the usual decoder; empty if only the user can name them."""
         op = find_op(self.decoders[0])
         if any(attr.required for attr in op.attrs):
             return ()
@@ -153,8 +155,9 @@ class Format(RecordFormat):
         return self.image_names is not None and name == self.image_names.image
 
     def class_names(self, source: Source) -> Sequence[str]:
-        """The names of the classes, by their numbers, as a reader that numbers classes has them;
-        none where only labels are known."""
+        """The names of the classes, by their numbers, for a reader that numbers classes; empty if
+        only labels are known.
+        """
         attrs: dict[str, Any] = dict(source.attrs)
         return () if attrs.get("class_numbers") else attrs.get("classes", ())
 
@@ -162,8 +165,8 @@ class Format(RecordFormat):
         """All damage in the only file of the source that can be detected.
 
         Args:
-            source: With the fields to read, or none for whole records.
-            scan: Counts the whole records, and gets notes of what cannot be checked.
+            source: The source with the fields to read, or without fields for whole records.
+            scan: Counts the whole records, and gets notes about what cannot be checked.
 
         Raises:
             FileError: The file cannot be read.
@@ -180,7 +183,7 @@ class Format(RecordFormat):
     # ---- Writing ------------------------------------------------------------------------------
 
     def is_copied_to(self, target: Format) -> bool:
-        """Whether fields keep their bytes when they are converted to that format."""
+        """Whether fields keep their bytes in a conversion to that format."""
         return False
 
     def refusal(self, field: Field) -> str | None:
@@ -190,12 +193,12 @@ class Format(RecordFormat):
         return None
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """Options of the writer for these fields, so that also empty files have their type."""
+        """Options of the writer for these fields, so that empty files have the right types, too."""
         return {}
 
     def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
-        """The bytes that the file has of each record, for `Writer.write_encoded`; None: no op makes
-        them, and the writer encodes.
+        """The bytes of each record in the file, for `Writer.write_encoded`; None: no op makes them,
+        and the writer encodes.
 
         Args:
             fields: The fields to write; none for whole records.
@@ -204,7 +207,7 @@ class Format(RecordFormat):
         return None
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
-        """A batch of these fields as the writer takes it."""
+        """A batch of these fields in the form that the writer takes."""
         return batch
 
     def image_columns(self, name: str, images: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Records of images: which of their fields are what, and how a conversion changes them."""
+"""Records of images: the roles of their fields, and how a conversion changes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ImageFields:
 
     Attributes:
         image: The field of files or pixels.
-        label: The field of class numbers, in some formats of class names; "": there is none.
+        label: The field of class numbers (in some formats of class names); "": there is none.
         class_name: The field of class names beside the numbers; "": there is none.
     """
 
@@ -38,7 +38,7 @@ class ImageFields:
     class_name: str = ""
 
     def to(self, names: ImageFields) -> dict[str, str]:
-        """The names to change for records with other names: old name -> new name."""
+        """The changes of names to those of other records: old name -> new name."""
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(names), strict=True)
         return {old: new for old, new in pairs if old and new}
 
@@ -60,8 +60,9 @@ def _is_label(field: Field) -> bool:
 
 
 def image_fields(fields: Sequence[Field]) -> ImageFields | None:
-    """The images and labels among fields, by name and type; None: there is no image, or several
-    unusual names may be it."""
+    """The images and labels among fields, found by name and type; None: there is no field of
+    images, or several fields with unusual names may be it.
+    """
     images = [field.name for field in fields if _is_image(field)]
     labels = [field.name for field in fields if _is_label(field)]
     texts = [field.name for field in fields if field.dtype == BYTES]
@@ -93,11 +94,11 @@ class ImageChange:
     quality: int = 90
 
     def applied(self, blob: Blob) -> Blob:
-        """The files of the changed images, as ops of the loader make them.
+        """The files of the changed images, made by ops of the loader.
 
         Args:
-            blob: Pixels; or files, which are turned as their EXIF orientation says, since the new
-                files have none.
+            blob: Pixels; or files, which are rotated as their EXIF orientation says, since the new
+                files have no EXIF data.
         """
         if len(blob.shape) == 2:
             blob = make_node("ImageDecoder", [blob], apply_orientation=True).outputs[0]
@@ -129,10 +130,9 @@ _END_MARKS = {"jpg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 
 
 def end_problem(data: bytes) -> str | None:
-    """What is wrong with the end of a file of JPEG, PNG or WebP; None: nothing, or another kind.
-
+    """The fault at the end of a JPEG, PNG or WebP file; None: no fault, or another kind of file.
     Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end
-    mark after the last.
+    mark after the last picture.
     """
     kind = ending_of(data)
     size = len(data)
@@ -193,7 +193,7 @@ class ImageEncoding:
 
 
 class ImageWriter(Writer):
-    """A writer of records with fields, of which images may be given as arrays."""
+    """A writer of records with fields; images may be given as arrays."""
 
     def __init__(
         self,

@@ -113,8 +113,8 @@ class Wanted(NamedTuple):
         key: Its name in the records.
         kind: The kind of list that is read, "bytes", "float" or "int"; "": any.
         is_needed: Whether a record without the feature is an error.
-        said: The text that lists it.
-        attr: The attr with the text.
+        said: The element of the list in the attr.
+        attr: The attr with the list.
     """
 
     key: str
@@ -143,7 +143,8 @@ def wanted_of(element: str, raw: Container[str], attr: str) -> Wanted:
 
 
 def _refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) -> None:
-    """Refuses features that no first record has, or that all have as another kind of list.
+    """Refuses features that none of the first records has, or that all of them have as another kind
+    of list.
 
     Args:
         wanted: The features that the user lists.
@@ -334,7 +335,7 @@ def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
 def _whole(
     kinds: Kinds, found: Mapping[str, Array | Ragged | list[Any]]
 ) -> dict[str, Array | Ragged] | None:
-    """The columns as C takes them; None if only Python can encode a row."""
+    """The columns in the form that C takes; None if only Python can encode a row."""
     whole: dict[str, Array | Ragged] = {}
     for name, rows in found.items():
         if isinstance(rows, list):
@@ -406,8 +407,7 @@ def _varints(values: npt.NDArray[np.int64]) -> bytes:
 
 
 class MessageWriter(ImageWriter):
-    """A writer of messages in frames, which takes dicts of features, or the bytes of messages as
-    they are."""
+    """A writer of messages in frames; it takes dicts of features, or the bytes of messages."""
 
     frame: ClassVar[str]  # the op that makes a record of the file of a message
     kinds: ClassVar[Kinds]
@@ -457,7 +457,7 @@ _MISSING = -1  # in place of a count: a record has no such feature
 
 
 class MessageFormat(Format):
-    """Records are messages of features, or other bytes, which stay whole."""
+    """Records are messages of features, or other bytes, which are not parsed."""
 
     holds_records: ClassVar[bool] = True
 

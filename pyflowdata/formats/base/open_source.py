@@ -1,4 +1,4 @@
-"""All formats by name, files that are opened, and the fields that are found in them."""
+"""All formats by name, and files that are opened with the fields found in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OWN = "built in"  # the origin of formats whose modules are in this package
 
 @cache
 def _made(facts: FileFormat) -> Format:
-    """The format: of the class FORMAT of its module, or of the base class."""
+    """The format object: of the class FORMAT of its module, or of the base class."""
     kind: type[Format] = Format
     module = f"{_PACKAGE}.{facts.name}"
     if facts.origin == _OWN and find_spec(module) is not None:
@@ -65,7 +65,7 @@ _MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionErro
 
 
 def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
-    """The format of a file; an error for damaged compression comes before one for unknown bytes."""
+    """The format of a file; damaged compression is reported before unknown bytes."""
     try:
         found = detect(path, format)
     except InvalidArgumentError as failure:
@@ -92,8 +92,9 @@ def _detect_few(
 def _detect_all(
     paths: Sequence[str | os.PathLike[str]], format: str | None
 ) -> list[Detected]:
-    """The formats of files.  Of many, a file with the suffix of an earlier one is left to the
-    reader, if that refuses a file of another format and names it, or the file is remote."""
+    """The formats of files.  If there are many, a file with the suffix of an earlier one is not
+    examined, if the reader refuses and names files of another format, or if the file is remote.
+    """
     found = _detect_few(paths[:_FEW], format)
     first = found[0]
     known = {os.path.splitext(path)[1] for path in paths[:_FEW]} - {""}
@@ -140,10 +141,10 @@ def open_source(
     """Finds the fields of the records of files, which must have one format.
 
     Args:
-        paths: The files; `.bin` and `.idx` of Megatron name each other.
-        format: A key of FORMATS; None: found by content.
-        only_records: Whether records stay as they are: where the reader gives whole records no
-            fields are looked for, and other fields keep the form that they have in the file.
+        paths: The files; for Megatron either of `.bin` and `.idx`.
+        format: A key of FORMATS; None: found from the content.
+        only_records: Whether records stay unchanged: if the reader returns whole records, no fields
+            are looked for, and other fields keep their form in the file.
         attrs: Attrs of the reader, as a command line spells them.
         values: Attrs of the reader as Python values.
         memory_budget: Bytes that each loader over the files may take; 0: half of what the process

@@ -157,12 +157,12 @@ def _deflater(level: int | None, window_bits: int) -> Any:
 
 
 def _zstd(level: int | None, size: int = -1) -> Any:
-    """A compressor of zstd, whose frames end with a checksum; UnsupportedError where no installed
-    package has one.
+    """A zstd compressor, whose frames end with a checksum; UnsupportedError if no installed package
+    has one.
 
     Args:
         level: The level.
-        size: The bytes that are compressed, for the head of the frame; -1: not known.
+        size: The number of bytes to compress, for the head of the frame; -1: not known.
     """
     try:
         library = importlib.import_module("zstandard")
@@ -191,7 +191,7 @@ _COMPRESSORS: dict[str, Callable[[int | None], Any]] = {
 
 
 def compressed(data: bytes, compression: str, level: int | None) -> bytes:
-    """Bytes as one compressed stream, which says their size where the compression can.
+    """Bytes as one compressed stream, which states their size if the compression can.
 
     Raises:
         UnsupportedError: The compression needs a package that is not installed.
@@ -236,7 +236,7 @@ def _temporary(target: Path) -> Path:
 
 
 def _made(target: Path, what: str, make: Callable[[Path], T]) -> tuple[T, Path]:
-    """A new file or folder beside the target, and its temporary name."""
+    """Makes a new file or folder beside the target; returns it and its temporary name."""
     while True:
         path = _temporary(target)
         try:
@@ -252,7 +252,7 @@ def _made(target: Path, what: str, make: Callable[[Path], T]) -> tuple[T, Path]:
 
 
 def _check_length(target: Path) -> None:
-    """Refuses a name that is too long at once, not after all is written."""
+    """Refuses a name that is too long at once, and not only after everything is written."""
     try:
         os.lstat(target)
     except OSError as failure:
@@ -337,13 +337,13 @@ class OutputFile:
         self.size += len(data)
 
     def skip(self, size: int) -> None:
-        """Leaves bytes out, which are zeros, for a file that is not compressed."""
+        """Skips bytes, which become zeros, in a file that is not compressed."""
         self._flush()
         self._do(lambda: self._file.seek(size, os.SEEK_CUR), f"leaving {size} bytes out")
         self.size += size
 
     def patch(self, offset: int, data: bytes) -> None:
-        """Overwrites bytes that were written before."""
+        """Overwrites bytes that were written earlier."""
         self._flush()
         self._do(
             lambda: os.pwrite(self._file.fileno(), data, offset),
@@ -462,12 +462,11 @@ def remove(path: Path) -> None:
 
 
 def put_in_place(made: Path, path: Path) -> None:
-    """Renames a file or a folder, in place of one that has the name.
-
-    A folder with files is not replaced in one step: for a moment no folder has the name.
+    """Renames a file or a folder, replacing a former one of that name.  A folder with files is not
+    replaced in one step: for a moment no folder has the name.
 
     Raises:
-        OSError: It cannot be renamed; the name is still that of the former file.
+        OSError: It cannot be renamed; the former file still has the name.
     """
     if not made.is_dir() or not os.path.lexists(path):
         os.replace(made, path)

@@ -1,4 +1,6 @@
-"""Formats whose files are one array, rows of one dtype and shape, and what their writers share."""
+"""Formats whose files are one array (rows of one dtype and shape), and the common part of their
+writers.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ class RowFormat(Format):
     holds_one_field: ClassVar[bool] = True
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """Dtype and shape of the rows, where the shape is the same in all of them."""
+        """Dtype and shape of the rows, if all rows have the same shape."""
         (field,) = fields
         return {} if None in field.shape else {"dtype": field.dtype, "shape": field.shape}
 
 
 class RowWriter(Writer):
-    """Takes arrays: one for a row, or one with a row for each record."""
+    """Takes arrays: an array for one row, or an array with a row for each record."""
 
     byte_order: ClassVar[Literal["<", ">"]] = "<"
 

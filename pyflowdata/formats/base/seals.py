@@ -1,6 +1,6 @@
 """Seals: the files NAME.pfdseal, which have checksums of all bytes of a file or folder NAME.
 
-The C library makes them and compares (csrc/files/seal.h); here they are written and found.
+The C library makes and compares seals (csrc/files/seal.h); this module writes and finds them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUFFIX: str = text(lib.pfd_seal_suffix())
 
 @dataclass(frozen=True)
 class Seal:
-    """What a seal says of its file or folder.
+    """The content of the seal of a file or folder.
 
     Attributes:
         path: The file or folder.
@@ -40,7 +40,7 @@ class Seal:
 
 
 def seal_path(path: str | os.PathLike[str]) -> Path:
-    """Where the seal of a file or folder lies."""
+    """The path of the seal of a file or folder."""
     plain = os.fspath(path)
     return Path((plain.rstrip(os.sep) or plain) + SUFFIX)
 
@@ -54,7 +54,7 @@ def _facts(path: str, handle: Any) -> Seal:
 
 
 def _members(folder: str) -> list[bytes]:
-    """The files below a folder, by the bytes of their names; none of a file."""
+    """The files below a folder, sorted by the bytes of their names; empty for a file."""
     start = os.fsencode(folder)
     found = []
     for place, _, names in os.walk(start):
@@ -70,7 +70,7 @@ def write_seal(path: str | os.PathLike[str], records: int | None = None) -> Seal
         records: The number of its records, if it is known.
 
     Raises:
-        FileError: It cannot be read, a folder has no files, or the seal cannot be written.
+        FileError: A file cannot be read, a folder has no files, or the seal cannot be written.
     """
     where = os.fspath(path)
     if is_remote(where):
@@ -99,7 +99,7 @@ def write_seal(path: str | os.PathLike[str], records: int | None = None) -> Seal
 
 
 def remove_seal(path: str | os.PathLike[str]) -> None:
-    """Removes the seal of data that are replaced, if there is one."""
+    """Removes the seal of data that will be replaced, if there is one."""
     seal = seal_path(path)
     if os.path.lexists(seal):  # false for a name that is too long, which unlink() would refuse
         seal.unlink(missing_ok=True)
@@ -112,7 +112,7 @@ def _open(path: str) -> Any:
 
 
 def read_seal(path: str | os.PathLike[str]) -> Seal | None:
-    """What the seal of a file or folder says; None: it has none.
+    """The content of the seal of a file or folder; None: there is no seal.
 
     Raises:
         CorruptDataError: The seal itself is damaged.

@@ -18,13 +18,12 @@ from .output import Names, remove
 
 
 class Upload:
-    """The files of an address, which begin their lives in a local folder.
-
-    An object appears whole or not at all.  When one of several cannot be put, those of this upload
-    that replaced nothing are removed again.
+    """The files for an address, which are first made in a local folder. An object appears whole or
+    not at all.  If one of several cannot be stored, the objects of this upload that replaced
+    nothing are removed again.
 
     Attributes:
-        path: What the address is called in the local folder.
+        path: The path in the local folder that stands for the address.
     """
 
     def __init__(self, url: str, *, goes_on: bool = False) -> None:
@@ -36,14 +35,14 @@ class Upload:
                 one, and outlives a failure.
 
         Raises:
-            UnsupportedError: Its store takes no files.
-            InvalidArgumentError: It is a pattern of files to read.
+            UnsupportedError: Files cannot be written to its store.
+            InvalidArgumentError: The address is a pattern of files to read.
             FileError: The folder cannot be made.
         """
+        check_takes(url)
         if has_magic(url):
             raise InvalidArgumentError(f"path = {shown(url)}; a file cannot have *, ? or [ in its "
                                        "address, as patterns have these")
-        check_takes(url)
         self.url = url
         self._below, _, name = url.rstrip("/").rpartition("/")
         self._goes_on, self._process = goes_on, os.getpid()
@@ -58,11 +57,11 @@ class Upload:
         self.path = self._folder / name
 
     def path_as(self, given: str) -> str:
-        """`path`, with the slash at its end that a given address has."""
+        """`path`, with a slash at its end if the given address has one."""
         return f"{self.path}/" if given.endswith("/") else str(self.path)
 
     def present(self, names: Names) -> list[str]:
-        """The addresses that files of such names have in the store."""
+        """The existing addresses of files with such names in the store."""
         if not names.is_sharded:
             urls = [f"{self._below}/{path.name}" for path in names.of(0, 1)]
             return [url for url in urls if kind_of(url) != lib.PFD_PATH_MISSING]
@@ -83,10 +82,10 @@ class Upload:
         """Puts all files of the folder into the store, and removes the folder.
 
         Args:
-            replaced: Addresses that are there; what is not replaced of them is removed.
+            replaced: Existing addresses; those that are not replaced are removed.
 
         Returns:
-            The addresses of what lies in the folder.
+            The addresses of the files in the folder.
         """
         old = set(replaced)
         for url in replaced:

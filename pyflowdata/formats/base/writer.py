@@ -42,7 +42,7 @@ class Shard:
     """The files of one shard, while they are written.
 
     Attributes:
-        files: As many as the format has for one dataset; or the one folder.
+        files: The files that the format has for one data set; or the one folder.
         records: The number of its records.
         bytes: Their size in the first file, before compression.
         is_started: Whether the part before the first record is written.
@@ -75,7 +75,8 @@ class Writer(ABC):
     Files at an address, as s3://bucket/train.tfrecord, are made in the folder of the cache, and put
     into the store in `close()`.  Each object appears whole or not at all.
 
-    A sample that cannot be written raises, and no part of it is written; the writer can go on.
+    If a sample cannot be written, an exception is raised, and no part of the sample is written; the
+    writer can go on.
 
     Attributes:
         records: The number of written records.
@@ -109,8 +110,8 @@ class Writer(ABC):
             compression: One of `compressions`, or "none"; None: by the suffix of the path, as
                 `.gz`, and none otherwise.
             level: The level of the compression; None for its default.
-            overwrite: Whether files of these names, and shards of an earlier run, are replaced;
-                otherwise they are an error, here and at the end.
+            overwrite: Whether to replace files of these names, and shards of an earlier run;
+                otherwise such files are an error, now and in `close()`.
             seal: Whether each file gets a seal, NAME.pfdseal, with checksums of all its bytes.
 
         Raises:
@@ -150,7 +151,7 @@ class Writer(ABC):
         """Writes a record for each row."""
 
     def _base(self, path: Path) -> Path:
-        """The path that names are made from."""
+        """The path from which names are made."""
         return path
 
     def _begin(self, shard: Shard) -> None:
@@ -164,7 +165,7 @@ class Writer(ABC):
 
     @classmethod
     def name_set(cls, files: Sequence[Sequence[Path]], names: Sequence[Sequence[Path]]) -> None:
-        """Called before complete files get their names, for formats whose files hold these.
+        """Called before complete files get their names, for formats whose files contain the names.
 
         Args:
             files: The files of each shard, under other names.
@@ -179,8 +180,9 @@ class Writer(ABC):
         """
 
     def write_encoded(self, rows: Ragged) -> None:
-        """Writes encoded records: rows of the bytes that the file has of each, as of
-        `Format.encoded`."""
+        """Writes encoded records: rows with the bytes of each record in the file, as
+        `Format.encoded` makes them.
+        """
         data = np.ascontiguousarray(rows.values)
         self._emit(data.data, rows.lengths)
 
@@ -214,13 +216,15 @@ class Writer(ABC):
             raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
 
     def _emit(self, data: bytes | memoryview, sizes: Sizes) -> None:
-        """Appends records that are back to back in a buffer, each as a whole in one shard."""
+        """Appends records that lie back to back in a buffer; a record is never divided between
+        shards.
+        """
         with self._writing():
             self._fill(memoryview(data).cast("B") if len(data) else data, np.cumsum(sizes))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """A failure to write ends the writer: its files are removed."""
+        """A context manager: a failure to write ends the writer, and removes its files."""
         self._check_open()
         try:
             yield
@@ -255,7 +259,7 @@ class Writer(ABC):
         self.records += end - begin
 
     def _room(self, ends: Sizes) -> int:
-        """The number of the next records, given by their ends, that go into the current shard."""
+        """How many of the next records, given by their ends, go into the current shard."""
         shard, count = self._shards[-1], len(ends)
         if self._shard_records is not None:
             count = min(count, self._shard_records - shard.records)

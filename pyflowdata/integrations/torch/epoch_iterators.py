@@ -303,10 +303,10 @@ class _Iterator(Iterator[Any]):
 class OnHost(_Iterator):
     """The batches as tensors of the host."""
 
-    _is_begun = False
+    _is_started = False
 
     def __next__(self) -> Any:
-        if not self._is_begun:
+        if not self._is_started:
             with self._turns:
                 self._begin()
         batch = self._hand_over.on_host(next(self._batches))
@@ -314,11 +314,11 @@ class OnHost(_Iterator):
         return batch
 
     def _begin(self) -> None:
-        if self._is_begun:  # by another thread
+        if self._is_started:  # by another thread
             return
         self._move()
         self._batches = self._iterate()
-        self._place.ahead, self._is_begun = None, True
+        self._place.ahead, self._is_started = None, True
 
     @property
     def at_end(self) -> bool:

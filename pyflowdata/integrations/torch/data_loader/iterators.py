@@ -83,7 +83,7 @@ class BatchIterator(Iterator[Any], ABC):
         self._engine = engine
         self._progress = progress
         self._yielded = 0
-        self._is_begun = False
+        self._is_started = False
         self._has_failed = False  # a worker has died
         self._task: _Task | None = None  # of the batch that _next() gave
         pins = engine.pin_memory and torch.accelerator.is_available()
@@ -138,7 +138,7 @@ class BatchIterator(Iterator[Any], ABC):
             raise
         except BaseException as failure:
             if not isinstance(failure, Exception):  # Ctrl-C, somewhere in here
-                self._is_begun = False
+                self._is_started = False
             raise
         self._deliver()
         failed = batch.failure
@@ -150,11 +150,11 @@ class BatchIterator(Iterator[Any], ABC):
     def _made(self) -> Any:
         """The next batch, _END or a _FailedBatch. Starts at the progress, also after Ctrl-C."""
         progress = self._progress
-        if not self._is_begun:
+        if not self._is_started:
             if not progress.has_started:
                 self._engine.hear_epoch(progress)
             self._begin()
-            self._is_begun = progress.has_started = True
+            self._is_started = progress.has_started = True
             progress.after_streams = None
         return self._next()
 
