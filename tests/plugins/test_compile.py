@@ -359,7 +359,7 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
 def test_a_cache_that_others_can_write_to(cache):
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    said = "others than this user can write into it.*set XDG_CACHE_HOME"
+    said = "users other than this one can write into it.*set XDG_CACHE_HOME"
     with pytest.raises(flow.FileError, match=said):
         flow.compile(named("SharedScale"))
     cache.chmod(0o755)

@@ -152,8 +152,8 @@ static pfd_status walk_file(walk *w, pfd_error *err)
                                   "; is it truncated?");
     if (size <= 0 || size > at - least)
         return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
-                                  "the footer has %" PRId64 " bytes, and %" PRId64
-                                  " are before it", size, at - least);
+                                  "the footer states a size of %" PRId64 " bytes, but only "
+                                  "%" PRId64 " are before it", size, at - least);
     m.at = m.metadata = at - size;
     m.fb = (pfd_flatbuffer){.size = size};
     PFD_TRY(w->host->read(w->file, m.metadata, size, w->scratch, &m.fb.data, err));
@@ -950,9 +950,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(arrow_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
-                       "(the text of the value in JSON); a default is for nulls. "
-                       "If left out, all columns of the first file that rows can have."),
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' (the text of "
+                       "the value in JSON); a default replaces nulls. If left out, all columns of "
+                       "the first file whose types rows can have."),
 };
 
 static const pfd_port outputs[] = {
@@ -967,10 +967,10 @@ const pfd_op pfd_op_arrow_reader = {
            "those of pyarrow, polars and others, and the folders and cache files of Hugging Face's "
            "datasets. Give the folder of a data set, its state.json, or files. Numbers, bools, "
            "dates, times and durations (as integers), fixed-size binary, lists of these, and texts "
-           "and binary are read, also as members of structs, and encoded by dictionaries. Bodies "
-           "may be compressed by LZ4 or zstd. Where the offsets of texts or lists fall, the rows "
-           "that they bound are damaged; a damaged offset that still fits between its neighbours "
-           "gives the two rows beside it other values, which only a seal tells.",
+           "and binary are read, also as members of structs, and in dictionary encoding. Bodies "
+           "may be compressed by LZ4 or zstd. If the offsets of texts or lists decrease, the rows "
+           "that they bound are damaged. A damaged offset that still lies between its neighbours "
+           "changes the values of the two rows beside it; only a seal detects this.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
     .same_without = pfd_always_same,

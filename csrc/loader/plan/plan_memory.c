@@ -73,7 +73,7 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
     return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
-/* About one row in how many goes through the branch of an op: each row of a choice has one source.
+/* Of about how many rows one goes through the branch of an op: each row of a choice has one source.
  * In a deep tree the numbers would overflow; beyond MOST_ROWS they make no difference. */
 static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
 {
@@ -92,9 +92,10 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The fewest rows of a range: more than one where each call of an op costs as much as some rows, as
- * long as they fit into a core's second cache; and of a choice several for each data set, as a
- * branch costs as much as some rows however few it has, which pays for twice as many bytes. */
+/* The minimum number of rows of a range.  It is more than one if each call of an op costs as much
+ * as some rows, as long as the rows fit into a core's second cache.  A choice needs several rows
+ * for each data set, because a branch costs as much as some rows however few it has; so the rows
+ * may then have twice as many bytes. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
     enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
