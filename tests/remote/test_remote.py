@@ -288,9 +288,15 @@ def test_a_manifest_may_name_signed_images(tmp_path, monkeypatch):
         with pytest.raises(flow.CorruptDataError, match="none.png is empty") as empty:
             read(flow.open(str(tmp_path / "bad.manifest")))
         assert_tells_no_secret(empty.value)
-        # Queries are kept for the rows that are being read, not for ever.
+        # Queries are kept for the rows that are being read, and told in one call for several.
+        calls, name = [], blocks.name_objects
+        monkeypatch.setattr(
+            blocks, "name_objects", lambda *given: calls.append(given[1]) or name(*given)
+        )
         monkeypatch.setattr(client, "_MOST_OF_ROWS", 4)
-        read(flow.open(str(tmp_path / "good.manifest")), batch_size=4)
+        data = flow.open(str(tmp_path / "good.manifest"))
+        with flow.DataLoader(data.batch(4), num_threads=1) as loader:
+            assert len(list(loader)) == 1 and set(calls) == {4}
         assert len(client._of_rows) == 4
 
 
