@@ -13,8 +13,14 @@ from typing import Any, Literal
 Reason = Literal["no-records", "rest-unreadable", "world-size", "transient", "environment"]
 
 _LONGEST = 200  # characters of a value in a message
-# Of an address, which may be a secret, such as a signature.
+# Parts of an address that may be secrets: user:password@, and a query, as with a signature.
+_LOGIN = re.compile(r"(?<=://)[^/?#@:\s'\"]*:[^/?#\s'\"]*@")
 _QUERY = re.compile(r"(https?://[^?\s'\"]*)\?[^\s'\"]*", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """The text, whose addresses have "..." in place of passwords and queries."""
+    return _QUERY.sub(r"\1?...", _LOGIN.sub("...@", text)) if "://" in text else text
 
 
 def printable(text: str, kept: str = "") -> str:
@@ -30,14 +36,14 @@ def printable(text: str, kept: str = "") -> str:
 
 
 def shown(value: object) -> str:
-    """The repr() of a value for a message: of bounded length, without the queries of addresses, and
+    """The repr() of a value for a message: of bounded length, without the secrets of addresses, and
     even if repr() itself fails.
     """
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(value).__name__} without a repr()>"
-    text = _QUERY.sub(r"\1?...", printable(text.replace("\n", " ")))
+    text = without_secrets(printable(text.replace("\n", " ")))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
@@ -92,7 +98,7 @@ class Error(Exception):
 
     def _text(self) -> str:
         # A name or text of a file may have escape sequences of terminals, or be no UTF-8.
-        place = printable(self.file or "")
+        place = printable(without_secrets(self.file or ""))
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
         details = []

@@ -368,9 +368,7 @@ static void say_pattern(const char *pattern, char *out, size_t capacity)
     write_folder(pattern, end, folder, sizeof folder);
     pfd_folder_names names;
     int reason = read_all_names(folder, &names);
-    used = (size_t)snprintf(out, capacity, "no file matches the pattern '%.400s'%s: ", pattern,
-                            strstr(pattern, "**") ? "; ** matches within one folder, as * does"
-                                                  : "");
+    used = (size_t)snprintf(out, capacity, "no file matches the pattern '%.400s': ", pattern);
     if (used >= capacity) return;
     if (reason != 0) {
         say_folder_missing(folder, reason, out + used, capacity - used);
@@ -503,33 +501,124 @@ static pfd_status find_matches(const char *attr, const char *pattern, glob_t *fo
     *found = (glob_t){.gl_opendir = open_folder, .gl_readdir = read_folder,
                       .gl_closedir = close_folder, .gl_stat = examine, .gl_lstat = examine};
     unread.reason = 0;
-    /* glob() sorts by locale */
-    int result = glob(pattern, GLOB_NOSORT | GLOB_ALTDIRFUNC, NULL, found);
+    /* glob() sorts by locale; in stores a backslash is a character as well */
+    int result = glob(pattern, GLOB_NOSORT | GLOB_NOESCAPE | GLOB_ALTDIRFUNC, NULL, found);
     errno = ENOMEM;
     if (result == GLOB_NOSPACE) note_unread(pattern);
     return check_unread(attr, pattern, err);
 }
 
-/* Adds the matches of a pattern that are folders, or those that are not. */
-static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
-                              pfd_path_list *out, pfd_error *err)
+/* What is wanted of a pattern. */
+typedef struct matching {
+    const char *attr, *pattern; /* as given */
+    int32_t wants_folders;      /* only those; 0: only what is none */
+    pfd_path_list *out;
+} matching;
+
+/* A folder, and those around it. */
+typedef struct open_folders {
+    dev_t device;
+    ino_t inode;
+    const struct open_folders *around;
+} open_folders;
+
+static int32_t is_around(const open_folders *folders, const struct stat *st)
 {
+    while (folders && (folders->device != st->st_dev || folders->inode != st->st_ino))
+        folders = folders->around;
+    return folders != NULL;
+}
+
+/* A pattern that stands for one path; NULL: no memory is left. */
+static char *pattern_of(const char *path)
+{
+    char *pattern = malloc(3 * strlen(path) + 1), *end = pattern;
+    for (; pattern && *path; path++)
+        end += sprintf(end, strchr(WILDCARDS, *path) ? "[%c]" : "%c", *path);
+    if (pattern) *end = '\0';
+    return pattern;
+}
+
+static pfd_status add_found(const matching *m, const char *pattern, pfd_error *err);
+
+/* Adds the matches of `rest` in the folders that `folder`, which ends with a slash, matches, and in
+ * the folders in these that are not hidden; a link to a folder around it is left out. */
+static pfd_status add_below(const matching *m, const char *folder, const char *rest,
+                            const open_folders *around, pfd_error *err)
+{
+    char *here = NULL, *inside = NULL;
+    glob_t found = {0};
+    if (asprintf(&here, "%s%s", folder, rest) < 0) here = NULL;
+    if (asprintf(&inside, "%s*/", folder) < 0) inside = NULL;
+    pfd_status status = here && inside ? PFD_OK : pfd_fail_memory(err, 0, "a pattern");
+    if (status == PFD_OK) status = add_found(m, here, err);
+    if (status == PFD_OK) status = find_matches(m->attr, inside, &found, err);
+    for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
+        struct stat st;
+        if (examine(found.gl_pathv[i], &st) != 0 || is_around(around, &st)) continue;
+        char *one = pattern_of(found.gl_pathv[i]);
+        open_folders own = {.device = st.st_dev, .inode = st.st_ino, .around = around};
+        status = one ? add_below(m, one, rest, &own, err) : pfd_fail_memory(err, 0, "a pattern");
+        free(one);
+    }
+    globfree(&found);
+    free(here);
+    free(inside);
+    return status;
+}
+
+/* The first part of a pattern that is "**", for any number of folders; NULL: there is none. */
+static const char *find_deep(const char *pattern)
+{
+    const char *at = pattern;
+    while ((at = strstr(at, "**")) &&
+           ((at > pattern && at[-1] != '/') || (at[2] && at[2] != '/')))
+        at++;
+    return at;
+}
+
+static pfd_status add_deep(const matching *m, const char *pattern, const char *deep, pfd_error *err)
+{
+    char *folder = strndup(pattern, (size_t)(deep - pattern));
+    if (!folder) return pfd_fail_memory(err, 0, "a pattern");
+    pfd_status status = add_below(m, folder, deep[2] ? deep + 3 : "*", NULL, err);
+    free(folder);
+    return status;
+}
+
+static pfd_status add_found(const matching *m, const char *pattern, pfd_error *err)
+{
+    const char *deep = find_deep(pattern);
+    if (deep) return add_deep(m, pattern, deep, err);
     glob_t found;
-    pfd_status status = find_matches(attr, pattern, &found, err);
-    int64_t before = out->size;
+    pfd_status status = find_matches(m->attr, pattern, &found, err);
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
         struct stat st;
         int32_t is_folder = examine(path, &st) == 0 && S_ISDIR(st.st_mode);
-        status = check_unread(attr, pattern, err);
-        if (status != PFD_OK || is_folder != wants_folders) continue;
-        if (is_seal(path) && !is_seal(pattern)) continue;
-        status = pfd_path_list_take(out, strdup(path), err);
+        status = check_unread(m->attr, pattern, err);
+        if (status != PFD_OK || is_folder != m->wants_folders) continue;
+        if (is_seal(path) && !is_seal(m->pattern)) continue;
+        status = pfd_path_list_take(m->out, strdup(path), err);
     }
     globfree(&found);
-    if (status != PFD_OK) return status;
+    return status;
+}
+
+/* Adds the matches of a pattern that are folders, or those that are not, each once. */
+static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
+                              pfd_path_list *out, pfd_error *err)
+{
+    int64_t before = out->size, kept = before;
+    PFD_TRY(add_found(&(matching){attr, pattern, wants_folders, out}, pattern, err));
     if (out->size == before) return pfd_fail_missing_path(attr, pattern, err);
     qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
+    for (int64_t i = before; i < out->size; i++) { /* several ** match a path in several ways */
+        char *path = out->paths[i];
+        if (kept > before && !strcmp(out->paths[kept - 1], path)) free(path);
+        else out->paths[kept++] = path;
+    }
+    out->size = kept;
     return PFD_OK;
 }
 

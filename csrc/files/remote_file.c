@@ -115,7 +115,7 @@ pfd_status pfd_remote_name_objects(char **urls, int64_t n, pfd_error *err)
 {
     int64_t some = 0;
     for (int64_t i = 0; i < n; i++)
-        if (strchr(urls[i], '?')) urls[some++] = urls[i];
+        if (strpbrk(urls[i], "?@")) urls[some++] = urls[i];
     if (some == 0) return PFD_OK;
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);

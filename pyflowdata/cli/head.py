@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, printable
+from ..errors import (
+    CorruptDataError, InvalidArgumentError, UnsupportedError, printable, without_secrets,
+)  # fmt: skip
 from ..datasets.showing import show
 from ..formats import RECORD, Source
 from ..loader.open_loader import open_loader_of
@@ -172,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
-    say(f"{args.files[0]}: {about(source)}{more}, {count}")
+    say(f"{without_secrets(args.files[0])}: {about(source)}{more}, {count}")
     if not rows:
         return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}

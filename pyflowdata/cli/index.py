@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import DataLoader
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, without_secrets
 from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from ..remote.cache import index_beside
-from ..remote.client import has_magic, is_remote, put
+from ..remote.client import check_takes, has_magic, is_remote, put
 from ..words.plain_text import number, size
 from .bars import waiting
 from .sources import add_source_arguments, expand, load_plugins, source_of
@@ -85,7 +85,7 @@ def _place(node: Node, reader: Reader) -> str:
 
 def _describe(path: str, node: Node, reader: Reader) -> list[str]:
     index = reader.index
-    what = f"{node.op.name}: {path}: {reader.files} files, {size(reader.bytes)}"
+    what = f"{node.op.name}: {without_secrets(path)}: {reader.files} files, {size(reader.bytes)}"
     if reader.records < 0:
         return [what, "  has no index: it can only be read in sequence"]
     of_bytes = f"{number(8 * index.bytes / reader.bytes)} bits a byte" if reader.bytes else ""
@@ -102,7 +102,7 @@ def _describe(path: str, node: Node, reader: Reader) -> list[str]:
 def _put_beside(path: str, node: Node, reader: Reader) -> str:
     """Puts the index beside the files, and returns its address."""
     if not reader.index.path:
-        raise UsageError(f"--beside: {path} has no index on disk")
+        raise UsageError(f"--beside: {without_secrets(path)} has no index on disk")
     named: Any = node.values["files"] or [node.values["data_dir"]]
     files = [str(one) for one in named]
     if any(map(has_magic, files)):
@@ -116,13 +116,15 @@ def _put_beside(path: str, node: Node, reader: Reader) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Opens a loader for each path, which builds or finds the index, and describes the index."""
+    for path in args.paths if args.beside else ():
+        if not is_remote(path):
+            raise UsageError(f"--beside {path}: indexes of local files hold their times and paths; "
+                             "--index-dir on a shared disk serves several machines")  # fmt: skip
+        check_takes(path)  # before anything is read
     plugins = load_plugins(args)
     nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:
-        if args.beside and not is_remote(path):
-            raise UsageError(f"--beside {path}: indexes of local files hold their times and paths; "
-                             "--index-dir on a shared disk serves several machines")  # fmt: skip
-        with waiting(f"indexing {os.path.basename(os.path.normpath(path))}"):
+        with waiting(f"indexing {os.path.basename(without_secrets(os.path.normpath(path)))}"):
             loader = DataLoader(node.outputs)
         with loader:
             for line in _describe(path, node, loader.readers[0]):

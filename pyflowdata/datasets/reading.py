@@ -107,7 +107,10 @@ class Reading(DatasetBase):
                 files = files_state(self)
                 loader = self._loader(most, num_threads=1, prefetch=1)
                 refuse_changed(files, files_state(self))
-            opened = _Opened(loader, loader.readers[0].records, most, os.getpid(), files)
+            size = loader.readers[0].records
+            # A batch has no room for more rows than there are, and these may be asked for again.
+            most = max(1, min([most, *(one.records for one in loader.readers if one.records >= 0)]))
+            opened = _Opened(loader, size, most, os.getpid(), files)
             self._opened = opened  # if threads open at the same time, one stays
         return opened
 

@@ -8,6 +8,7 @@ takes as unequal to any bytes.
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -95,7 +96,13 @@ class _Comparisons(ast.NodeVisitor):
         is_as_given = self._bound[record] == 1 and stored is not None
         self._record = record if is_as_given else ""
         self._fields = fields - (stored or set())
-        self._locals: dict[str, Any] = {}
+        own = dict(zip(reversed(inspect.getfullargspec(function).args),
+                       reversed(function.__defaults__ or ()), strict=False))  # fmt: skip
+        # Constants of variables, and defaults of arguments that are no fields.
+        self._locals = {
+            name: value for name, value in own.items()
+            if self._bound[name] == 1 and name not in texts and name != record
+        }  # fmt: skip
         self._optional = optional
         self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
         self.found: tuple[str, str, type] | None = None
@@ -129,13 +136,19 @@ class _Comparisons(ast.NodeVisitor):
         return name if isinstance(name, str) and name in self._fields else None
 
     def _value(self, node: ast.AST) -> Any:
-        """A constant of the source, or the value of a variable around the function."""
+        """A constant of the source, or what a variable around the function has when it is given."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
             return [self._value(one) for one in node.elts]
         if isinstance(node, ast.Dict):
             return [None if one is None else self._value(one) for one in node.keys]
+        if isinstance(node, ast.JoinedStr):
+            return ""  # some str
+        if isinstance(node, ast.Attribute):
+            return getattr(self._value(node.value), "__dict__", {}).get(node.attr)
+        if isinstance(node, ast.Subscript):
+            return _item(self._value(node.value), self._value(node.slice))
         name = node.id if isinstance(node, ast.Name) else ""
         if name in self._bound:
             return self._locals.get(name)
@@ -187,6 +200,14 @@ class _Comparisons(ast.NodeVisitor):
         if is_get and self._are_str(node.func.value):  # type: ignore[attr-defined]
             self._note(node, self._field(node.args[0]))
         self.generic_visit(node)
+
+
+def _item(values: Any, key: Any) -> Any:
+    """The item of a dict or a list of Python; None: there is none."""
+    if type(values) is dict and isinstance(key, (str, bytes, int)):
+        return values.get(key)
+    is_list = type(values) in (list, tuple) and isinstance(key, int)
+    return values[key] if is_list and -len(values) <= key < len(values) else None
 
 
 def _keys_stored(source: ast.AST, record: str) -> set[str] | None:

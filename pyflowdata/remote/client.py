@@ -9,6 +9,7 @@ Most stores are read with obstore, others with fsspec.  A failure is one of thre
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import importlib
@@ -24,9 +25,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from ..errors import Error, FileError, UnsupportedError, missing_package
+from ..errors import Error, FileError, UnsupportedError, missing_package, without_secrets
 from ..native import encode, lib
 
 # ---- Addresses ----------------------------------------------------------------------------------
@@ -58,6 +59,9 @@ _given: dict[str, str] = {}  # queries by the names of objects: of files that ar
 _of_rows: dict[str, str] = {}  # and of objects that rows name, which are named again when read
 _MOST_GIVEN, _MOST_OF_ROWS = 1 << 20, 1 << 16
 
+_LOGIN = re.compile(r"(?<=://)[^/?#@:]*:[^/?#]*@")  # user:password@
+_logins: dict[str, str] = {}  # by what is around them, SCHEME://HOST
+
 
 def _mark(query: str) -> str:
     """What a query says beside a signature, as a digest; "" where it says nothing else."""
@@ -70,12 +74,36 @@ def _mark(query: str) -> str:
     return f"q-{hashlib.sha256('&'.join(rest).encode()).hexdigest()[:12]}@" if rest else ""
 
 
+def _host(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _keep_login(address: str) -> str:
+    """The address without `user:password@`, which requests to its host will have from now on."""
+    login = _LOGIN.search(address.partition("?")[0])
+    if login is None:
+        return address
+    url = address[: login.start()] + address[login.end() :]
+    if _logins.get(_host(url)) != login[0]:
+        _logins[_host(url)] = login[0]
+        _store.cache_clear()
+    return url
+
+
+def _with_login(address: str) -> str:
+    login = _logins.get(_host(address)) if _logins else None
+    return address if login is None else address.replace("://", f"://{login}", 1)
+
+
 def name_object(address: str, *, is_of_row: bool = False) -> str:
-    """The name of the object at an address: without its query, which requests of this process
-    will have.  The name stays the same where the object is signed again, and nothing that shows it
+    """The name of the object at an address: without its query and `user:password@`, which requests
+    of this process will have.  The name stays the same where the object is signed again, and nothing that shows it
     tells a secret.  Where a query says more than a signature, a digest of that is before the host,
     so that another query names another object.
     """
+    encode(address, "path")  # no NUL, which would end it in C
+    address = _keep_login(address)
     url, _, query = address.partition("?")
     if urlsplit(url).scheme not in _WEB:
         return address
@@ -97,10 +125,11 @@ def _query_of(name: str) -> str | None:
 
 
 def full_address(name: str) -> str:
-    """The address of an object, with its query: for requests and other processes, and never shown.
+    """The address of an object, with its query and password: for requests and other processes, and
+    never shown.
     """
     query = _query_of(name)
-    return name if query is None else f"{_MARK.sub('', name, count=1)}?{query}"
+    return _with_login(name if query is None else f"{_MARK.sub('', name, count=1)}?{query}")
 
 
 def name_matches(name: str, pattern: str) -> bool:
@@ -180,6 +209,11 @@ class _Obstore:
         self._base = base
         given = dict(options)
         client = dict(given.pop("client_options", {}))
+        login = _logins.get(_host(base))
+        if login is not None and urlsplit(base).scheme in _WEB:  # obstore leaves out that of a URL
+            word = base64.b64encode(unquote(login[:-1]).encode()).decode()
+            headers = {"Authorization": f"Basic {word}", **client.get("default_headers", {})}
+            client["default_headers"] = headers
         where = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
         where = str(given.get("endpoint", where if base.startswith("s3") else base))
         if where.lower().startswith("http://"):
@@ -309,7 +343,7 @@ class _Fsspec:
     def __init__(self, base: str, options: Mapping[str, Any]) -> None:
         core = importlib.import_module("fsspec.core")
         self._base = base
-        self._files, _ = core.url_to_fs(base, **options)
+        self._files, _ = core.url_to_fs(_with_login(base), **options)
 
     def _name(self, url: str) -> str:
         return str(self._files._strip_protocol(self._base + url[len(self._base) :]))
@@ -392,7 +426,8 @@ def _options_of(url: str) -> Mapping[str, Any]:
 @lru_cache(maxsize=1024)  # of 0.1 MB each: objects that are looked at and then read
 def _signed(address: str) -> _Store:
     try:
-        return _Signed(address, _options_of(address))
+        url = _LOGIN.sub("", address, count=1)
+        return _Signed(url, _options_of(url))
     except ModuleNotFoundError as missing:
         raise missing_package("an address with a query", "obstore", "remote") from missing
 
@@ -421,12 +456,13 @@ def _store(base: str) -> _Store:
 
 
 def _store_of(url: str) -> _Store:
-    parts, address = urlsplit(url), full_address(url)
-    if address == url and _MARK.search(url):
+    parts, is_signed = urlsplit(url), _query_of(url) is not None
+    if not is_signed and _MARK.search(url):
         raise UnsupportedError(
             "the query of the object is not known: give the address with its query", file=url
         )
-    store = _store(f"{parts.scheme}://{parts.netloc}/") if address == url else _signed(address)
+    base = f"{parts.scheme}://{parts.netloc}/"
+    store = _signed(full_address(url)) if is_signed else _store(base)
     if _is_lost and isinstance(store, _Obstore):
         raise UnsupportedError(
             "this process was forked after its parent had read from a store, and the client of "
@@ -473,6 +509,12 @@ def _as_error(failure: Exception, url: str) -> Error | None:
                 "expired, or allows no GET; sign the address again, and open it with that",
                 file=url, reason="environment",
             )
+        if urlsplit(url).scheme in _WEB:
+            return FileError(
+                "the server refuses it (401 or 403): it may want credentials, as "
+                "http://user:password@host/..., which no text shows, or, by the options of "
+                "pyflowdata.remote.configure(), a header", file=url, reason="environment",
+            )  # fmt: skip
         return FileError(
             "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "
             "GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY, and may they read, or "
@@ -489,7 +531,8 @@ def _as_error(failure: Exception, url: str) -> Error | None:
 
 
 def _said(failure: BaseException) -> str:
-    return f"{failure}".partition("\n\nDebug source:")[0]  # obstore's, for its own developers
+    # What follows is obstore's, for its own developers.
+    return without_secrets(f"{failure}".partition("\n\nDebug source:")[0])
 
 
 def _short(failure: BaseException) -> str:

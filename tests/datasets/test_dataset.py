@@ -70,6 +70,9 @@ def test_rows_are_one_batch_in_the_order_asked_for(data):
         data.rows([3, 300])
     for row, record in zip([4, 4, 2], data.__getitems__([4, 4, 2]), strict=True):
         check_record(record, row)
+    few = flow.from_arrays({"x": np.arange(3)})  # fewer than are asked for
+    assert few.rows([0, 1, 2, 0] * 50)["x"].tolist() == [0, 1, 2, 0] * 50
+    assert [one["x"] for one in few.__getitems__([2, 2, 1, 0, 2])] == [2, 2, 1, 0, 2]
 
 
 def test_views_are_read_at_random_places_as_in_sequence(data):

@@ -1,5 +1,6 @@
 """Functions of whole records: `map` and `filter` with a dict of the fields; numbers of records."""
 
+import argparse
 import json
 import pickle
 import threading
@@ -465,11 +466,12 @@ def test_fields_are_chosen_by_lists_as_well():
 
 WORD = "abab"
 WORDS = {"ab", "abab"}
+PLACES = {"a": ("ab",), "b": b"ab"}
 
 
 def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
     data = made()
-    other = "ab"
+    other, given = "ab", argparse.Namespace(word="ab", raw=b"ab")
 
     def later(r):
         text = r["text"].strip()
@@ -482,6 +484,10 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         (lambda r: r["text"] not in WORDS, "not in WORDS"),
         (lambda r: {"ab": 1}.get(r["text"], 0) == 1, "get"),
         (later, "text != other"),
+        (lambda r: r["text"] == PLACES["a"][0], r"== PLACES\['a'\]\[0\] compares bytes"),
+        (lambda r: r["text"] != given.word, "!= given.word compares bytes"),
+        (lambda r, word=other: r["text"] == word, r"\['text'\] == word compares bytes"),
+        (lambda r: r["text"] == f"{WORD}", r"== f'\{WORD\}' compares bytes"),
         (lambda r: r["text"] is None, r"r\['text'\] is None compares bytes with None"),
         (lambda r: r["y"] > 3 and r["text"] is not None, r"\['text'\] is not None compares"),
         (lambda r: None == r["text"].strip(), "None == .* a null text is b''"),  # noqa: E711
@@ -552,6 +558,8 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         lambda text: [b"ab" == one for one in text.to_bytes_list()],
         lambda r: r.get("text") == b"ab" and r.get("other") is None,
         lambda r: r["text"] == b"ab",
+        lambda r, word=b"ab": r["text"] == word and r["text"] != PLACES.get("a"),
+        lambda r: r["text"] == PLACES["b"] == given.raw,
         lambda r: r["text"].decode() == "ab",
         lambda r: any(r["text"] == WORD for WORD in (b"ab",)),
         lambda r: (r["y"] == "ab") or r["text"] == b"ab",

@@ -37,6 +37,7 @@ class Server(ThreadingHTTPServer):
         is_away: It breaks off every connection.
         query: What addresses must have as their query; None: none is asked for.  Where one is, HEAD
             is refused, as a signature that allows GET does.
+        login: The header Authorization that requests must have; None: none is asked for.
         latency: Seconds before each answer.
         rate: Bytes per second of all bodies together; 0: as fast as it goes.
     """
@@ -57,6 +58,7 @@ class Server(ThreadingHTTPServer):
         self.stale: dict[str, bytes] = {}
         self.is_away = False
         self.query: str | None = None
+        self.login: str | None = None
         self.latency, self.rate = 0.0, 0
         self._free_at = 0.0  # when the line has sent what it was given
         self.lock = threading.Lock()
@@ -89,6 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         files, wanted = self.server.files, self.server.query
         data = files.get(self.path[1:], files.get(path[1:]))
         is_refused = wanted is not None and (query != wanted or self.command == "HEAD")
+        is_refused |= self.server.login not in (None, self.headers.get("Authorization"))
         if data is None or is_refused:
             self.send_response(403 if is_refused else 404)
             self.send_header("Content-Length", "0")

@@ -83,12 +83,23 @@ def _names(folder: str) -> list[str]:
     raise FileError(said, file=folder, reason="transient")
 
 
-def _below(folder: str) -> Iterator[str]:
-    """The folder and everything in it, except for hidden files."""
+def _below(folder: str, around: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
+    """The folder and everything in it, except for hidden files, and links to folders around them.
+    """
     yield folder
     for name in _names(folder):
-        if not name.startswith("."):
-            yield from _below(os.path.join(folder, name))
+        path = os.path.join(folder, name)
+        if name.startswith("."):
+            continue
+        if not _is_folder(path):
+            yield path
+        elif (own := _identity(path)) not in around:
+            yield from _below(path, (*around, own))
+
+
+def _identity(path: str) -> tuple[int, int]:
+    facts = os.stat(path)
+    return facts.st_dev, facts.st_ino
 
 
 def _matches(pattern: str) -> Iterator[str]:
@@ -127,8 +138,13 @@ def _expanded(path: str, format: str | None) -> list[str]:
     if path[:8].lower() == "file:///":
         path = path[len("file://") :]
     if not path or not _is_there(path):
-        found = sorted(filter(_is_there, set(_matches(path))))
-        found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
+        kinds = {one: kind_of(one) for one in sorted(set(_matches(path))) if one}
+        found = [
+            one for one, kind in kinds.items() if kind != lib.PFD_PATH_MISSING
+            and (not _is_seal(one) or path.endswith(_SEAL))
+        ]  # fmt: skip
+        # Folders count where the pattern stands for nothing else.
+        found = [one for one in found if kinds[one] != lib.PFD_PATH_FOLDER] or found
         if not found:
             raise FileError(_why_missing(path), file=path)
         return found
