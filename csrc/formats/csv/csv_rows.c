@@ -157,9 +157,8 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     return n;
 }
 
-/* The loop of all variants. It reads nothing outside the text: the last block overlaps the one
- * before; if it is the only block, it is copied first. */
-#define SPLIT(target, name, look)                                                                  \
+/* The loop of all variants; rest() looks at what is behind the last whole block. */
+#define SPLIT(target, name, look, rest)                                                            \
     target static int64_t name(const uint8_t *text, int64_t size, uint8_t delimiter, uint8_t quote,\
                                int64_t most, uint32_t *ends, int32_t *has_quote)                   \
     {                                                                                              \
@@ -171,20 +170,30 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
             if (found < most) found += write_places(m.delimiters, at, ends + found);               \
         }                                                                                          \
         if (at < size) {                                                                           \
-            uint8_t copy[block_bytes];                                                             \
-            int64_t left = size - at, passed = block_bytes - left;                                 \
-            const uint8_t *last = text + size - block_bytes;                                       \
-            if (size < block_bytes) {                                                              \
-                memset(copy, 0, (size_t)passed);                                                   \
-                memcpy(copy + passed, text + at, (size_t)left);                                    \
-                last = copy;                                                                       \
-            }                                                                                      \
-            masks m = look(last, delimiter, quote);                                                \
-            quotes |= m.quotes >> passed;                                                          \
-            if (found < most) found += write_places(m.delimiters >> passed, at, ends + found);     \
+            masks m = rest(text, at, size, delimiter, quote);                                      \
+            quotes |= m.quotes;                                                                    \
+            if (found < most) found += write_places(m.delimiters, at, ends + found);               \
         }                                                                                          \
         *has_quote = quotes != 0 && quote != delimiter;                                            \
         return found < most ? found : most;                                                        \
+    }
+
+/* Looks at text[at, size), less than a block.  It reads nothing outside the text: its block
+ * overlaps the one before; if it is the only block, it is copied first. */
+#define REST(target, name, look)                                                                   \
+    target PFD_INLINE masks name(const uint8_t *text, int64_t at, int64_t size, uint8_t delimiter, \
+                                 uint8_t quote)                                                    \
+    {                                                                                              \
+        uint8_t copy[block_bytes];                                                                 \
+        int64_t left = size - at, passed = block_bytes - left;                                     \
+        const uint8_t *last = text + size - block_bytes;                                           \
+        if (size < block_bytes) {                                                                  \
+            memset(copy, 0, (size_t)passed);                                                       \
+            memcpy(copy + passed, text + at, (size_t)left);                                        \
+            last = copy;                                                                           \
+        }                                                                                          \
+        masks m = look(last, delimiter, quote);                                                    \
+        return (masks){m.delimiters >> passed, m.quotes >> passed};                                \
     }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -220,7 +229,8 @@ PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quot
 }
 #endif
 
-SPLIT(, split_plain, look_plain)
+REST(, rest_plain, look_plain)
+SPLIT(, split_plain, look_plain, rest_plain)
 
 #if defined(__AARCH64EL__)
 PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
@@ -235,22 +245,53 @@ PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote
     return (masks){pfd_bits64(delimiters), pfd_bits64(quotes)};
 }
 
-SPLIT(, split_neon, look_neon)
+REST(, rest_neon, look_neon)
+SPLIT(, split_neon, look_neon, rest_neon)
 #elif defined(__x86_64__)
+
+enum { half_bytes = block_bytes / 2 };
+
+PFD_TARGET_AVX2 PFD_INLINE masks look_half(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    __m256i bytes = _mm256_loadu_si256((const void *)text);
+    __m256i d = _mm256_set1_epi8((char)delimiter), q = _mm256_set1_epi8((char)quote);
+    return (masks){(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, d)),
+                   (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, q))};
+}
+
+PFD_TARGET_AVX2 PFD_INLINE masks look_halves(const uint8_t *low, const uint8_t *high, int64_t apart,
+                                             uint8_t delimiter, uint8_t quote)
+{
+    masks l = look_half(low, delimiter, quote), h = look_half(high, delimiter, quote);
+    return (masks){l.delimiters | h.delimiters << apart, l.quotes | h.quotes << apart};
+}
 
 PFD_TARGET_AVX2 PFD_INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
-    __m256i low = _mm256_loadu_si256((const void *)text);
-    __m256i high = _mm256_loadu_si256((const void *)(text + 32));
-    __m256i d = _mm256_set1_epi8((char)delimiter), q = _mm256_set1_epi8((char)quote);
-    uint32_t d0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, d));
-    uint32_t d1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, d));
-    uint32_t q0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, q));
-    uint32_t q1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, q));
-    return (masks){d0 | (uint64_t)d1 << 32, q0 | (uint64_t)q1 << 32};
+    return look_halves(text, text + half_bytes, half_bytes, delimiter, quote);
 }
 
-SPLIT(PFD_TARGET_AVX2, split_avx2, look_avx2)
+/* As other rests, but of more than half a block without a copy, by two halves that overlap.  A
+ * masked load would wait for bytes behind the record, which are rarely in the cache. */
+PFD_TARGET_AVX2 PFD_INLINE masks rest_avx2(const uint8_t *text, int64_t at, int64_t size,
+                                           uint8_t delimiter, uint8_t quote)
+{
+    int64_t left = size - at;
+    const uint8_t *last = text + size - half_bytes;
+    if (left > half_bytes)
+        return look_halves(text + at, last, left - half_bytes, delimiter, quote);
+    uint8_t copy[half_bytes];
+    if (size < half_bytes) {
+        memset(copy, 0, sizeof copy);
+        memcpy(copy + half_bytes - left, text + at, (size_t)left);
+        last = copy;
+    }
+    masks m = look_half(last, delimiter, quote);
+    int64_t passed = half_bytes - left;
+    return (masks){m.delimiters >> passed, m.quotes >> passed};
+}
+
+SPLIT(PFD_TARGET_AVX2, split_avx2, look_avx2, rest_avx2)
 
 PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t delimiter,
                                                 uint8_t quote)
@@ -260,7 +301,7 @@ PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t deli
                    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)quote))};
 }
 
-SPLIT(PFD_TARGET_AVX512, split_avx512, look_avx512)
+SPLIT(PFD_TARGET_AVX512, split_avx512, look_avx512, rest_avx2)
 #endif
 
 pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level)
