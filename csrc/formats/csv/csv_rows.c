@@ -1475,7 +1475,7 @@ static pfd_status set_columns(const row *r, const uint64_t *left, uint64_t bit, 
  * a second pass, row by row, which alone reports failures: so the first one is that of the first
  * row.  Columns of several values are left as well, as their fields are side by side in a row. */
 
-enum { BLOCK_ROWS = 64, BLOCK_PLACES = 8192 };
+enum { BLOCK_ROWS = 64, BLOCK_PLACES = 2048 }; /* few enough that its texts stay in the cache */
 
 typedef struct block {
     int64_t first, count, places; /* its rows in the range; the ends that a row has room for */
