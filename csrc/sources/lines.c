@@ -464,8 +464,8 @@ static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_s
     return pfd_text_walk_read(&walk, position, n, out, done, err);
 }
 
-/* Whether there is a newline before each of n records of mapped files.  Their ends are prefetched: a
- * short record is in two lines of the cache as often as in one. */
+/* Whether there is a newline before each of n records of mapped files.  Their ends are prefetched:
+ * a short record is in two lines of the cache as often as in one. */
 static int32_t begin_lines(const pfd_record *records, int64_t n)
 {
     uint8_t others = 0;
