@@ -504,7 +504,7 @@ static void prefetch(const pfd_compute_args *args, holding *all, int64_t row, in
     int64_t place = place_of(all, number), index = ordinal - self->table.first[number];
     if (place < 0 && !is_near &&
         pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_DECODED) {
-        pfd_error later; /* the group was dropped just now, and has an error: it is told for its row */
+        pfd_error later; /* dropped just now, and fails to decode: its first row tells the error */
         pfd_error_init(&later);
         if (hold(args, all, number, &place, &later) != PFD_OK) return;
     }
