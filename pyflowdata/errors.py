@@ -6,12 +6,15 @@ that `except ValueError` and `except OSError` work as usual.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 # See `Error.reason`.
 Reason = Literal["no-records", "rest-unreadable", "world-size", "transient", "environment"]
 
 _LONGEST = 200  # characters of a value in a message
+# Of an address, which may be a secret, such as a signature.
+_QUERY = re.compile(r"(https?://[^?\s'\"]*)\?[^\s'\"]*", re.IGNORECASE)
 
 
 def printable(text: str, kept: str = "") -> str:
@@ -27,12 +30,14 @@ def printable(text: str, kept: str = "") -> str:
 
 
 def shown(value: object) -> str:
-    """The repr() of a value for a message: of bounded length, even if repr() itself fails."""
+    """The repr() of a value for a message: of bounded length, without the queries of addresses, and
+    even if repr() itself fails.
+    """
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(value).__name__} without a repr()>"
-    text = printable(text.replace("\n", " "))
+    text = _QUERY.sub(r"\1?...", printable(text.replace("\n", " ")))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 

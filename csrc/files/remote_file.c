@@ -111,16 +111,23 @@ pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
     return returned(calls.kind(url, kind, err), err);
 }
 
-pfd_status pfd_remote_cut_query(char *url, pfd_error *err)
+pfd_status pfd_remote_name_objects(char **urls, int64_t n, pfd_error *err)
 {
-    char *query = strchr(url, '?');
-    if (!query || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
-        return PFD_OK;
+    int64_t some = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (strchr(urls[i], '?')) urls[some++] = urls[i];
+    if (some == 0) return PFD_OK;
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
-    PFD_TRY(returned(calls.note_query(url, err), err));
-    *query = '\0';
-    return PFD_OK;
+    return returned(calls.name_objects(urls, some, err), err);
+}
+
+size_t pfd_remote_mark_size(const char *url)
+{
+    const char *host = strstr(url, "://");
+    if (!host || strncmp(host + 3, "q-", 2) != 0) return 0;
+    size_t size = strcspn(host + 3, "/@") + 1;
+    return size == PFD_REMOTE_MARK && host[2 + size] == '@' ? size : 0;
 }
 
 /* Who lists objects. */

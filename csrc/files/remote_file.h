@@ -28,9 +28,12 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
 
-/* Cuts off the query of an address of a web server, such as a signature, and keeps it for requests:
- * an object is named without it. */
-pfd_status pfd_remote_cut_query(char *url, pfd_error *err);
+/* Names the objects at those of n addresses that have a query, such as a signature, which is kept
+ * for requests: see `name_objects` in pyflowdata.h.  `urls` is left in another order. */
+pfd_status pfd_remote_name_objects(char **urls, int64_t n, pfd_error *err);
+
+/* Bytes of the mark behind "://" in the name of an object; 0: there is none. */
+size_t pfd_remote_mark_size(const char *url);
 
 /* Takes over an address, from malloc(); NULL: out of memory. */
 typedef pfd_status (*pfd_take_path)(void *ctx, char *path, pfd_error *err);

@@ -117,6 +117,19 @@ typedef struct sample_object {
     int32_t is_known;      /* whether there are facts */
 } sample_object;
 
+/* Names the objects of rows that name an address. */
+static pfd_status name_objects(const pfd_compute_args *args, const pfd_whole_file *files,
+                               pfd_error *err)
+{
+    int64_t n = 0;
+    char **urls = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof *urls);
+    if (!urls) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for addresses");
+    for (int64_t i = 0; i < args->num_rows; i++)
+        if (files[i].url && pfd_path_is_remote(files[i].path))
+            urls[n++] = (char *)(uintptr_t)files[i].url;
+    return pfd_remote_name_objects(urls, n, err);
+}
+
 /* Looks at all objects together whose versions are not known.  What fails is looked at again by
  * its own row, which tells it. */
 static void look_at_objects(const pfd_compute_args *args, const pfd_whole_file *files,
@@ -212,19 +225,28 @@ pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list
     int32_t is_address = pfd_path_is_remote(path);
     *url = NULL;
     if (!is_address && (path[0] == '/' || !pfd_path_is_remote(list))) return PFD_OK;
+    /* The mark in the name of a list is of the list's own query. */
+    size_t mark = is_address ? 0 : pfd_remote_mark_size(list);
     size_t folder = is_address ? 0 : folder_size(list);
     while (!is_address) {
         if (!strncmp(path, "./", 2)) path += 2;
         else if (!strncmp(path, "../", 3)) path += 3, folder = folder_above(list, folder);
         else break;
     }
-    size_t size = strlen(path) + 1;
-    char *out = args->host->alloc(args->scratch, (int64_t)(folder + size));
+    size_t size = strlen(path) + 1, room = folder + size + PFD_REMOTE_MARK;
+    char *out = args->host->alloc(args->scratch, (int64_t)room);
     if (!out) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an address");
+    *url = out;
+    if (mark > 0) {
+        size_t scheme = (size_t)(strstr(list, "://") - list) + 3;
+        memcpy(out, list, scheme);
+        out += scheme;
+        list += scheme + mark;
+        folder -= scheme + mark;
+    }
     memcpy(out, list, folder);
     memcpy(out + folder, path, size);
-    *url = out;
-    return is_address ? pfd_remote_cut_query(out, err) : PFD_OK;
+    return PFD_OK;
 }
 
 pfd_status pfd_whole_file_inside(const pfd_compute_args *args, const char *folder, const char *path,
@@ -272,6 +294,7 @@ pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_fi
     int32_t any = 0;
     for (int64_t i = 0; i < args->num_rows && !any; i++) any = files[i].url != NULL;
     if (!any) return read_all(args, files, NULL, out, err);
+    PFD_TRY(name_objects(args, files, err));
     size_t rows = (size_t)args->num_rows;
     sample_object *objects = calloc(rows, sizeof *objects);
     if (!objects)

@@ -31,9 +31,9 @@ pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_fi
 pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **out);
 
 /* The address of a file that `list` names, which is a file or, with a slash at its end, a folder:
- * `path` itself without its query, or, if the list has an address, `path` beside it.  *url NULL:
- * the file is on disk.
- * ERRORS  PFD_OUT_OF_MEMORY, and those of pfd_remote_cut_query(). */
+ * `path` itself, or, if the list has an address, `path` beside it.  pfd_whole_files_read() writes
+ * over *url the name without a query.  *url NULL: the file is on disk.
+ * ERRORS  PFD_OUT_OF_MEMORY. */
 pfd_status pfd_whole_file_address(const pfd_compute_args *args, const char *list, const char *path,
                                   const char **url, pfd_error *err);
 /* The same of a folder that has no slash at its end. */

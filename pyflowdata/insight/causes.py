@@ -638,7 +638,7 @@ def _network(m: Measures, evidence: dict[str, float]) -> Finding | None:
             {**evidence, "enough_budget": enough},
         )
     cold = "; the epoch is cold, " + (
-        f"{size(left)} that it reads are not in the cache yet" if left else
+        f"up to {size(left)} that it reads are not in the cache yet" if left else
         "and later ones read what the cache has"
     )
     if ratio(fetched["answer_seconds"], fetched["seconds"]) >= MOST:

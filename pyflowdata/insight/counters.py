@@ -288,7 +288,9 @@ class Counters:
         first_work: Work that was done once while the loader was opened, besides the indexes of its
             own readers.
         fetched: How much of remote files this process fetched since the loader was opened.
-        missing_bytes: What the epoch has still to read of remote files and the cache lacks.
+        missing_bytes: What the cache lacks of remote files: of the blocks that the rest of the
+            epoch reads, where its reader plans ahead and the plan has reached the epoch's end, else
+            of whole files.
     """
 
     blobs: tuple[str, ...]

@@ -163,15 +163,18 @@ def _with_addresses(values: dict[str, Plain], change: str) -> dict[str, Plain]:
     return values
 
 
-def _is_web(values: Mapping[str, Plain]) -> bool:
-    return any("://" in f"{values.get(name)}" for name in _PATHS)
+def _has_addresses(values: Mapping[str, Plain]) -> bool:
+    given: list[Any] = [values.get(name) or () for name in _PATHS]
+    return any(
+        "://" in one for paths in given for one in ((paths,) if isinstance(paths, str) else paths)
+    )
 
 
 def carried_values(op: Op, values: dict[str, Plain]) -> dict[str, Plain]:
     """The values for another process, which reads the same objects: with the queries of addresses,
     that nothing else has."""
-    is_web = op.is_reader and _is_web(values)
-    return _with_addresses(dict(values), "full_address") if is_web else values
+    has_addresses = op.is_reader and _has_addresses(values)
+    return _with_addresses(dict(values), "full_address") if has_addresses else values
 
 
 def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
@@ -199,8 +202,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
             kinds = (str, list, bool) if attr.is_switch else (str, list)
             if attr.choices and not isinstance(found, kinds):
                 raise _refuse(attr, value, f"one of {', '.join(attr.choices)}")
-    if op.is_reader and _is_web(plain):
-        return _with_addresses(plain, "plain_address")
+    if op.is_reader and _has_addresses(plain):
+        return _with_addresses(plain, "name_object")
     return plain
 
 

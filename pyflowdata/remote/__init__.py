@@ -64,7 +64,7 @@ _types = dict(ffi.typeof("pfd_remote_calls").fields)
 _functions = {
     "look": lambda *given: _cache().look(*given),
     "kind": lambda *given: _cache().kind(*given),
-    "note_query": lambda *given: _cache().note_query(*given),
+    "name_objects": lambda *given: _cache().name_objects(*given),
     "list": lambda *given: _cache().list_objects(*given),
     "bring": lambda *given: _cache().bring_index(*given),
 }

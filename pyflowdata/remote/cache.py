@@ -584,10 +584,12 @@ def kind(url: CData, found: CData, err: CData) -> int:
     return 0
 
 
-def note_query(url: CData, err: CData) -> int:
-    """`note_query` of pfd_remote_calls."""
+def name_objects(urls: CData, n: int, err: CData) -> int:
+    """`name_objects` of pfd_remote_calls."""
     try:
-        client.plain_address(text(url))
+        for i in range(n):
+            name = client.name_object(text(urls[i]), is_of_row=True).encode() + b"\0"
+            ffi.memmove(urls[i], name, len(name))
     except BaseException as failure:  # noqa: BLE001  (C tells it)
         return _fail(err, failure, "")
     return 0

@@ -46,7 +46,6 @@ def has_magic(url: str) -> bool:
     return _MAGIC.search(url) is not None
 
 
-_queries: dict[str, str] = {}  # by the addresses without them
 _SIGNATURE = re.compile(
     r"(x-amz-|x-goog-|x-oss-|response-).*|awsaccesskeyid|googleaccessid|ossaccesskeyid|signature|"
     r"expires|policy|key-pair-id|x-id|token|access_token", re.IGNORECASE,
@@ -54,41 +53,54 @@ _SIGNATURE = re.compile(
 # Azure's names; they are of a signature only beside `sig`.
 _SHARED_ACCESS = re.compile(r"s[a-z]{1,2}|sk[a-z]{1,3}|s[as]oid|scid|suoid|rsc[a-z]")
 
+_MARK = re.compile(r"(?<=://)q-[0-9a-f]{12}@")  # PFD_REMOTE_MARK bytes
+_given: dict[str, str] = {}  # queries by the names of objects: of files that are opened
+_of_rows: dict[str, str] = {}  # and of objects that rows name, which are named again when read
+_MOST_GIVEN, _MOST_OF_ROWS = 1 << 20, 1 << 16
 
-def _unsigned_part(query: str) -> set[str]:
-    """What a query says beside a signature."""
+
+def _mark(query: str) -> str:
+    """What a query says beside a signature, as a digest; "" where it says nothing else."""
     said = {one: one.partition("=")[0] for one in query.split("&") if one}
     is_shared = "sig" in said.values()
-    return {
+    rest = [
         one for one, name in said.items()
         if not (_SIGNATURE.fullmatch(name) or is_shared and _SHARED_ACCESS.fullmatch(name))
-    }  # fmt: skip
+    ]  # fmt: skip
+    return f"q-{hashlib.sha256('&'.join(rest).encode()).hexdigest()[:12]}@" if rest else ""
 
 
-def plain_address(path: str) -> str:
-    """An address of a web server without its query, such as a signature, which requests of this
-    process will have.  The name of an object stays the same where it is signed again, and nothing
-    that shows it tells a secret.
-
-    Raises:
-        UnsupportedError: The address was given with a query that may name another object.
+def name_object(address: str, *, is_of_row: bool = False) -> str:
+    """The name of the object at an address: without its query, which requests of this process
+    will have.  The name stays the same where the object is signed again, and nothing that shows it
+    tells a secret.  Where a query says more than a signature, a digest of that is before the host,
+    so that another query names another object.
     """
-    url, mark, query = path.partition("?")
-    if not mark or urlsplit(url).scheme not in _WEB:
-        return path
-    former = _queries.get(url, query)
-    if former != query and _unsigned_part(former) != _unsigned_part(query):
-        raise UnsupportedError(
-            "two addresses differ in their queries, and not only in their signatures; a query "
-            "names no object, so read one of them in a process", file=url,
-        )
-    _queries[url] = query
-    return url
+    url, _, query = address.partition("?")
+    if urlsplit(url).scheme not in _WEB:
+        return address
+    if not query:
+        return url
+    name = _MARK.sub("", url).replace("://", f"://{_mark(query)}", 1)
+    kept, most = (_of_rows, _MOST_OF_ROWS) if is_of_row else (_given, _MOST_GIVEN)
+    with _lock:
+        _of_rows.pop(name, None)
+        kept.pop(name, None)
+        kept[name] = query  # the last one of the dict
+        while len(kept) > most:
+            del kept[next(iter(kept))]
+    return name
 
 
-def full_address(path: str) -> str:
-    """An address with the query that it was given with: for other processes, and never shown."""
-    return f"{path}?{_queries[path]}" if path in _queries else path
+def _query_of(name: str) -> str | None:
+    return _of_rows.get(name) or _given.get(name)
+
+
+def full_address(name: str) -> str:
+    """The address of an object, with its query: for requests and other processes, and never shown.
+    """
+    query = _query_of(name)
+    return name if query is None else f"{_MARK.sub('', name, count=1)}?{query}"
 
 
 def name_matches(name: str, pattern: str) -> bool:
@@ -170,7 +182,7 @@ class _Obstore:
         client = dict(given.pop("client_options", {}))
         where = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
         where = str(given.get("endpoint", where if base.startswith("s3") else base))
-        if where.startswith("http://"):
+        if where.lower().startswith("http://"):
             client.setdefault("allow_http", True)
         client.setdefault("timeout", "30 seconds")
         client.setdefault("connect_timeout", "10 seconds")
@@ -239,15 +251,17 @@ class _Signed(_Obstore):
     """One object, at an address with a query: it is asked for by GET only, which is what most
     signatures allow, and no failure tells the query."""
 
-    def __init__(self, url: str, query: str, options: Mapping[str, Any]) -> None:
-        super().__init__(f"{url}?{query}", options)
+    def __init__(self, address: str, options: Mapping[str, Any]) -> None:
+        # The connections of many clients would use up the descriptors of the process.
+        client = {"pool_idle_timeout": "5 seconds", **options.get("client_options", {})}
+        super().__init__(address, {**options, "client_options": client})
 
     def _key(self, url: str) -> str:
         return ""  # the address is that of the object
 
     def look(self, url: str) -> Facts:
         ask = partial(self._obstore.get, self._store, "")
-        with _without_queries():
+        with self._without_queries():
             try:
                 return _facts(ask(options={"range": (0, 1)}).meta)
             except self._obstore.exceptions.GenericError:
@@ -257,18 +271,36 @@ class _Signed(_Obstore):
                 return facts
 
     def get(self, url: str, tag: str, offset: int, size: int) -> Any:
-        with _without_queries():
+        with self._without_queries():
             return super().get(url, tag, offset, size)
 
+    @contextlib.contextmanager
+    def _without_queries(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as failure:
+            first, *others = _said(failure).split("?")
+            shown = first + "".join(f"?... {one.partition(' ')[2]}" for one in others)
+            kind = type(failure)
+            if isinstance(failure, self._obstore.exceptions.GenericError) and self._is_refused():
+                kind = PermissionError
+            raise kind(shown) from None
 
-@contextlib.contextmanager
-def _without_queries() -> Iterator[None]:
-    try:
-        yield
-    except Exception as failure:
-        first, *others = _said(failure).split("?")
-        shown = "".join(f"?... {one.partition(' ')[2]}" for one in others)
-        raise type(failure)(first + shown) from None
+    def _is_refused(self) -> bool:
+        """Whether the answer is 400, as Google's to an expired signature: obstore tells the number
+        in a sentence only.
+        """
+        from http.client import HTTPException
+        from urllib import error, request
+
+        ask = request.Request(self._base, headers={"Range": "bytes=0-0"})  # noqa: S310  (http)
+        try:
+            with request.urlopen(ask, timeout=5):  # noqa: S310
+                return False
+        except error.HTTPError as answer:
+            return answer.code == 400
+        except (OSError, HTTPException):
+            return False
 
 
 class _Fsspec:
@@ -357,10 +389,10 @@ def _options_of(url: str) -> Mapping[str, Any]:
     return _options[max(matching, key=len)] if matching else {}
 
 
-@lru_cache(maxsize=256)
-def _signed(url: str, query: str) -> _Store:
+@lru_cache(maxsize=1024)  # of 0.1 MB each: objects that are looked at and then read
+def _signed(address: str) -> _Store:
     try:
-        return _Signed(url, query, _options_of(url))
+        return _Signed(address, _options_of(address))
     except ModuleNotFoundError as missing:
         raise missing_package("an address with a query", "obstore", "remote") from missing
 
@@ -389,8 +421,12 @@ def _store(base: str) -> _Store:
 
 
 def _store_of(url: str) -> _Store:
-    parts, query = urlsplit(url), _queries.get(url)
-    store = _signed(url, query) if query else _store(f"{parts.scheme}://{parts.netloc}/")
+    parts, address = urlsplit(url), full_address(url)
+    if address == url and _MARK.search(url):
+        raise UnsupportedError(
+            "the query of the object is not known: give the address with its query", file=url
+        )
+    store = _store(f"{parts.scheme}://{parts.netloc}/") if address == url else _signed(address)
     if _is_lost and isinstance(store, _Obstore):
         raise UnsupportedError(
             "this process was forked after its parent had read from a store, and the client of "
@@ -431,11 +467,11 @@ def _as_error(failure: Exception, url: str) -> Error | None:
     if isinstance(failure, (
         PermissionError, *_classes("PermissionDeniedError", "UnauthenticatedError"),
     )):  # fmt: skip
-        if url in _queries:
+        if _query_of(url):
             return FileError(
-                "the store refuses the signature of its address (401 or 403): it may have expired, "
-                "or allows no GET; sign the address again, and open it with that", file=url,
-                reason="environment",
+                "the store refuses the signature of its address (400, 401 or 403): it may have "
+                "expired, or allows no GET; sign the address again, and open it with that",
+                file=url, reason="environment",
             )
         return FileError(
             "the store refuses it (401 or 403): are the credentials there, as AWS_ACCESS_KEY_ID, "

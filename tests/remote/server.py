@@ -25,13 +25,13 @@ FAULTS = ("503", "429", "reset", "short", "cut", "slow", "shifted", "less", "mor
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `files`, a dict of bytes by path, on loopback.
+    """Serves `files`, a dict of bytes by path, which may have a query, on loopback.
 
     Attributes:
         ranges: How often each range was sent, by (path, begin, end).
         looks: How many HEAD requests came.
         fault: Called with the number of each GET; names what goes wrong with it, or None: one of
-            FAULTS, "403", or "hang", until `hangs` is set.
+            FAULTS, "400", "403", or "hang", until `hangs` is set.
         injected: How often each fault was.
         stale: Old bytes by path, which HEAD tells of, as a list of objects that is out of date.
         is_away: It breaks off every connection.
@@ -86,7 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _found(self) -> tuple[bytes, str] | None:
         path, _, query = self.path.partition("?")
-        data, wanted = self.server.files.get(path.lstrip("/")), self.server.query
+        files, wanted = self.server.files, self.server.query
+        data = files.get(self.path[1:], files.get(path[1:]))
         is_refused = wanted is not None and (query != wanted or self.command == "HEAD")
         if data is None or is_refused:
             self.send_response(403 if is_refused else 404)
@@ -131,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         if found is None:
             return
         data, tag = found
-        if fault in ("503", "429", "403"):
+        if fault in ("503", "429", "400", "403"):
             self._head(int(fault), 0, tag)
             self.end_headers()
             return

@@ -429,7 +429,7 @@ static pfd_status find_image(const pfd_compute_args *args, int64_t row,
                             .shown = path,
                             .counted = self->files[of]};
     PFD_TRY(pfd_whole_file_address(args, self->files[of]->path, path, &out->url, err));
-    if (pfd_path_is_remote(path)) out->shown = out->url; /* without a signature */
+    if (pfd_path_is_remote(path)) out->shown = out->url; /* when read, without a signature */
     return PFD_OK;
 }
 

@@ -1096,12 +1096,17 @@ typedef struct pfd_remote_facts {
     char tag[512];       /* of the version: another text, another content */
 } pfd_remote_facts;
 
+/* Bytes before the host of a name: "q-", 12 digits and "@", a digest of what the query of the
+ * address says beside a signature. */
+#define PFD_REMOTE_MARK 15
+
 typedef struct pfd_remote_calls {
     /* The facts of those of n paths that are addresses. */
     int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
-    /* Keeps the query of an address, for requests. */
-    int32_t (*note_query)(const char *url, pfd_error *err);
+    /* Writes over each of n addresses the name of its object, which has no query: at most
+     * PFD_REMOTE_MARK bytes longer.  Requests have the query. */
+    int32_t (*name_objects)(char *const *urls, int64_t n, pfd_error *err);
     /* Calls pfd_remote_listed() for each object that the pattern stands for. */
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */

@@ -14,7 +14,7 @@ from ...native import check, encode, exception, ffi, lib, new_error, text
 from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...remote import forget_facts, open_copy
 from ...remote.client import (
-    fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, plain_address,
+    fetch, has_magic, is_object, is_remote, listed, look_at, name_matches, name_object,
 )  # fmt: skip
 
 # ---- Files of a path ----------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def expanded(paths: Sequence[str], format: str | None = None) -> list[str]:
 
 def _expanded(path: str, format: str | None) -> list[str]:
     if is_remote(path):
-        return _expanded_remote(plain_address(path), format)
+        return _expanded_remote(name_object(path), format)
     if path[:8].lower() == "file:///":
         path = path[len("file://") :]
     if not path or not _is_there(path):
