@@ -144,7 +144,7 @@ def long_steps(m: Measures) -> Finding | None:
     share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
     if share < BLOCKED or few > _NO_MEMORY or sum(times[begin:]) < FELT:
         return None
-    if m.have_others and m.caller_runnable_seconds >= MOST * sum(times[begin:]):
+    if m.have_others and m.loop_runnable_seconds >= MOST * sum(times[begin:]):
         return None  # the thread could have gone on, and had no processor
     return Finding(
         "long-steps",
@@ -539,7 +539,7 @@ def _cuts_prefetch(m: Measures) -> bool:
 
 def _python_source(m: Measures) -> Finding | None:
     work = [one for one in m.counters.work if one.kind != "op"
-            and (one.language == "Python" or one.source and m.source_share >= MOST)]  # fmt: skip
+            and (one.language == "Python" or one.source and m.source_share(one) >= MOST)]  # fmt: skip
     if not work:
         return None
     one = m.top(work)

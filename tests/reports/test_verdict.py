@@ -86,17 +86,17 @@ CASES = {
         "loader", "processors", "Decode is the most expensive",
     ),
     "handing out beside other programs": (
-        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=2.0,
-                 caller_runnable_seconds=2.0),
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=2.0,
+                 loop_runnable_seconds=2.0),
         "loader", "small-batches", "35 %, 3.49 ms a step, went into handing batches out",
     ),
     "handing out that stands in line": (
-        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=0.2,
-                 caller_runnable_seconds=3.0), "loader", "processors", "that other programs used",
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=0.2,
+                 loop_runnable_seconds=3.0), "loader", "processors", "that other programs used",
     ),
     "long steps that stand in line": (
         recorded(trains={20: 380, 25: 20}, machine_cpu_seconds=31.0, pressure_seconds=3.5,
-                 caller_cpu_seconds=0.5, caller_runnable_seconds=0.9),
+                 loop_cpu_seconds=0.5, loop_runnable_seconds=0.9),
         "training", "", "none of 400 steps waited",
     ),
     "the lock of an op in next()": (
@@ -106,17 +106,16 @@ CASES = {
         "run it in processes",
     ),
     "an object in a mix": (
-        recorded(OF_MIX, **QUIET, source_call_seconds=3.9, source_turn_seconds=11.0),
+        recorded(replace(OF_MIX, call_seconds=3.9, turn_seconds=11.0), **QUIET),
         "loader", "python-source", "and takes 100 % of the threads' time; thread_safe=True",
     ),
     "slow files in a mix with an object": (
-        recorded(OF_MIX, **QUIET, source_call_seconds=0.2),
+        recorded(replace(OF_MIX, call_seconds=0.2), **QUIET),
         "loader", "storage", "find records of BatchDataset waits 98 % of its time for the files",
     ),
     "an object that computes": (
-        recorded(work("Source", 11.9, 3.8, kind="records", language="Python", takes_turns=True),
-                 **{**QUIET, "cpu_seconds": 3.9}, source_call_seconds=4.0,
-                 source_turn_seconds=7.9),
+        recorded(work("Source", 11.9, 3.8, kind="records", language="Python", takes_turns=True,
+                      call_seconds=4.0, turn_seconds=7.9), **{**QUIET, "cpu_seconds": 3.9}),
         "loader", "python-source", "100 % of the threads' time; keep its records with cache()",
     ),
     "processes that start": (
@@ -236,7 +235,7 @@ CASES = {
     ),
     "a lock of the program": (
         replace(recorded(work("Fetch", 15.5, 0.3, language="Python"), **QUIET, num_threads=8),
-                callers=8, lock_waiters=7),
+                python_threads=8, lock_waiters=7),
         "loader", "own-lock", "88 % of its calls were waiting for a lock of the program, which "
         "one has at a time; give each thread an object of its own",
     ),
