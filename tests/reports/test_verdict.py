@@ -105,6 +105,17 @@ CASES = {
         "loader", "python-op", "went into waiting for the interpreter's lock, which Augment holds; "
         "run it in processes",
     ),
+    "the lock of others in next()": (
+        recorded(work("Objects", 3.0, 0.4, kind="read", language="Python"),
+                 **{**WAITING, **in_next(lock=1.5, help=0.1)}, processors=2),
+        "loader", "lock", "the interpreter's lock, which other threads hold; have other Python",
+    ),
+    "the lock of an object in next()": (
+        recorded(work("Objects", 3.0, 2.4, kind="records", language="Python", takes_turns=True),
+                 **{**WAITING, **in_next(lock=1.5, help=0.1)}, processors=2),
+        "loader", "python-source", "the interpreter's lock, which find records of Objects holds; "
+        "keep its records with cache()",
+    ),
     "an object in a mix": (
         recorded(replace(OF_MIX, call_seconds=3.9, turn_seconds=11.0), **QUIET),
         "loader", "python-source", "and takes 100 % of the threads' time; thread_safe=True",
@@ -420,7 +431,8 @@ CASES = {
     ),
     "a generator beside training": (
         recorded(work("Objects", 3.6, 3.5, kind="read", language="Python")),
-        "training", "python-source", "read Objects holds the interpreter's lock 87 % of the time",
+        "training", "python-source", "read Objects holds the interpreter's lock 87 % of the time, "
+        "and the training loop waits for it, too; keep its records with cache()",
     ),
     "processes": (
         recorded(work("Augment", 15.5, 0.3, language="processes"), **BLOCKED),
@@ -569,7 +581,10 @@ def test_no_advice_is_for_what_an_op_does_not_do():
     for name, wrong in (
         ("NumPy without the lock", "processes="), ("NumPy row by row", "processes="),
         ("NumPy that computes on little more than one processor", "processes="),
-        ("a lock of the program", "num_threads="),
+        ("a lock of the program", "num_threads="), ("the lock of an object in next()", "processes="),
+        ("a generator beside training", "processes="),
+        ("a thread that holds the interpreter's lock", "per="),
+        ("the lock of others in next()", "processes="),
     ):
         assert not any(wrong in one for one in judge(CASES[name][0]).remedies), name
     first = judge(CASES["large rows of processes"][0]).remedies[0]
