@@ -133,7 +133,7 @@ class Measures:
         wall_seconds, cpu_seconds: Seconds of all work, in all threads.
         own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of
             the program's thread while it waits is measured by the clock, and taken to have the CPU
-            share of other work.
+            share of other work, up to all that the kernel counted for that thread.
         have_others: Whether other programs use processors that this one could use.
         is_crowded: Whether other programs use the processors that this program waits for.
         program_cpu_seconds: The CPU time of this process and its workers.
@@ -202,6 +202,9 @@ class Measures:
         self.process_rate = min(ratio(stats["process_cpu_seconds"], loop), processors)
         self.wanted_processors = self.process_rate + ratio(in_line, loop)
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
+        loop_cpu = stats.get("loop_cpu_seconds", 0.0)
+        if loop_cpu > 0:  # the thread may have stood in line while it helped
+            helped = min(helped, loop_cpu)
         workers = stats.get("worker_cpu_seconds", 0.0)
         self.worker_rate = min(ratio(workers, self.elapsed), processors)
         self.program_cpu_seconds = stats["process_cpu_seconds"] + workers
@@ -218,7 +221,6 @@ class Measures:
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
         self.loop_runnable_seconds = stats.get("loop_runnable_seconds", 0.0)
-        loop_cpu = stats.get("loop_cpu_seconds", 0.0)
         self.loop_part = 1.0 - ratio(
             self.loop_runnable_seconds, self.loop_runnable_seconds + loop_cpu
         )

@@ -85,6 +85,13 @@ CASES = {
                  "runnable_seconds": 13.0, "process_cpu_seconds": 3.0}),
         "loader", "processors", "Decode is the most expensive",
     ),
+    "a table of text beside other programs": (
+        of_files(recorded(work("Reader", 3.0, 3.0), **{
+            **CROWDED, "idle_seconds": 8.0, "cpu_seconds": 2.6, "runnable_seconds": 5.2,
+            "help_seconds": 3.8, "loop_cpu_seconds": 0.4, "loop_runnable_seconds": 3.5}), ".csv"),
+        "loader", "format", "Reader takes 100 % of the loader's CPU, 2 of 4 threads busy: it splits "
+        "lines and reads numbers as text; threads waited 65 % of their time for a processor",
+    ),
     "handing out beside other programs": (
         recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=2.0,
                  loop_runnable_seconds=2.0),
