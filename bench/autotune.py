@@ -45,8 +45,8 @@ def is_heavy() -> bool:
     return 1 <= 3 * (time.perf_counter() - clock["begin"]) / clock["seconds"] < 2
 
 
-# The kernel kills it, also while it is stopped, when the thread that started it ends; had that ended
-# before, the print fails.
+# The kernel kills it, also while it is stopped, when the thread that started it ends; had that
+# thread ended before, the print fails.
 _SPIN = "import ctypes; ctypes.CDLL(None).prctl(1, 9); print(flush=True)\nwhile True: pass"
 
 

@@ -567,8 +567,10 @@ def _cuts_prefetch(m: Measures) -> bool:
 
 
 def _python_source(m: Measures) -> Finding | None:
-    work = [one for one in m.counters.work if one.kind != "op"
-            and (one.language == "Python" or one.source and m.source_share(one) >= MOST)]  # fmt: skip
+    work = [
+        one for one in m.counters.work if one.kind != "op"
+        and (one.language == "Python" or one.source and m.source_share(one) >= MOST)
+    ]  # fmt: skip
     if not work:
         return None
     one = m.top(work)

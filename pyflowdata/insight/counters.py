@@ -633,7 +633,7 @@ class CountedLoader:
     loop_thread: LoopThreadTimes = field(default_factory=LoopThreadTimes)
     sources: Mapping[int, SourceTimes] = field(default_factory=dict)
     _names: dict[_Place, str] = field(default_factory=dict)
-    _seen: list[int] = field(default_factory=lambda: [0, 0])  # python_threads_now(), summed over reports
+    _seen: list[int] = field(default_factory=lambda: [0, 0])  # threads in Python, over reports
     _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
     _others: dict[str, float] = field(default_factory=dict)  # times until the loader was closed
 

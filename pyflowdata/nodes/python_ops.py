@@ -21,8 +21,8 @@ class Resource(Protocol):
     processes: int  # how many it has
     row_seconds: float  # time of a row in a process; 0: not known
     row_wait_seconds: float  # the part in which the process does not compute
-    # The moments at which the first call began to wait for the start of processes, and at which they
-    # had started, for each start; None: no call was answered since.
+    # For each start of processes, the moments at which the first call began to wait for them, and
+    # at which they had started, on the monotonic clock; None: no call was answered yet.
     starts: list[tuple[float, float] | None]
 
     def acquire(self) -> None:

@@ -49,7 +49,7 @@ class Pool(pool.Pool):
         self._cannot_start: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
         self.row_wait_seconds = 0.0  # the part in which it does not compute
-        self.starts: list[tuple[float, float] | None] = []  # None: no call was answered since
+        self.starts: list[tuple[float, float] | None] = []  # waits of first calls, see Resource
 
     # ---- Life -----------------------------------------------------------------------------------
 

@@ -89,8 +89,8 @@ CASES = {
         of_files(recorded(work("Reader", 3.0, 3.0), **{
             **CROWDED, "idle_seconds": 8.0, "cpu_seconds": 2.6, "runnable_seconds": 5.2,
             "help_seconds": 3.8, "loop_cpu_seconds": 0.4, "loop_runnable_seconds": 3.5}), ".csv"),
-        "loader", "format", "Reader takes 100 % of the loader's CPU, 2 of 4 threads busy: it splits "
-        "lines and reads numbers as text; threads waited 65 % of their time for a processor",
+        "loader", "format", "Reader takes 100 % of the loader's CPU, 2 of 4 threads busy: it "
+        "splits lines and reads numbers as text; threads waited 65 % of their time for a processor",
     ),
     "handing out beside other programs": (
         recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=2.0,
@@ -588,7 +588,8 @@ def test_no_advice_is_for_what_an_op_does_not_do():
     for name, wrong in (
         ("NumPy without the lock", "processes="), ("NumPy row by row", "processes="),
         ("NumPy that computes on little more than one processor", "processes="),
-        ("a lock of the program", "num_threads="), ("the lock of an object in next()", "processes="),
+        ("a lock of the program", "num_threads="),
+        ("the lock of an object in next()", "processes="),
         ("a generator beside training", "processes="),
         ("a thread that holds the interpreter's lock", "per="),
         ("the lock of others in next()", "processes="),
