@@ -60,6 +60,7 @@ static pfd_remote_calls calls;
 static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
+static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
 static pfd_block_plan *plans;
 
 static int64_t least(int64_t a, int64_t b)
@@ -717,10 +718,28 @@ static int64_t room_in_flight(void)
     return bytes_ahead() / block_bytes - in_flight;
 }
 
+/* A request is so large that waiting for its answer is a fifth of its time, and its own cost is
+ * little; and no larger, since a connection that is slow would end its request when others have
+ * nothing to do any more (lock held). */
+static int64_t blocks_of_request(void)
+{
+    const double bytes = per_request[0], answer_ns = per_request[1], transfer_ns = per_request[2];
+    if (bytes < 1) return 1 + in_flight % 3; /* the first ones do not end, and wait, all at once */
+    double blocks = bytes / (transfer_ns + 1) * (4 * answer_ns + 50e6) / block_bytes;
+    return blocks < most_of_request ? (int64_t)blocks + 1 : most_of_request;
+}
+
+static void note_request(int64_t bytes, int64_t answer_ns, int64_t all_ns) /* lock held */
+{
+    const int64_t now[] = {bytes, answer_ns, all_ns - answer_ns};
+    double part = counts.requests < 16 ? 1.0 / (double)(counts.requests + 1) : 1.0 / 16;
+    for (int32_t i = 0; i < 3; i++) per_request[i] += ((double)now[i] - per_request[i]) * part;
+}
+
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0, most = least(room_in_flight(), most_of_request);
+    int64_t n = 0, most = least(room_in_flight(), blocks_of_request());
     for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
@@ -825,9 +844,11 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         fail_blocks(self->file, self->first, self->blocks, err);
     } else {
         pthread_mutex_lock(&lock);
+        int64_t took = pfd_clock_ns() - self->since;
+        note_request(size, self->answer_ns, took);
         counts.requests++;
         counts.bytes += size;
-        counts.fetch_ns += pfd_clock_ns() - self->since;
+        counts.fetch_ns += took;
         counts.answer_ns += self->answer_ns;
         for (int64_t i = 0; i < self->blocks; i++) {
             uint8_t *had = &self->file->had[self->first + i];
