@@ -93,7 +93,8 @@ static pfd_status returned(int32_t status, pfd_error *err)
     return err->status;
 }
 
-pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
+static pfd_status look(char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+                       pfd_error *err)
 {
     int32_t any = 0;
     memset(facts, 0, (size_t)n * sizeof *facts);
@@ -101,7 +102,18 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
     if (!any) return PFD_OK;
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
-    return returned(calls.look((const char *const *)paths, n, facts, err), err);
+    return returned(calls.look((const char *const *)paths, n, is_kept, facts, err), err);
+}
+
+pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
+{
+    return look(paths, n, 0, facts, err);
+}
+
+pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts *facts,
+                                pfd_error *err)
+{
+    return look(paths, n, 1, facts, err);
 }
 
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)

@@ -1096,8 +1096,10 @@ typedef struct pfd_remote_facts {
 } pfd_remote_facts;
 
 typedef struct pfd_remote_calls {
-    /* The facts of those of n paths that are addresses. */
-    int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+    /* The facts of those of n paths that are addresses.  is_kept: those that an object had when it
+     * was first looked at since the last opening are right. */
+    int32_t (*look)(const char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+                    pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
     /* Keeps the query of an address, for requests. */
     int32_t (*note_query)(const char *url, pfd_error *err);
