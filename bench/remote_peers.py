@@ -175,7 +175,9 @@ def mosaicml_streaming(root: Path, url: str, cache: Path) -> Epoch:
 def litdata(root: Path, url: str, cache: Path) -> Epoch:
     """StreamingDataset in StreamingDataLoader."""
     from litdata import StreamingDataLoader, StreamingDataset
+    from litdata.streaming import downloader
 
+    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # it has no option for this
     store = {"endpoint_url": url, "aws_access_key_id": "me", "aws_secret_access_key": "secret"}
     data = StreamingDataset("s3://data/litdata", cache_dir=str(cache), shuffle=True,
                             storage_options=store)
@@ -258,8 +260,7 @@ def sent(log: Path) -> int:
 
 def measure(name: str, root: Path, url: str, count: int, log: Path) -> dict[str, float]:
     os.environ |= {"S3_ENDPOINT_URL": url, "AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1",
-                   "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret",
-                   "AWS_ALLOW_HTTP": "true"}  # fmt: skip
+                   "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret"}  # fmt: skip
     (contender,) = [one for each in CONTENDERS.values() for one in each if one.__name__ == name]
     found: dict[str, float] = {}
     for module in IMPORTS.get(name, ["pyflowdata.remote.client"]):

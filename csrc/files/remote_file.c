@@ -743,6 +743,7 @@ static int64_t blocks_of_request(void)
 
 static void note_request(int64_t bytes, int64_t answer_ns, int64_t all_ns) /* lock held */
 {
+    if (answer_ns <= 0) answer_ns = all_ns / 2; /* the client does not tell */
     const int64_t now[] = {bytes, answer_ns, all_ns - answer_ns};
     double part = counts.requests < 16 ? 1.0 / (double)(counts.requests + 1) : 1.0 / 16;
     for (int32_t i = 0; i < 3; i++) per_request[i] += ((double)now[i] - per_request[i]) * part;
