@@ -101,7 +101,7 @@ def spin() -> Any:
 
 @dataclass(frozen=True)
 class Run:
-    """What was measured: a report of the steps after the first ones, and their rate."""
+    """The measurement: a report of the steps after the first ones, and their rate."""
 
     report: flow.Report
     steps_per_second: float
@@ -128,7 +128,7 @@ def sleeping(seconds: float) -> Callable[[Any], None]:
 
 
 def bursts(every: int, seconds: float) -> Callable[[Any], None]:
-    """Steps of which one in so many takes long: an evaluation, a log, a checkpoint."""
+    """Steps; one in `every` takes long, as with an evaluation, a log or a checkpoint."""
     numbers = itertools.count()
 
     def step(_batch: Any) -> None:
@@ -145,7 +145,7 @@ def records(count: int = 512, width: int = 64) -> flow.Dataset:
 
 
 def spinning(micros: int, **options: Any) -> Any:
-    """A loader with an op that computes for so long for each row."""
+    """A loader with an op that computes for this time for each row."""
     data = records().map(spin(), "x", micros=micros)
     return flow.DataLoader(data.batch(BATCH).blobs, **options)
 

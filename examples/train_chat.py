@@ -36,7 +36,7 @@ def as_text(turns: bytes) -> str:
 
 
 def is_answer(ids: np.ndarray) -> np.ndarray:
-    """Which tokens the assistant has to say: those after its mark, with the end."""
+    """Which tokens the assistant has to say: the tokens after its mark, up to the end mark."""
     places = np.arange(len(ids))
     marks = np.maximum.accumulate(np.where((ids == USER) | (ids == ASSISTANT), places, 0))
     return (ids[marks] == ASSISTANT) & (marks < places)

@@ -50,7 +50,7 @@ def make_model(seed: int) -> DistributedDataParallel:
 def mean_squared_error(
     model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor
 ) -> tuple[torch.Tensor, float]:
-    """The loss to go back from, and that of the whole batch.
+    """The loss for backward(), and the loss of the complete batch.
 
     The last batch of an epoch is short, and a rank may have fewer rows of it than another, or none.
     So each rank divides by the rows of all; DDP's mean over the ranks is undone here.
@@ -62,7 +62,7 @@ def mean_squared_error(
 
 
 def save(path: Path, content: dict[str, Any]) -> None:
-    """Whole or not at all: a process that is killed here leaves the checkpoint before."""
+    """Writes all or nothing: a process that is killed here leaves the previous checkpoint."""
     temporary = path.with_suffix(".new")
     torch.save(content, temporary)
     os.replace(temporary, path)

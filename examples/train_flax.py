@@ -76,7 +76,7 @@ def make_training(args: argparse.Namespace, mesh: Mesh) -> tuple[Model, nnx.Opti
 
 
 def squared_errors(model: Model, x: jax.Array, y: jax.Array, mask: jax.Array) -> jax.Array:
-    """Their sum over the rows that count."""
+    """The sum of squared errors over the rows that the mask counts."""
     return jnp.sum(jnp.where(mask[:, None], (model(x) - y) ** 2, 0))
 
 
@@ -112,7 +112,7 @@ def open_checkpoints(folder: str) -> ocp.CheckpointManager:
 
 
 def save(manager: ocp.CheckpointManager, step: int, training: Any, loader: JaxLoader[Any]) -> None:
-    """In the background; a process that is killed meanwhile leaves the checkpoint before."""
+    """Saves in the background; a process that is killed meanwhile leaves the previous one."""
     content = ocp.args.Composite(
         training=ocp.args.StandardSave(nnx.state(training)),
         loader=ocp.args.JsonSave(loader.state_dict()),  # the same in all processes

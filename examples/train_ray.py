@@ -83,7 +83,7 @@ class Training:
         self.updates = 0
 
     def save(self, metrics: dict[str, Any]) -> None:
-        """All workers call this; what rank 0 has is the checkpoint."""
+        """All workers call this method; the data of rank 0 are the checkpoint."""
         content = {
             "model": self.bare.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -107,7 +107,7 @@ class Training:
         self.updates = saved["updates"]
 
     def run_epoch(self, config: dict[str, Any]) -> None:
-        """What is left of an epoch."""
+        """The rest of an epoch."""
         workers = ray.train.get_context().get_world_size()
         for batch in self.loader:
             error, rows = squared_errors(self.model, *batch)

@@ -27,7 +27,7 @@ with RawWriter(file, dtype="uint16", shape=[]) as writer:
 
 
 class Transformer(nn.Module):
-    """Tells the next token from those before it."""
+    """Predicts the next token from the tokens before it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -169,6 +169,6 @@ class InternalError(Error, RuntimeError):
 class StallWarning(RuntimeWarning):
     """next() of a loader has waited for a batch for 60 seconds, or PYFLOWDATA_STALL_SECONDS of the
     environment: the text says which threads work on the batch, in which ops, on which records.  A
-separate thread gives the warning once for a wait, for the line that called next().  If a filter
-turns it into an error, next() raises it.
+    separate thread gives the warning once for a wait, for the line that called next().  If a filter
+    turns it into an error, next() raises it.
     """

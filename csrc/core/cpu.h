@@ -89,8 +89,9 @@ int64_t pfd_unix_ns(void);        /* since 1970, which may be set to another tim
 int64_t pfd_coarse_unix_ms(void); /* the same, some ms late, for a part of the cost */
 int64_t pfd_thread_cpu_ns(void);  /* that the calling thread has used */
 int64_t pfd_process_cpu_ns(void); /* that all threads of this process have used */
-/* Since the machine started, of all programs; 0: not told.  How long the processors of this
- * process's CPU affinity computed, and how long any thread waited for a processor. */
+/* Times since the machine started, over all programs; 0: the kernel does not tell.  How long the
+ * processors of this process's CPU affinity computed, and how long any thread waited for a
+ * processor. */
 int64_t pfd_machine_cpu_ns(void);
 int64_t pfd_cpu_pressure_ns(void);
 int64_t pfd_throttled_ns(void);   /* as pfd_cgroup_throttled_ns(); 0: there is no quota */

@@ -1,8 +1,8 @@
 /* core/error.h -- writing into the caller's pfd_error.
  *
- * OWNERSHIP  Texts are copied into the pfd_error, cut to its room.  A pfd_error of a plugin may be
- *            that of an older header: nothing here writes more than its struct_size says, and no
- *            pfd_error that was handed in is assigned to as a whole.
+ * OWNERSHIP  Texts are copied into the pfd_error, and cut if they do not fit.  A plugin's pfd_error
+ *            may be that of an older header: these functions write no more than its struct_size
+ *            says, and never assign to a pfd_error of the caller as a whole.
  * ERRORS     Written once, where they are found, and forwarded unchanged.
  * THREADS    A pfd_error belongs to one thread at a time.
  */

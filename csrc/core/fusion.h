@@ -1,9 +1,9 @@
 /* core/fusion.h -- two ops computed as one.
  *
- * An op that needs only a part of what the op before it makes can have both done together: the
- * loader gives its fused function the inputs of the first op and the attrs of both.  The rows are
- * the same, fused or not, but for a damaged one whose damage is in the part that is not needed: it
- * fails only where the ops are not fused.  registry/builtin_fusions.c lists such pairs.
+ * If an op needs only a part of the output of the op before it, both can run as one: the loader
+ * gives the fused function of the second op the inputs of the first op and the attrs of both.  The
+ * rows are the same with and without fusion, with one exception: a row whose damage is in the part
+ * that is not needed fails only without fusion.  registry/builtin_fusions.c lists such pairs.
  */
 #ifndef PFD_CORE_FUSION_H
 #define PFD_CORE_FUSION_H

@@ -58,7 +58,7 @@ typedef struct pfd_loop {
 typedef struct pfd_pool_counts {
     int64_t num_chunks; /* started, also by callers that help */
     int64_t thread_ns;  /* summed over threads: how long each was one of those that work */
-    int64_t idle_ns;    /* the part of it without work, of threads that wait now too */
+    int64_t idle_ns;    /* the part of this time without work, also of threads that wait now */
 } pfd_pool_counts;
 
 /* Makes a pool in which num_threads work at first, and up to most_threads may work later. */

@@ -1,5 +1,5 @@
-/* core/op_parts.h -- what the files of most ops have alike: members of descriptors, simple
- * functions, the end of an open. */
+/* core/op_parts.h -- the common parts of the files of most ops: members of descriptors, simple
+ * functions, the end of an open(). */
 #ifndef PFD_CORE_OP_PARTS_H
 #define PFD_CORE_OP_PARTS_H
 #include "pyflowdata/op.h"

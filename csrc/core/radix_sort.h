@@ -6,7 +6,7 @@
 #define PFD_CORE_RADIX_SORT_H
 #include <stdint.h>
 
-/* Writes the indexes of keys[0, n) in ascending order of the keys, equal keys in that of their
+/* Writes the indexes of keys[0, n) in ascending order of the keys, equal keys in the order of their
  * indexes; 0 <= n < 2^32.  `work` has room for n. */
 void pfd_radix_sort(const uint64_t *keys, int64_t n, uint32_t *order, uint32_t *work);
 

@@ -84,7 +84,7 @@ void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t 
 #define PFD_ORDER_LITTLE 0
 #define PFD_ORDER_BIG 1
 
-/* Whether numbers in this order have their bytes the other way round than this machine's. */
+/* Whether this byte order is not that of this machine. */
 int32_t pfd_order_is_foreign(int32_t order);
 
 /* The type of rows with these values of the attrs dtype and shape.  PFD_INVALID_ARGUMENT where a

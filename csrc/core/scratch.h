@@ -1,11 +1,11 @@
 /* core/scratch.h -- memory that is freed as a whole.
  *
- * A scratch grows by blocks while it is new and keeps them: after a few resets an equal load
- * allocates nothing.
+ * A scratch grows by blocks, and keeps them: after a few resets, an equal load allocates nothing.
  *
- * A scratch also keeps what others lend it until it is reset: a kernel whose rows point into memory
- * that it borrows, as a decoded row group, lends the memory in place of copying the rows.  Then it
- * states that its rows last.
+ * A scratch also keeps memory that others lend it, until it is reset: a kernel whose rows point
+ * into borrowed memory, such as a decoded row group, lends this memory to the scratch in place of
+ * copying the rows.  The kernel then states that its rows last.
+ *
  * THREADS  One thread at a time.
  */
 #ifndef PFD_CORE_SCRATCH_H
@@ -48,7 +48,7 @@ int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), vo
 /* A kernel states of all ragged rows of its call: each one is in the scratch itself, in memory that
  * the call lent, or in memory that lives as long as the loader.  Does nothing outside a call. */
 void pfd_scratch_rows_last(pfd_scratch *scratch);
-/* A kernel that pads has made rows of so many elements, of which so many are padding. */
+/* A kernel that pads states how many elements its rows have, and how many of these are padding. */
 void pfd_scratch_note_padding(pfd_scratch *scratch, int64_t elements, int64_t padded);
 /* Whether an address is in the scratch's own memory. */
 int32_t pfd_scratch_has(const pfd_scratch *scratch, const void *address);

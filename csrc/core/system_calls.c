@@ -35,7 +35,7 @@ const char *pfd_stat_risk(uint32_t uid, uint32_t gid, uint32_t mode)
     /* In a sticky folder nobody can replace what belongs to this user. */
     if (S_ISDIR(mode) && (mode & S_ISVTX)) return NULL;
     int32_t by_others = (mode & S_IWOTH) || ((mode & S_IWGRP) && !is_private(gid));
-    return by_others ? "others than this user can write into it" : NULL;
+    return by_others ? "users other than this one can write into it" : NULL;
 }
 
 /* ---- What an errno means --------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
  *   damage       the name leads to no file: that of a record is a damaged record.
  *
  * EIO is transient on another machine, and else the environment.  The calls below look where the
- * file lies before they try again.  What is reported after their last try is the environment: those
- * who report may have no descriptor, and the fault has outlasted the pauses.
+ * file lies before they try again.  After their last try they report the environment: a caller that
+ * reports the failure may have no descriptor, and the fault has outlasted the pauses.
  *
  * OWNERSHIP  `bounds` are borrowed, for the call; NULL: no loader waits, and nothing is counted.
  *            The end of a loader ends the pauses, as does a signal in the main thread, and

@@ -1,5 +1,5 @@
-/* Logical batches, of a number of records or as a view forms them, and the part of each that a rank
- * has. */
+/* Logical batches, which have a number of records or are formed by a view, and the part of each
+ * batch that a rank has. */
 #include "core/error.h"
 #include "dataset/decorator.h"
 #include "dataset/view.h"

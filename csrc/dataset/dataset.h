@@ -110,7 +110,7 @@ void pfd_dataset_close(pfd_dataset *ds) PFD_PRIVATE; /* accepts NULL */
 /* Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a buffer that fills,
  * an epoch that is replayed) end within one call of the source.  The flag is borrowed.  Stream: a
  * next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, even where the source
- * has not. A seek() that fails with it cannot get past the damage; its reason is
+ * has not. A seek() that fails with PFD_CORRUPT_DATA cannot get past the damage; its reason is
  * PFD_REASON_REST_UNREADABLE. */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
@@ -137,10 +137,10 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
 
-/* The same with blocks that the source has, of any sizes: block i begins with record first[i], and
- * first[num_blocks] is the number of records.  Neighbours with fewer than block_size records
- * together are one block.  Lanes as those below, with few blocks that several lanes share; they
- * read a shared block at about the same time. */
+/* The same with the source's own blocks, which have any sizes: block i begins with record first[i],
+ * and first[num_blocks] is the number of records.  Neighbours with fewer than block_size records
+ * together are one block.  Lanes are as below, but several lanes may share a block, if there are
+ * few blocks; they read a shared block at about the same time. */
 pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                   int32_t reshuffle, const int64_t *first, int64_t num_blocks,
                                   int64_t block_size, int64_t window, int64_t num_lanes,
@@ -180,11 +180,11 @@ pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pf
 
 /* A stream of batches of one group each.  A group's batch goes out when it is full; at the end of
  * the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts as pad).  At
- * most buffer_size records wait between calls; when one more would, the group that waits longest
- * goes out by the same rule (with drop: as a short batch, since dropping in the middle of an epoch
- * would lose records silently).  When group() fails for a record, that record is skipped, and the
- * call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA counts as one
- * batch, also for seek(). */
+ * most buffer_size records wait between calls; when one more would have to wait, the group that has
+ * waited longest goes out by the same rule (with drop: as a short batch, since dropping in the
+ * middle of an epoch would lose records silently).  When group() fails for a record, that record is
+ * skipped, and the call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA
+ * counts as one batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,

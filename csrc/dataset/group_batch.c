@@ -1,8 +1,8 @@
 /* Batches of one group each: records wait in their group until its batch is full.
  *
  * Waiting records are chains of cells, one chain per group; groups are found by a hash table and
- * listed by the age of their first waiting record.  Which batch goes out next depends on the order
- * of the records alone.
+ * listed by the age of their first waiting record.  The order of the batches depends only on the
+ * order of the records.
  */
 #include "core/error.h"
 #include "core/random.h"

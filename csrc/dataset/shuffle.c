@@ -51,8 +51,8 @@ static uint64_t key_of_epoch(const shuffle *self, int64_t epoch)
     return pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
 }
 
-/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2, and of
- * blocks that the source has, 0 draws where the pieces of lanes stand. */
+/* Counters of the random numbers of an epoch's key; a window order uses 0 to 2.  With the source's
+ * own blocks, 0 draws the places of the pieces of lanes. */
 enum { starts_counter = 0, windows_counter = 1, blocks_counter = 3, first_lane_counter = 4 };
 
 /* ---- All records: a keyed permutation of the positions --------------------------------------- */
@@ -183,9 +183,9 @@ static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t
     }
 }
 
-/* The window that a thread is in, with its blocks: a call maps some hundred records of a window
- * that has very many.  A thread that alternates between orders finds the block of each record
- * instead. */
+/* The window that a thread is in, with its blocks, is kept: a call maps only some hundred of a
+ * window's very many records.  A thread that alternates between orders finds the block of each
+ * record instead. */
 enum { most_known_blocks = 4096 };
 typedef struct known_window {
     uint64_t windows_key;
@@ -838,7 +838,7 @@ pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *or
     return PFD_OK;
 }
 
-/* ---- A buffer, from which a random record goes out for each one that comes in ------------------
+/* ---- A buffer, which gives out a random record for each record that comes in ------------------
  *
  * A draw is a function of key, position and the number of records in the buffer, so that an epoch
  * read again comes out in the same order. */

@@ -97,9 +97,9 @@ static pfd_status check(const pfd_source_methods *methods, void *self, pfd_error
 {
     if (!methods->close) return fault(methods, self, "close is NULL", err);
     if (!methods->size != !methods->at)
-        return fault(methods, self, "of size and at one is NULL; random access needs both", err);
+        return fault(methods, self, "either size or at is NULL; random access needs both", err);
     if (!methods->next != !methods->seek)
-        return fault(methods, self, "of next and seek one is NULL; a stream needs both", err);
+        return fault(methods, self, "either next or seek is NULL; a stream needs both", err);
     if (!methods->at && !methods->next)
         return fault(methods, self, "it has neither size and at nor next and seek", err);
     return PFD_OK;

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* A zero counts once a view around this one has counted: else a first draw of a second draw would
- * be a second draw of a first one. */
+/* A zero counts, too, once a view around this one has counted: otherwise the first draw of a second
+ * draw would equal the second draw of a first draw. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number)
 {
     if (number > 0 || *draw > 0) *draw = pfd_random_bits(*draw, number) | 1;

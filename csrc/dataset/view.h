@@ -11,13 +11,13 @@
 #define PFD_DATASET_VIEW_H
 #include "pyflowdata/pyflowdata.h"
 
-/* Rows on their way to their records: an array for each field, one element per row. */
+/* The places of rows, which views map to records: an array for each field, one element per row. */
 typedef struct pfd_places {
     int64_t n;
     int64_t *epochs;    /* epochs of the data set that the places are in, from 0 */
     int64_t *positions; /* in that epoch */
-    uint64_t *draws;    /* 0; where an epoch has a record more than once, a number that differs for
-                           each draw of it, for random ops: see pfd_view_count_draw() */
+    uint64_t *draws;    /* for random ops: 0, or if an epoch has a record more than once, a number
+                           that differs for each draw of the record; see pfd_view_count_draw() */
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
@@ -34,7 +34,8 @@ typedef struct pfd_part {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
     int64_t whole; /* elements that the record has, as the view was told */
-    int64_t back;  /* for the first part of a row: so many parts before it belong to the row, too */
+    int64_t back;  /* for the first part of a row: the number of parts before it that belong to the
+                    * row, too */
 } pfd_part;
 
 typedef struct pfd_view pfd_view;

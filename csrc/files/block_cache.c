@@ -43,9 +43,9 @@ static pfd_status fail_cache(const char *path, const char *what, int reason, pfd
         remedy = "; give the cache a smaller budget, or a folder on a larger disk, "
                  "PYFLOWDATA_CACHE";
     if (reason == ENOMEM)
-        remedy = "; each open remote file is a mapping, of which the system allows a process "
-                 "vm.max_map_count, 65530 as a rule, and as much address space as ulimit -v says: "
-                 "raise these, or read fewer and larger files";
+        remedy = "; each open remote file is a mapping; the system limits the mappings of a "
+                 "process to vm.max_map_count (usually 65530), and its address space to ulimit -v: "
+                 "raise these limits, or read fewer and larger files";
     (void)pfd_fail_file(err, path, "the file of the cache cannot be %s: %s%s", what,
                         strerror(reason), remedy);
     return pfd_error_set_reason(err, PFD_REASON_ENVIRONMENT);
@@ -128,8 +128,8 @@ static int write_new(int fd, const pfd_cache_key *key, const head *of)
     return reason;
 }
 
-/* Makes the file under another name first, so that others never see a part of it.  `replace`: a
- * file that is there is no file of this object. */
+/* Makes the file under another name first, so that others never see an incomplete file.  `replace`:
+ * an existing file does not belong to this object. */
 static pfd_status make_file(const char *path, const pfd_cache_key *key, const head *of,
                             int32_t replace, pfd_error *err)
 {
@@ -179,7 +179,7 @@ static pfd_status map_file(pfd_block_cache *self, const pfd_cache_key *key, cons
     close(fd);
     self->device = (uint64_t)st.st_dev;
     self->inode = (uint64_t)st.st_ino;
-    const char *what = is_foreign ? "trusted, as another user made it" : "mapped";
+    const char *what = is_foreign ? "trusted, because another user made it" : "mapped";
     return reason ? fail_cache(self->path, what, reason, err) : PFD_OK;
 }
 
@@ -235,7 +235,7 @@ static void note_time(cached_block *entry)
         atomic_store_explicit(&entry->used_ms, now, memory_order_relaxed);
 }
 
-/* Whether the block is as it was when it was put; a block that is not goes. */
+/* Whether the block is as it was when it was put; a block that has changed is dropped. */
 static int32_t compare(pfd_block_cache *self, int64_t block, uint32_t state)
 {
     cached_block *entry = &self->blocks[block];
@@ -324,7 +324,8 @@ pfd_status pfd_block_cache_claim(const pfd_block_cache *self, int64_t first, int
     *claimed = 0;
     *fd = open_again(self->path, self);
     if (*fd < 0 && (errno == ESTALE || errno == ENOENT))
-        return fail_cache(self->path, "used any more, as it was removed while open", errno, err);
+        return fail_cache(self->path, "used any more, because it was removed while "
+                                      "open", errno, err);
     if (*fd < 0) return fail_cache(self->path, "opened", errno, err);
     while (*claimed < n && !is_there(self, first + *claimed) &&
            lock_block(*fd, first + *claimed) == 0 && !is_there(self, first + *claimed))

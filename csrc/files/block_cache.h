@@ -10,10 +10,10 @@
  *     for each block: pfd_cached_block of pyflowdata.h
  *     the address of the object and its tag, each with a 0 after it
  *
- * An entry's `state` counts the changes of its block: odd, the block is there.  Who copies bytes
- * looks at the state before and after the copy, so that a block may go at any time, without any
- * lock of its readers.  Each process compares a block with its checksum when it first sees its
- * state, as bytes that a dying machine never wrote are zeros.
+ * An entry's `state` counts the changes of its block: odd, the block is there.  A reader that
+ * copies bytes looks at the state before and after the copy, so a block may be dropped at any time,
+ * and readers take no lock.  Each process compares a block with its checksum when it first sees the
+ * block's state, because bytes that a crashed machine did not write are zeros.
  *
  * THREADS  Everything may be called from any thread, but open and close.
  * ERRORS   PFD_IO, with the file of the cache and the environment as the reason.
@@ -24,7 +24,7 @@
 
 #include <stdatomic.h>
 
-/* What the file is of. */
+/* The object whose bytes the file has. */
 typedef struct pfd_cache_key {
     const char *url, *tag; /* of the object, and of its version */
     int64_t size;
@@ -48,8 +48,8 @@ void pfd_block_cache_close(pfd_block_cache *self); /* of a zeroed one, too */
 /* Copies [offset, offset + size), which lies in one block.  0: the block is not there. */
 int32_t pfd_block_cache_copy(pfd_block_cache *self, int64_t offset, int64_t size, uint8_t *out);
 
-/* Whether a block is there, as far as its entry says.  Bytes of it are wanted soon: it becomes one
- * of the last to go. */
+/* Whether a block is there, according to its entry.  Its bytes are needed soon, so it becomes one
+ * of the last to be dropped. */
 int32_t pfd_block_cache_want(pfd_block_cache *self, int64_t block);
 
 /* Bytes of a block, if it is not there; else 0. */

@@ -47,7 +47,8 @@ typedef struct compression_codec {
 
 /* ---- What zlib looks like -------------------------------------------------------------------- */
 
-/* Whether such bytes could be a text: no control characters, and valid UTF-8 in what is checked. */
+/* Whether bytes could be a text: no control characters, and valid UTF-8 in the part that is
+ * checked. */
 static int32_t is_text(const uint8_t *data, int64_t size)
 {
     int32_t following = 0;
@@ -306,7 +307,7 @@ int32_t pfd_compression_guess(const uint8_t *data, int64_t size)
     return is_zlib ? PFD_COMPRESSION_ZLIB : PFD_COMPRESSION_NONE;
 }
 
-/* The length of a name, of which `length` bytes count, without the suffixes of a compression. */
+/* The length of a name's first `length` bytes without the suffixes of a compression. */
 static size_t without_suffixes(int32_t compression, const char *name, size_t length)
 {
     size_t size;
@@ -348,9 +349,9 @@ int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t 
     return 0;
 }
 
-/* Whether a start of a file, whose name says the compression, is that of a damaged one: it is
- * empty, zeros, cut in the start, or all but one byte of the start fits, which is in the magic
- * number: records of 35,615 bytes begin with that of gzip. */
+/* Whether the beginning of a file, whose name says the compression, is damaged: it is empty, has
+ * zeros, is cut short, or fits except for one byte, which is in the magic number (records of 35,615
+ * bytes begin with gzip's magic number). */
 static int32_t is_damaged_start(int32_t compression, const uint8_t *data, int64_t size)
 {
     const char *start = codecs[compression].start;
@@ -376,8 +377,8 @@ static pfd_status check_name(const pfd_file *file, const uint8_t *data, int64_t 
     if (named == PFD_COMPRESSION_NONE) return PFD_OK;
     if (!is_damaged_start(named, data, size) && !pfd_is_text(data, size)) return PFD_OK;
     return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                       "the name says %s, and the file %s; is it damaged, or was it cut? "
-                       "compression='none' takes it as it is",
+                       "the name says %s, but the file %s; is it damaged or truncated? "
+                       "compression='none' reads it as it is",
                        pfd_compression_name(named),
                        size == 0 ? "is empty" : "does not begin like that");
 }
@@ -518,8 +519,8 @@ static pfd_status fail_after_member(const pfd_inflater *self, pfd_error *err)
 {
     int64_t at = self->at - self->in_size;
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                       "the %s data ends about here, after %" PRId64 " decompressed bytes, and "
-                       "what follows up to byte %" PRId64 " is not %s data, or is damaged",
+                       "the %s data ends about here, after %" PRId64 " decompressed bytes; the "
+                       "bytes from here to byte %" PRId64 " are not %s data, or are damaged",
                        pfd_compression_name(self->compression), self->produced,
                        self->file->size, pfd_compression_name(self->compression));
 }
@@ -531,12 +532,12 @@ static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pf
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is not %s data, or is damaged: %s; compression='auto' finds out "
-                           "what a file is, and 'none' takes it as it is",
+                           "this is not %s data, or is damaged: %s; compression='auto' detects how "
+                           "a file is compressed, and 'none' reads it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                       "the %s data is damaged, here or before, at decompressed byte %" PRId64
-                       ": %s",
+                       "the %s data is damaged, here or earlier, at decompressed byte %" PRId64 ": "
+                       "%s",
                        name, self->produced, message);
 }
 

@@ -4,8 +4,8 @@
  * a trial, since text may begin like one.  Members of gzip and frames of zstd that follow each
  * other are one stream.  Checksums are checked where the format has them.
  *
- * zlib and libzstd are used where they were found when this library was built; without one of them
- * its files are PFD_UNSUPPORTED, with the package that has it.
+ * zlib and libzstd are used where they were found when this library was built; a file that needs a
+ * missing library is PFD_UNSUPPORTED, and the message names the package that has it.
  *
  * THREADS  An inflater belongs to one thread; the rest may be called from any.
  * ERRORS   PFD_CORRUPT_DATA: err->byte is the offset in the file, the message has the one in the

@@ -80,7 +80,8 @@ int64_t pfd_folder_changed_ns(int parent, const char *path)
     return pfd_sys_stat(NULL, parent, path, &st) == 0 ? changed_ns(&st) : -errno;
 }
 
-/* The clock of a file system ticks every 10 ms or faster; some keep whole seconds, or two. */
+/* The clock of a file system ticks every 10 ms or faster; some file systems store whole seconds, or
+ * multiples of two. */
 int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
 {
     int64_t tick = changed % SECOND_NS == 0 ? 2 * SECOND_NS : SECOND_NS / 10;
@@ -443,7 +444,8 @@ static _Thread_local struct {
     char path[PATH_MAX];
 } unread;
 
-/* What is not there, or is no folder, has no matches; a link that leads nowhere stands for some. */
+/* A path that does not exist, or is not a folder, has no matches; a link that leads nowhere counts
+ * as if it had some. */
 static void note_unread(const char *path)
 {
     int reason = errno;

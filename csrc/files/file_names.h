@@ -83,7 +83,7 @@ const char *pfd_missing_file_words(const char *pattern, char *out, size_t capaci
 pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
                                   int32_t keep_missing, pfd_path_list *out, pfd_error *err);
 
-/* Whether there is surely no file; addresses are looked at all together, when they are opened. */
+/* Whether there certainly is no file; addresses are examined all together, when they are opened. */
 int32_t pfd_path_is_missing(const char *path);
 
 /* Adds the addresses that a pattern of addresses stands for; none: the list stays as it is. */

@@ -79,8 +79,8 @@ static pfd_status read_bytes(const pfd_input_file *opened, int64_t offset, int64
     if (reason) return fail_read(opened, offset + done, reason, err);
     if (done < size)
         return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
-                           "the file changed while open: it was %" PRId64
-                           " bytes at open, and ends here now",
+                           "the file changed while open: it had %" PRId64 " bytes when it was "
+                           "opened, and now ends here",
                            opened->file.size);
     atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
     return PFD_OK;
@@ -92,8 +92,8 @@ static pfd_status check_range(const pfd_input_file *opened, int64_t offset, int6
     int64_t end = opened->file.size;
     if (offset + size <= end) return PFD_OK;
     return pfd_fail_at(err, &opened->file, offset, PFD_CORRUPT_DATA,
-                       "the file ends at byte %" PRId64 ", and %" PRId64
-                       " bytes are expected from here: %" PRId64 " are missing",
+                       "the file ends at byte %" PRId64 ", but %" PRId64 " bytes are expected from "
+                       "here: %" PRId64 " are missing",
                        end, size, offset + size - end);
 }
 
@@ -154,9 +154,8 @@ static pfd_status copy_piece(const pfd_input_file *opened, int64_t offset, int64
     PFD_TRY(pfd_remote_file_read(opened->remote, offset, size, out, opened->bounds, err));
     if (offset == 0 && opened->is_compressed && opened->is_compressed(out, size))
         return pfd_fail_at(err, &opened->file, 0, PFD_CORRUPT_DATA,
-                           "it begins as compressed data, and the files before it, of the same "
-                           "suffix, do not: set the attr compression, or give compressed files a "
-                           "suffix");
+                           "it begins like compressed data, but earlier files with the same suffix "
+                           "do not: set the attr compression, or give compressed files a suffix");
     atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
     return PFD_OK;
 }
@@ -307,8 +306,8 @@ pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, i
     return status;
 }
 
-/* Whether a link to the name below a folder is followed in vain.  Its path may go through so many
- * links that the system gives up, so that the name alone is looked at. */
+/* Whether the name below a folder is a link that leads nowhere.  Its path may go through so many
+ * links that the system gives up, so only the name itself is examined. */
 static int32_t leads_nowhere(const char *path)
 {
     char above[PATH_MAX];

@@ -39,9 +39,9 @@ static pfd_status make_room(pfd_stream_window *window, const pfd_scratch *bounds
     int64_t larger = window->room > 0 ? 2 * window->room : least_room, most = most_room(bounds);
     if (window->room >= most)
         return pfd_fail_at(err, &window->file.file, window->begin, PFD_OUT_OF_MEMORY,
-                           "the record that begins here, decompressed, has more than %" PRId64
-                           " bytes, half of what memory_budget allows; is it one line or record? "
-                           "Raise memory_budget if it is right",
+                           "the record that begins here has more than %" PRId64 " decompressed "
+                           "bytes, which is half of memory_budget; is it really one line or "
+                           "record? If so, raise memory_budget",
                            used);
     if (larger > most) larger = most;
     uint8_t *grown = realloc(window->memory, (size_t)larger);
@@ -90,8 +90,8 @@ pfd_status pfd_stream_window_fail_end(const pfd_stream_window *window, int64_t o
                                       pfd_error *err)
 {
     return pfd_fail_at(err, &window->file.file, offset, PFD_CORRUPT_DATA,
-                       "the decompressed file ends at byte %" PRId64 ", and %" PRId64
-                       " bytes are expected from here: %" PRId64 " are missing",
+                       "the decompressed file ends at byte %" PRId64 ", but %" PRId64 " bytes are "
+                       "expected from here: %" PRId64 " are missing",
                        window->end, size, offset + size - window->end);
 }
 
@@ -108,8 +108,8 @@ static pfd_status read_copy(const pfd_input_file *file, int64_t offset, int64_t 
     pfd_stream_window *window = window_of(file);
     if (offset < window->begin)
         return pfd_fail_at(err, &file->file, offset, PFD_INTERNAL,
-                           "read of %" PRId64 " bytes at %" PRId64
-                           " of a compressed file; it is read forward only, and is at %" PRId64,
+                           "read of %" PRId64 " bytes at %" PRId64 " of a compressed file; it can "
+                           "only be read forward, and is at %" PRId64,
                            size, offset, window->begin);
     PFD_TRY(pfd_stream_window_fill(window, offset + size, scratch, err));
     if (window->end < offset + size)

@@ -63,11 +63,11 @@ static const char *kind_of(mode_t mode)
 static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
     char pattern[PATH_MAX];
-    if (S_ISREG(mode)) return pfd_fail_file(err, path, "this is a file, and must be a folder");
+    if (S_ISREG(mode)) return pfd_fail_file(err, path, "this is a file, but must be a folder");
     if (S_ISDIR(mode) && *pfd_suggest_pattern(path, pattern, sizeof pattern))
         return pfd_fail_file(err, path,
-                             "this is a folder, and files takes files: give files = \"%.300s\" "
-                             "(of a folder of part files, data_dir)", pattern);
+                             "this is a folder, but the attr files takes files: give files = "
+                             "\"%.300s\" (or data_dir, if it is a folder of part files)", pattern);
     return pfd_fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
 }
 
@@ -308,8 +308,9 @@ static int32_t begins_compressed(const uint8_t *data, int64_t size)
     return pfd_compression_of_bytes(data, size) != PFD_COMPRESSION_NONE;
 }
 
-/* Finds the compression of file i.  Of many remote files, each of which takes a request, one has
- * that of the file before if it has its suffix; it is compared when its beginning is read. */
+/* Finds the compression of file i.  Each remote file takes a request, so among many of them a file
+ * has the compression of the file before it if the suffix is the same; the compression is compared
+ * when the file's beginning is read. */
 static pfd_status find_compression(pfd_input_files *self, int64_t i, pfd_scratch *scratch,
                                    pfd_error *err)
 {
@@ -458,14 +459,14 @@ static pfd_status check_difference(const pfd_input_file *opened, const file_stat
     if (pfd_is_unchanged(&before, now)) return PFD_OK;
     if (now->st_size == file->size)
         return pfd_fail_file(err, file->path,
-                             "the file changed while open: its size is the same, its %s is "
-                             "another one",
+                             "the file changed while open: its size is the same, but its %s "
+                             "differs",
                              memcmp(&now->st_mtim, &state->modified, sizeof now->st_mtim)
                                  ? "modification time"
                                  : "time of change (ctime)");
     return pfd_fail_file(err, file->path,
-                         "the file changed while open: it was %" PRId64
-                         " bytes at open, is %" PRId64 " now",
+                         "the file changed while open: it had %" PRId64 " bytes when it was "
+                         "opened, and now has %" PRId64,
                          file->size, (int64_t)now->st_size);
 }
 

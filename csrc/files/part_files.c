@@ -25,31 +25,32 @@ const pfd_attr pfd_file_attr_table[] = {
     PFD_STRING_ATTR(pfd_file_attrs, data_dir, "",
                     "The folder of the part files; alternatively give files."),
     PFD_STRINGS_ATTR(pfd_file_attrs, files, "",
-                     "In place of data_dir: paths, and patterns with *, ? or [...], whose files "
-                     "are sorted by name."),
+                     "Paths, and patterns with *, ? or [...], in place of data_dir; the files of a "
+                     "pattern are sorted by name."),
     PFD_INT_ATTR(pfd_file_attrs, data_part_num, "-1", -1, INT32_MAX,
                  "How many parts to read, numbered from 0; -1 for all parts found, in numeric "
                  "order."),
     PFD_STRING_ATTR(pfd_file_attrs, part_name_prefix, "part-",
-                    "What stands before the number in a part's name."),
+                    "The text before the number in a part's name."),
     PFD_INT_ATTR(pfd_file_attrs, part_name_suffix_length, "-1", -1, MAX_SUFFIX_LENGTH,
-                 "To how many digits a part's number is padded with zeros; -1 for no padding."),
+                 "The number of digits to which a part's number is padded with zeros; -1 for no "
+                 "padding."),
     PFD_CHOICE_ATTR(pfd_file_attrs, file_access, "auto", "auto|map|read",
                     "How files are read: map maps them into memory, read reads them piece by "
                     "piece; auto maps them if they fit into memory and address space together."),
     PFD_CHOICE_ATTR(pfd_file_attrs, compression, "auto", PFD_COMPRESSION_CHOICES,
-                    "How the files are compressed; auto looks at the content of each. Lines and "
-                    "frames of compressed files can only be read in sequence, so that only a "
-                    "buffer shuffles them."),
+                    "How the files are compressed; auto looks at the content of each file. Lines "
+                    "and frames of compressed files can only be read in sequence, so only a buffer "
+                    "can shuffle them."),
     PFD_STRING_ATTR(pfd_file_attrs, index_dir, "",
-                    "The folder in which indexes of the files are kept, for the next time and "
-                    "for the other processes of the machine; none keeps them in memory. Left "
-                    "empty, files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, "
-                    "else in XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata."),
+                    "The folder in which indexes of the files are kept, for later runs and for "
+                    "other processes on the machine; none keeps them in memory. If it is empty, "
+                    "indexes of 16 MB or more of files are kept in PYFLOWDATA_INDEX_DIR, else in "
+                    "XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata."),
     PFD_CHOICE_ATTR(pfd_file_attrs, check, "format", PFD_CHECK_CHOICES,
-                    "What is checked of the bytes: format only what the format has checksums of; "
-                    "seal also compares each block with the file's seal, NAME.pfdseal, when the "
-                    "block is first read (pyflowdata seal makes it)."),
+                    "Which bytes are checked: format checks only those that have checksums in the "
+                    "format; seal also compares each block with the file's seal, NAME.pfdseal "
+                    "(pyflowdata seal makes it), when the block is first read."),
 };
 
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);
@@ -294,7 +295,7 @@ static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *ste
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
-/* Refuses attrs that every reader of files has, and that mean nothing for a folder. */
+/* Refuses attrs that every reader of files has, but that mean nothing for a folder. */
 static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 {
     const char *wrong = attrs->data_part_num != -1              ? "data_part_num"

@@ -84,7 +84,8 @@ static pfd_status check_calls(pfd_error *err)
     return pfd_fail(err, PFD_UNSUPPORTED, "remote files are read by the Python package only");
 }
 
-/* What a function of Python returned; one that raised has written *err, or Python has failed. */
+/* The status that a Python function returned.  A function that raised has written *err; otherwise
+ * Python itself has failed. */
 static pfd_status returned(int32_t status, pfd_error *err)
 {
     if (status == PFD_OK) return PFD_OK;
@@ -620,8 +621,8 @@ int64_t pfd_remote_blocks_asked(void)
     return atomic_load_explicit(&blocks_asked, memory_order_relaxed);
 }
 
-/* Where the beginnings of files are read one after another, as when small files are scanned, asks
- * for those of the next files (lock held). */
+/* If the beginnings of files are read one after another, as when small files are scanned, asks for
+ * the beginnings of the next files (lock held). */
 static void ask_for_heads(pfd_remote_file *self)
 {
     const pfd_remote_file *before = self->previous;
@@ -680,7 +681,7 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
         status = check_waiting(self, block, bounds, err);
         if (status == PFD_OK) {
             ask(self, block, URGENT);
-            /* Another process may put the block, of which nobody tells this one. */
+            /* Another process may put the block, and nothing tells this process of it. */
             (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
         }
     } while (status == PFD_OK);

@@ -1,10 +1,10 @@
 /* files/remote_file.h -- files at addresses, as s3://bucket/key: opened, read, and fetched ahead.
  *
- * Their bytes lie in the block cache (block_cache.h).  Who reads a block that is not there puts it
- * into a queue, which all remote files of the process share, and waits.  The threads that fetch are
- * Python's: they take requests from the queue, and put the bytes (pfd_fetch_* in pyflowdata.h).
- * What a reader waits for is taken before what was only asked for ahead, and blocks that follow
- * each other are one request.
+ * Their bytes lie in the block cache (block_cache.h).  A reader of a block that is not there puts
+ * the block into a queue, which all remote files of the process share, and waits.  The threads that
+ * fetch are Python's: they take requests from the queue, and put the bytes (pfd_fetch_* in
+ * pyflowdata.h). Blocks that a reader waits for are fetched before blocks that were only asked for
+ * ahead, and consecutive blocks are one request.
  *
  * OWNERSHIP  A request holds its file: close() does not wait for a fetch.
  * THREADS    Everything may be called from any thread.
@@ -52,33 +52,36 @@ pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
                                     pfd_remote_file **out, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
 
-/* One file comes after another in the list of a reader: where both are scanned, the first block of
- * the later one is asked for ahead.  Before either is read. */
+/* States that one file comes after another in the list of a reader: if both are scanned, the first
+ * block of the later one is asked for ahead.  Call it before either is read. */
 void pfd_remote_file_follow(pfd_remote_file *self, pfd_remote_file *previous);
 
 /* Copies bytes of the file, whose range lies in it; waits until they are there. */
 pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t size, uint8_t *out,
                                 const pfd_bounds *bounds, pfd_error *err);
 
-/* The blocks that a loader will read, batch after batch, as far as that is known: what the cache
- * drops is needed last.  One thread at a time may add to a plan.  A plan ends before its files. */
+/* The blocks that a loader will read, batch after batch, as far as they are known: the cache drops
+ * the blocks that are needed last.  One thread at a time may add to a plan.  A plan ends before its
+ * files. */
 typedef struct pfd_block_plan pfd_block_plan;
 pfd_block_plan *pfd_block_plan_create(void); /* NULL: out of memory */
 void pfd_block_plan_free(pfd_block_plan *self); /* accepts NULL */
 
-/* A batch begins: those before it have passed.  0: the plan is empty now, as this batch is before
- * the last one that began, or after all that were added. */
+/* A batch begins, and all batches before it are done.  0: the plan is empty now, because this batch
+ * is before the last one that began, or after all that were added. */
 int32_t pfd_block_plan_begin(pfd_block_plan *self, int64_t batch);
 
-/* Adds bytes that a batch reads, which is not before the last one.  0: the plan is full.  Between
- * these two, which take and give the lock of all remote files: once for the records of a range. */
+/* Adds bytes that a batch reads; the batch is not before the last one added.  0: the plan is full.
+ * Call it between lock() and unlock(), which take and give back the lock of all remote files once
+ * for the records of a range. */
 void pfd_block_plan_lock(void);
 void pfd_block_plan_unlock(void);
 int32_t pfd_block_plan_add(pfd_block_plan *self, pfd_remote_file *file, int64_t offset,
                            int64_t size, int64_t batch);
 
-/* The batch from which on the batches need more blocks than the cache holds: to fetch them now
- * would drop blocks that are needed before.  INT64_MAX: all that are planned fit. */
+/* The first batch for which the cache has no room, after the blocks of the batches before it: to
+ * fetch its blocks now would drop blocks that are needed earlier.  INT64_MAX: all that are planned
+ * fit. */
 int64_t pfd_block_plan_reach(pfd_block_plan *self);
 
 /* Bytes of the planned blocks of the batches before `end` that are not in the cache. */

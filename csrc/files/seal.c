@@ -241,7 +241,8 @@ static pfd_status begin_walk(const char *path, const char *name, block_walk *wal
     if (walk->fd < 0) return fail_walk(walk, "opened", errno, err);
     if (pfd_sys_fstat(NULL, walk->fd, &st) != 0) return fail_walk(walk, "examined", errno, err);
     if (!S_ISREG(st.st_mode))
-        return pfd_fail_file(err, walk->path, "this is no regular file, and only those have seals");
+        return pfd_fail_file(err, walk->path, "this is not a regular file, and only regular files "
+                                              "have seals");
     walk->size = st.st_size;
     (void)posix_fadvise(walk->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return PFD_OK;
@@ -366,8 +367,8 @@ static int32_t is_block_intact(const pfd_seal *seal, int64_t block, const uint8_
     return !memcmp(digest, digest_of(seal, block), sizeof digest);
 }
 
-/* The next run of blocks that differ. Where the sizes differ, what only one of the two has is part
- * of it. */
+/* The next run of blocks that differ. If the sizes differ, bytes that only one of the two has
+ * belong to the run. */
 static pfd_status find_damage(const pfd_seal *seal, int64_t i, block_walk *walk, int64_t from,
                               int64_t *begin, int64_t *end, pfd_error *err)
 {
@@ -435,8 +436,8 @@ static pfd_status fail_block(const pfd_sealed_file *self, int64_t block, pfd_err
                        begin, end - 1, file->path);
 }
 
-/* Compares whole blocks that were not compared yet, of which `data` has the bytes; returns the
- * first one that differs, or that after the last. */
+/* Compares whole blocks that were not compared yet, whose bytes are in `data`; returns the first
+ * block that differs, or the block after the last. */
 static int64_t compare(const pfd_sealed_file *self, int64_t block, const uint8_t *data,
                        int64_t size)
 {
@@ -526,7 +527,7 @@ static pfd_status check_member(const pfd_input_file *folder, const char *name, p
         return pfd_fail(err, PFD_CORRUPT_DATA, "it is not in the seal, %s" PFD_SEAL_SUFFIX, path);
     if (size_of(self->seal, i) != data.size)
         return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "it has %" PRId64 " bytes, and in the seal, %s" PFD_SEAL_SUFFIX
+                        "it has %" PRId64 " bytes, but in the seal, %s" PFD_SEAL_SUFFIX
                         ", %" PRId64,
                         data.size, path, size_of(self->seal, i));
     int64_t first = first_block(self->seal, i);

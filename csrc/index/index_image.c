@@ -477,8 +477,8 @@ int32_t pfd_index_folder_risk(const char *folder, char *out, int64_t room)
     const char *risk = pfd_stat_risk(st.st_uid, st.st_gid, st.st_mode);
     if (!risk) return 0;
     (void)snprintf(out, (size_t)room, "another user could change the folder of the index cache, "
-                   "%.400s: %s; choose one by PYFLOWDATA_INDEX_DIR, or trust this one by "
-                   "PYFLOWDATA_SHARED_INDEXES=1", folder, risk);
+                   "%.400s: %s; choose another folder with PYFLOWDATA_INDEX_DIR, or trust this one "
+                   "with PYFLOWDATA_SHARED_INDEXES=1", folder, risk);
     return 1;
 }
 
@@ -648,9 +648,9 @@ static pfd_index_image *load_beside(const cached *self)
     if (!pfd_remote_bring_index(self->args->files, self->args->num_files, self->path)) return NULL;
     pfd_index_image *image = load(self);
     if (!image)
-        pfd_index_notice(self->args, "the index beside '%.300s' is damaged, or one of other "
-                         "versions of the files, which are scanned instead: `pyflowdata index "
-                         "--beside` writes it again", self->args->files[0]->path);
+        pfd_index_notice(self->args, "the index beside '%.300s' is damaged, or belongs to other "
+                         "versions of the files; the files are scanned instead: `pyflowdata index "
+                         "--beside` writes the index again", self->args->files[0]->path);
     return image;
 }
 

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
+enum {
+    LEAST_BOUND = 1 << 20 /* the bytes that a scratch may have, however small memory_budget is */
+};
 #define MOST_EPOCHS (INT64_MAX / 2)
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 

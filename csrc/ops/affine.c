@@ -43,7 +43,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     if (axis >= 0 && axis < in->ndim && in->shape[axis] == channels) return PFD_OK;
     char expected[128];
     (void)snprintf(expected, sizeof expected,
-                   "with scale or shift of %" PRId64 " numbers, dimension %d of that must be "
+                   "with scale or shift of %" PRId64 " numbers, dimension %d of the rows must be "
                    "%" PRId64, channels, attrs->axis, channels);
     return pfd_refuse_rows(args, 0, "in", expected, err);
 }
@@ -208,18 +208,18 @@ static const pfd_attr attr_table[] = {
                    "The dtype of the output; left out, floats keep theirs, and integers and bools "
                    "become float32."),
     PFD_INT_ATTR(affine_attrs, axis, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
-                 "Which dimension of a row has the channels; -1 is the last one."),
+                 "The dimension of a row that counts the channels; -1 is the last one."),
 };
 
 static const pfd_port inputs[] = {{"in", "Numbers of any dtype and shape, dense or ragged."}};
-static const pfd_port outputs[] = {{"out", "The scaled numbers, with the shape of the input."}};
+static const pfd_port outputs[] = {{"out", "The results, with the shape of the input."}};
 
 const pfd_op pfd_op_affine = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Affine",
-    .doc = "Computes in * scale + shift for each number. "
-           "The arithmetic is float64: first the product is rounded, then the sum, and then the "
-           "result is converted to dtype. A list has a number for each channel. "
-           "The least int64, which is NaT of ParseDate, becomes NaN.",
+    .doc = "Computes in * scale + shift for each number. The arithmetic is float64: first the "
+           "product is rounded, then the sum, and then the result is converted to dtype. A list of "
+           "several numbers has one for each channel. The least int64, which is NaT of ParseDate, "
+           "becomes NaN.",
     PFD_OP_ATTRS(affine_attrs, attr_table),
 };

@@ -19,8 +19,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     for (int64_t i = 0; i < list->size; i++)
         if (!(i ? list->data[i] > list->data[i - 1] : list->data[i] == list->data[i]))
             return args->host->fail_attr(err, "boundaries", NULL, PFD_INVALID_ARGUMENT,
-                                         "[%" PRId64 "] = %g; each boundary must be above the one "
-                                         "before", i, list->data[i]);
+                                         "[%" PRId64 "] = %g; each boundary must be above the "
+                                         "previous one", i, list->data[i]);
     if (list->size > 0) return PFD_OK;
     return args->host->fail_attr(err, "boundaries", NULL, PFD_INVALID_ARGUMENT,
                                  " has no number; n boundaries make n + 1 intervals");
@@ -57,7 +57,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             if (number != number)
                 return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
                                             "element %" PRId64 " of the row is NaN, which lies in "
-                                            "no interval: take FillMissing before", k);
+                                            "no interval: use FillMissing first", k);
             out[k] = bucket_of(attrs, number);
         }
     }
@@ -66,21 +66,22 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(bucketize_attrs, boundaries, NULL, 0, 0,
-                    "Where an interval ends and the next one begins, in rising order."),
+                    "The numbers at which an interval ends and the next one begins, in increasing "
+                    "order."),
     PFD_CHOICE_ATTR(bucketize_attrs, side, "right", "right|left",
-                    "The side of its boundary on which an equal number lies: the interval right of "
-                    "the boundary, or the one left of it."),
+                    "The side on which a number lies that equals a boundary: in the interval to "
+                    "the right of the boundary, or in the interval to its left."),
 };
 
 static const pfd_port inputs[] = {{"in", "Numbers of any dtype and shape, dense or ragged."}};
 static const pfd_port outputs[] = {
-    {"out", "For each number the number of its interval, from 0, int64."},
+    {"out", "The index of each number's interval, from 0, int64."},
 };
 
 const pfd_op pfd_op_bucketize = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Bucketize",
-    .doc = "The interval that each number lies in: n boundaries make n + 1 intervals. "
+    .doc = "Finds the interval that each number lies in; n boundaries make n + 1 intervals. "
            "Numbers are compared as float64. NaN counts as damaged.",
     PFD_OP_ATTRS(bucketize_attrs, attr_table),
 };

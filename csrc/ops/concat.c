@@ -39,8 +39,8 @@ static pfd_status add_input(const pfd_infer_args *args, int64_t input, int32_t a
     as_array(&type);
     if (type.dtype != out->dtype)
         return refuse(args, input,
-                      "all must have the same dtype: use flow.Cast(x, dtype=\"float32\") before, "
-                      "or read the columns so, fields=[\"NAME:float32\"]", err);
+                      "all must have the same dtype: use flow.Cast(x, dtype=\"float32\") first, or "
+                      "read the columns with one dtype, fields=[\"NAME:float32\"]", err);
     if (type.ndim != out->ndim)
         return refuse(args, input, "all must have the same number of dimensions", err);
     for (int32_t d = 0; d < out->ndim; d++) {
@@ -105,8 +105,8 @@ static pfd_status measure(const pfd_compute_args *args, int64_t i, int32_t axis,
     for (int32_t d = 0; d < out->ndim; d++)
         if (out->shape[d] >= 0 && shape[d] != out->shape[d])
             return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
-                                        "dimension %d of the row is %" PRId64
-                                        "; another input has %" PRId64 " in every row",
+                                        "dimension %d of the row is %" PRId64 ", but another input "
+                                        "has %" PRId64 " in every row",
                                         d, shape[d], out->shape[d]);
     return PFD_OK;
 }

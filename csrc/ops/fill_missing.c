@@ -31,9 +31,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_row_type *in = &args->inputs[0];
     int64_t n = attrs->value.size;
     if (!pfd_dtype_is_float(in->dtype) && in->dtype != PFD_INT64)
-        return pfd_refuse_rows(args, 0, "in", "they must be floats, of which NaN is a missing one, "
-                               "or int64 dates, of which NaT is one: read the column as float32 or "
-                               "float64", err);
+        return pfd_refuse_rows(args, 0, "in", "they must be floats, with NaN for missing numbers, "
+                               "or int64 dates, with NaT for missing dates: read the column as "
+                               "float32 or float64", err);
     args->outputs[0] = args->outputs[1] = *in;
     args->outputs[1].dtype = PFD_BOOL;
     char expected[96];
@@ -112,27 +112,27 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(fill_missing_attrs, value, NULL, 0, 0,
-                    "What stands for a missing number, such as the mean or median of "
+                    "The value that replaces a missing number, such as the mean or median of "
                     "Statistics.fit(): one number, or one for each element of the last dimension. "
-                    "Among integers it is rounded to the nearest one."),
+                    "For integers it is rounded to the nearest one."),
     PFD_BOOL_ATTR(fill_missing_attrs, with_missing, "false",
                   "Whether the output missing is returned too."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Floats of any shape, or int64 as of ParseDate, dense or ragged."}};
+    {"in", "Floats of any shape, or int64 as ParseDate makes them, dense or ragged."}};
 static const pfd_port outputs[] = {
-    {"out", "The numbers, with value in place of missing ones; dtype and shape of the input."},
+    {"out", "The numbers, with value in place of missing ones; dtype and shape are those of the "
+            "input."},
     {"missing", "Which numbers were missing, bool of the same shape."},
 };
 
 const pfd_op pfd_op_fill_missing = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "FillMissing",
-    .doc = "Puts a number in place of each missing one: NaN, or NaT among int64. "
-           "NaT is the least int64, a date that ParseDate could not read. "
-           "A gap of a CSV file is NaN in a column of floats: CSVReader gives a column whose type "
-           "it finds this type and default if the first records have gaps or fractions; "
-           "\"age:float32=nan\" says so.",
+    .doc = "Replaces each missing number by a value: NaN among floats, NaT among int64. NaT is the "
+           "least int64, which ParseDate writes for a text that it cannot read. A gap in a CSV "
+           "column is NaN if the column has floats and the default nan, as in \"age:float32=nan\"; "
+           "CSVReader infers such a column if the first records have gaps or fractions.",
     PFD_OP_ATTRS(fill_missing_attrs, attr_table),
 };

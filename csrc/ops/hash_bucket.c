@@ -19,7 +19,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pfd_row_type *in = &args->inputs[0];
     if (in->dtype == PFD_BOOL || pfd_dtype_is_float(in->dtype))
-        return pfd_refuse_rows(args, 0, "in", "they must be texts or integers: take Bucketize for "
+        return pfd_refuse_rows(args, 0, "in", "they must be texts or integers: use Bucketize for "
                                "floats", err);
     args->outputs[0] = is_text(in) ? (pfd_row_type){.ndim = 0} : *in;
     args->outputs[0].dtype = PFD_INT64;
@@ -61,9 +61,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(hash_bucket_attrs, buckets, NULL, 1, 9007199254740992.0,
-                 "How many buckets there are; their numbers are from 0."),
+                 "The number of buckets, which are numbered from 0."),
     PFD_INT_ATTR(hash_bucket_attrs, seed, "0", 0, 9007199254740992.0,
-                 "Another seed puts other values into one bucket."),
+                 "With another seed, other values share a bucket."),
 };
 
 static const pfd_port inputs[] = {
@@ -71,15 +71,15 @@ static const pfd_port inputs[] = {
            "dtype."},
 };
 static const pfd_port outputs[] = {
-    {"out", "int64: one number for each text; or the numbers of integers, in their shape."},
+    {"out", "int64: one number for each text; for integers, numbers in the shape of the input."},
 };
 
 const pfd_op pfd_op_hash_bucket = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "HashBucket",
-    .doc = "The bucket of each text or integer: a hash of its bytes, modulo buckets. "
-           "The same value is in the same bucket on every machine, and different values can share "
-           "one. The hash is XXH64 of the text, or of the integer as eight little-endian bytes, "
-           "mixed with the seed.",
+    .doc = "Finds the bucket of each text or integer: a hash of its bytes, modulo buckets. A value "
+           "has the same bucket on every machine, and different values can share a bucket. The "
+           "hash is XXH64 of the text, or of the integer as eight little-endian bytes, mixed with "
+           "the seed.",
     PFD_OP_ATTRS(hash_bucket_attrs, attr_table),
 };

@@ -73,7 +73,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         int32_t shown = text.size > MOST_SHOWN ? MOST_SHOWN : (int32_t)text.size;
         return args->host->fail_row(
             err, i, pfd_place_in_record(args, i, text.data), PFD_CORRUPT_DATA,
-            "the text '%.*s'%s is none of the %" PRId64 " words of the vocabulary; a Vocabulary "
+            "the text '%.*s'%s is not among the %" PRId64 " words of the vocabulary; a Vocabulary "
             "with unknown='<unknown>' has a number for such texts", shown,
             shown ? (const char *)text.data : "", shown < text.size ? "..." : "", words.words);
     }
@@ -91,9 +91,9 @@ static const pfd_port outputs[] = {{"out", "The number of each text, int64."}};
 const pfd_op pfd_op_lookup = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "Lookup",
-    .doc = "The number of each text in a vocabulary. "
-           "Texts are compared byte by byte; an empty one is a word like any other. A text that "
-           "the vocabulary does not have gets the number of its unknown word, and counts as "
-           "damaged if there is none.",
+    .doc = "Finds the number of each text in a vocabulary. Texts are compared byte by byte; an "
+           "empty text is a word like any other. A text that is not in the vocabulary gets the "
+           "number of the vocabulary's unknown word, and counts as damaged if there is no such "
+           "word.",
     PFD_OP_ATTRS(lookup_attrs, attr_table),
 };

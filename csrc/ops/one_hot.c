@@ -29,9 +29,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0];
     if (in->dtype == PFD_BOOL || pfd_dtype_is_float(in->dtype))
-        return pfd_refuse_rows(args, 0, "in", "they must be integers: take Cast before", err);
+        return pfd_refuse_rows(args, 0, "in", "they must be integers: use Cast first", err);
     if (in->ndim == PFD_MAX_DIMS)
-        return pfd_refuse_rows(args, 0, "in", "one dimension more would be too many", err);
+        return pfd_refuse_rows(args, 0, "in", "the output would have too many dimensions", err);
     pfd_status status = check_value(args, "on_value", attrs->on_value, err);
     if (status == PFD_OK) status = check_value(args, "off_value", attrs->off_value, err);
     *out = *in;
@@ -100,8 +100,7 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_one_hot = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "OneHot",
-    .doc = "Makes a vector of each class number, with on_value at its index and off_value at all "
-           "others. "
-           "A number outside [0, depth) is an error of its row.",
+    .doc = "Turns each class number into a vector, with on_value at its index and off_value at all "
+           "others. A number outside [0, depth) is an error of its row.",
     PFD_OP_ATTRS(one_hot_attrs, attr_table),
 };

@@ -25,12 +25,13 @@ static pfd_status check_shape(const pfd_infer_args *args, pfd_error *err)
         return pfd_refuse_rows(args, 0, "in", "numbers have no dimension that could be padded",
                                err);
     if (attrs->shape.size != in->ndim)
-        return pfd_refuse_rows(args, 0, "in", "shape must have a number for each dimension of it",
+        return pfd_refuse_rows(args, 0, "in", "the attr shape must have a number for each "
+                                              "dimension of the rows",
                                err);
     for (int32_t d = 0; d < in->ndim && attrs->on_longer == RAISE; d++)
         if (in->shape[d] > attrs->shape.data[d])
-            return pfd_refuse_rows(args, 0, "in", "it is longer than shape: set "
-                                   "on_longer='truncate' to cut it", err);
+            return pfd_refuse_rows(args, 0, "in", "the rows are longer than the attr shape: set "
+                                   "on_longer='truncate' to cut them", err);
     return PFD_OK;
 }
 
@@ -51,9 +52,9 @@ static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_r
     for (int32_t d = 0; d < args->inputs[0]->type.ndim && attrs->on_longer == RAISE; d++)
         if (row->shape[d] > attrs->shape.data[d])
             return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
-                                        "dimension %d of the row has %" PRId64
-                                        "; shape allows %" PRId64
-                                        ": use a larger one, or set on_longer='truncate'",
+                                        "dimension %d of the row is %" PRId64 ", but shape allows "
+                                        "%" PRId64 ": use a larger shape, or set "
+                                        "on_longer='truncate'",
                                         d, row->shape[d], attrs->shape.data[d]);
     return PFD_OK;
 }
@@ -117,8 +118,7 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_pad = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "Pad",
-    .doc = "Makes rows of different sizes rows of one shape. "
-           "Rows that are too short are padded with a value. A row that is too long is an error, "
-           "or is cut if on_longer is truncate.",
+    .doc = "Brings rows of different sizes to one shape. Rows that are too short are padded with a "
+           "value. A row that is too long is an error, or is cut if on_longer is truncate.",
     PFD_OP_ATTRS(pad_attrs, attr_table),
 };

@@ -18,7 +18,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pad_batch_attrs *attrs = args->attrs;
     if (!pfd_is_ragged(&args->inputs[0]))
-        return pfd_refuse_rows(args, 0, "in", "all have one shape already: Pad makes them larger",
+        return pfd_refuse_rows(args, 0, "in", "all rows have one shape already: Pad makes them "
+                                              "larger",
                                err);
     args->outputs[0] = args->inputs[0];
     return pfd_infer_padding(args, attrs->value, err);
@@ -95,7 +96,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(pad_batch_attrs, value, "0", 0, 0, "The value of the padding."),
     PFD_INT_ATTR(pad_batch_attrs, multiple_of, "1", 1, 1099511627776.0,
-                 "Dimensions that vary are rounded up to a multiple of this."),
+                 "Dimensions that vary are rounded up to a multiple of this number."),
     PFD_BOOL_ATTR(pad_batch_attrs, with_mask, "false", "Whether the output mask is returned too."),
     PFD_BOOL_ATTR(pad_batch_attrs, with_length, "false",
                   "Whether the output length is returned too."),
@@ -112,10 +113,10 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_pad_batch = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS, inputs, outputs),
     .name = "PadBatch",
-    .doc = "Pads the rows of each batch to the largest of its rows. "
-           "The batch is the part of this rank. The size differs from batch to batch, so the "
-           "output is a Ragged; because its rows have one shape, numpy.asarray() of it, or its "
-           "attribute dense, is the array (rows, longest, ...), without a copy, and operators such "
-           "as != compute with that array. Pad makes the same size for all batches.",
+    .doc = "Pads the rows of each batch to the size of its largest row. The batch is the part of "
+           "this rank. The size differs from batch to batch, so the output is a Ragged; because "
+           "its rows have one shape, numpy.asarray() of it, or its attribute dense, is the array "
+           "(rows, longest, ...), without a copy, and operators such as != compute with that "
+           "array. Pad makes the same size for all batches.",
     PFD_OP_ATTRS(pad_batch_attrs, attr_table),
 };

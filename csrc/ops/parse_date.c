@@ -323,16 +323,17 @@ static const pfd_attr attr_table[] = {
                     "%I %p %M %S %f %z %%, and other characters, which stand for themselves; left "
                     "out, ISO 8601: 2024-02-29, 2024-02-29T12:30, 2024-02-29 12:30:59.25+02:00."),
     PFD_CHOICE_ATTR(parse_date_attrs, unit, "s", UNITS,
-                    "What the integer is: the days, seconds, milliseconds, microseconds or "
+                    "The meaning of the integer: the days, seconds, milliseconds, microseconds or "
                     "nanoseconds since 1970-01-01 in UTC, rounded down; or a part of the date and "
                     "time in UTC: month and day from 1, weekday from 0 (Monday), yearday from 1."),
     PFD_CHOICE_ATTR(parse_date_attrs, on_bad, "raise", "raise|fill",
-                    "What becomes of an empty text, and of one that is no date of this form; "
-                    "raise: its record is damaged, and on_error of the reader or batches decides "
-                    "whether that is an error; fill: the record is kept, and its row is fill."),
+                    "How to handle a text that is empty, or not a date of this form; raise: its "
+                    "record is damaged, and on_error of the reader or batches decides whether that "
+                    "is an error; fill: the record is kept, and its row is the value of fill."),
     PFD_INT_ATTR(parse_date_attrs, fill, "-9223372036854775808", 0, 0,
-                 "The integer of such rows; the default is NaT of NumPy's datetime64, "
-                 "which Statistics and FillMissing take for missing, and Affine makes NaN."),
+                 "The integer in rows without a date; the default is NaT of NumPy's datetime64, "
+                 "which Statistics and FillMissing treat as missing, and which Affine turns into "
+                 "NaN."),
 };
 
 static const pfd_port inputs[] = {{"in", "Rows of text, uint8 of one dimension, which may vary."}};
@@ -341,10 +342,10 @@ static const pfd_port outputs[] = {{"out", "One int64 for each row."}};
 const pfd_op pfd_op_parse_date = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ParseDate",
-    .doc = "The date and time that the text of each row states, as an integer. "
-           "Years are 0001 to 9999 of the Gregorian calendar. A text without an offset is UTC. "
-           "Parts that the form does not have are those of 1970-01-01 00:00. %y is 1969 to 2068, "
-           "%b the first three letters of an English month in any case, %f one to nine digits, %z "
-           "Z or an offset such as +02:00. White space around the text does not count.",
+    .doc = "Parses the text of each row as a date and time, and returns an integer. Years are 0001 "
+           "to 9999 of the Gregorian calendar. A text without an offset is UTC. Parts that the "
+           "form does not have are taken from 1970-01-01 00:00. %y is 1969 to 2068, %b the first "
+           "three letters of an English month in any case, %f one to nine digits, %z Z or an "
+           "offset such as +02:00. White space around the text is ignored.",
     PFD_OP_ATTRS(parse_date_attrs, attr_table),
 };

@@ -25,6 +25,6 @@ static const pfd_port outputs[] = {{"out", "The bytes of the record, a multiple 
 const pfd_op pfd_op_record_encoder = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "RecordEncoder",
-    .doc = "Makes one record of bytes of the fields of each row, as CacheReader reads it. "
-           "Dataset.cache() uses it.",
+    .doc = "Encodes the fields of each row as one record of bytes, which CacheReader reads. "
+           "Dataset.cache() uses this op.",
 };

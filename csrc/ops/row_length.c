@@ -49,7 +49,7 @@ static const pfd_port outputs[] = {{"out", "The length of the row, int64."}};
 const pfd_op pfd_op_row_length = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "RowLength",
-    .doc = "The length of each row along a dimension, such as the number of its tokens. "
-           "The elements are not looked at: where rows are parts of a file, these are not read.",
+    .doc = "Returns the length of each row along a dimension, for example its number of tokens. "
+           "The elements are not examined: if rows are parts of a file, those parts are not read.",
     PFD_OP_ATTRS(row_length_attrs, attr_table),
 };

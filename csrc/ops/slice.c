@@ -58,8 +58,8 @@ static pfd_status check_lists(const pfd_infer_args *args, pfd_error *err)
     for (int32_t i = 0; i < 4; i++)
         if (lists[i]->size > 0 && lists[i]->size != n)
             return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                    "%s has %" PRId64 " numbers and another list has %" PRId64
-                                    "; give one for each dimension that is cut",
+                                    "%s has %" PRId64 " numbers, but another list has %" PRId64 "; "
+                                    "give one for each dimension that is cut",
                                     names[i], lists[i]->size, n);
     for (int64_t k = 0; k < attrs->step.size; k++)
         if (attrs->step.data[k] == 0)
@@ -75,12 +75,13 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     PFD_TRY(check_lists(args, err));
     *out = args->inputs[0];
     if (num_cuts(attrs) > out->ndim)
-        return pfd_refuse_rows(args, 0, "in", "start, stop or step have more numbers than it has "
-                               "dimensions", err);
+        return pfd_refuse_rows(args, 0, "in", "start, stop or step have more numbers than the rows "
+                               "have dimensions", err);
     for (int64_t k = 0; k < num_cuts(attrs); k++) {
         int32_t axis = axis_of(attrs, k, out->ndim);
         if (axis < 0 || axis >= out->ndim || seen & 1u << axis) {
-            return pfd_refuse_rows(args, 0, "in", "each of axes must be another dimension of that",
+            return pfd_refuse_rows(args, 0, "in", "each element of axes must be another dimension "
+                                                  "of the rows",
                                    err);
         }
         seen |= 1u << axis;
@@ -145,7 +146,7 @@ static const pfd_port inputs[] = {
     {"in", "Rows of one dimension or more, of any dtype, dense or ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "The parts; a dimension that varies in the input varies here too."},
+    {"out", "The parts; a dimension that varies in the input also varies in the output."},
 };
 
 const pfd_op pfd_op_slice = {

@@ -51,9 +51,10 @@ PFD_COMPUTE_EACH_ROW(write_windows)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(sliding_window_attrs, width, NULL, 1, 1099511627776.0,
-                 "How many elements a window has."),
+                 "The number of elements in a window."),
     PFD_INT_ATTR(sliding_window_attrs, step, "1", 1, 1099511627776.0,
-                 "How many elements lie between the beginnings of two windows."),
+                 "The number of elements from the beginning of one window to the beginning of the "
+                 "next."),
 };
 
 static const pfd_port inputs[] = {
@@ -66,8 +67,8 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_sliding_window = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "SlidingWindow",
-    .doc = "All windows of a width along the first dimension of each row, in their order. "
-           "These are the n-grams of a row of tokens. A row that is shorter than the width has no "
-           "window. Elements after the last whole window are in none.",
+    .doc = "Returns all windows of the given width along the first dimension of each row, in their "
+           "order. For a row of tokens the windows are its n-grams. A row that is shorter than the "
+           "width has no window. Elements after the last complete window are left out.",
     PFD_OP_ATTRS(sliding_window_attrs, attr_table),
 };

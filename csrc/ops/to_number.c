@@ -103,8 +103,8 @@ static const pfd_port outputs[] = {{"out", "One number for each row."}};
 const pfd_op pfd_op_to_number = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ToNumber",
-    .doc = "The number that the text of each row states, in decimal digits. "
-           "White space around the number does not count. A text with anything else, and a number "
-           "that the dtype cannot hold, count as damaged: for an integer dtype also 1.5 and 1e3.",
+    .doc = "Parses the text of each row as a decimal number. White space around the number is "
+           "ignored. A text with anything else counts as damaged, and so does a number that the "
+           "dtype cannot hold; for an integer dtype these are also 1.5 and 1e3.",
     PFD_OP_ATTRS(to_number_attrs, attr_table),
 };

@@ -70,12 +70,12 @@ PFD_COMPUTE_EACH_ROW(truncate_rows)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(truncate_pair_attrs, max_length, NULL, 0, 9007199254740992.0,
-                 "The most elements that both rows have together."),
+                 "The maximum number of elements of both rows together."),
 };
 
 static const pfd_port inputs[] = {
     {"first", "Rows of one dimension or more, of any dtype, dense or ragged."},
-    {"second", "Such rows, also of another dtype."},
+    {"second", "Rows like those of the first input, also of another dtype."},
 };
 static const pfd_port outputs[] = {
     {"first_part", "The beginnings of the first rows."},
@@ -85,8 +85,8 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_truncate_pair = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "TruncatePair",
-    .doc = "Cuts two rows so that both together have at most a number of elements. "
-           "Elements are taken off the end of the longer row, until both have one length, and then "
-           "off both in turn, the second one first.",
+    .doc = "Shortens two rows so that together they have no more than a given number of elements. "
+           "Elements are removed from the end of the longer row until both rows have the same "
+           "length, and then from both in turn, beginning with the second row.",
     PFD_OP_ATTRS(truncate_pair_attrs, attr_table),
 };

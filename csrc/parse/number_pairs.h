@@ -7,13 +7,14 @@
 #define PFD_PAIRS_AT_ONCE 64
 
 /* Parses records[0, n), n <= PFD_PAIRS_AT_ONCE, none of them empty, into rows[0, 2 * n).  Returns
- * the records that were left (bit i: record i), whose rows are undefined: all that is not two plain
- * decimal numbers, each [-]digits with at most one point, and one comma between, and what is too
- * long for the fast way.  The numbers are those of pfd_parse_double(), bit for bit. */
+ * the records that were not parsed (bit i: record i), whose rows are undefined: those that are not
+ * two plain decimal numbers, each [-]digits with at most one point, with one comma between, and
+ * those that are too long for the fast way.  The numbers are those of pfd_parse_double(), bit for
+ * bit. */
 typedef uint64_t (*pfd_pairs_fn)(const pfd_record *records, int64_t n, double *rows);
 
-/* Parses any number of records by the fastest way that this processor has, and the records that
- * were left by parse(ctx, record, pair, err); the first failure of parse() ends it. */
+/* Parses any number of records in the fastest way that this processor has.  The other records are
+ * parsed with parse(ctx, record, pair, err), whose first failure ends the call. */
 typedef pfd_status (*pfd_parse_pair_fn)(const void *ctx, int64_t record, double *pair,
                                         pfd_error *err);
 pfd_status pfd_parse_pairs(const pfd_record *records, int64_t n, double *rows,

@@ -205,22 +205,23 @@ enum { LEFT_OPEN = -1 }; /* value of rank and world_size */
 
 const pfd_attr pfd_reader_attr_table[] = {
     ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
-        "Records in a batch, of all ranks together; it must be divisible by world_size."),
+        "The number of records in a batch, for all ranks together; it must be divisible by "
+        "world_size."),
     ROW(last_batch, PFD_ATTR_CHOICE, "short", 0, 0, PFD_LAST_BATCH_CHOICES, PFD_ORDER_ALWAYS,
         "What to do if the last batch of an epoch has too few records: short delivers it smaller "
         "(a rank may get 0 rows), drop omits it, pad repeats the last record, wrap adds the first "
-        "records of the next epoch, even leaves out its last records, fewer than world_size, so "
-        "that every rank has as many rows."),
+        "records of the next epoch, even leaves out the last records, fewer than world_size, so "
+        "that all ranks have the same number of rows."),
     FLAG(random_shuffle, PFD_ORDER_ALWAYS,
          "Whether the order is random, with every record once in an epoch; the attr shuffle says "
          "which random order."),
     ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer|true|false",
         PFD_ORDER_WINDOW | PFD_ORDER_BUFFER,
         "Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch. "
-        "false, none: the order of the files. global: all records are shuffled. "
-        "window: the records of some blocks of the files are mixed at a time. buffer: each record "
-        "is drawn from the next shuffle_buffer_size ones. auto: none without random_shuffle; with "
-        "it, or with true, global, or buffer if the source can only be read in sequence."),
+        "false, none: the order of the files. global: all records are shuffled. window: the "
+        "records of some blocks of the files are mixed at a time. buffer: each record is drawn "
+        "from the next shuffle_buffer_size records. auto: none without random_shuffle; with it, or "
+        "with true, global, or buffer if the source can only be read in sequence."),
     FLAG(shuffle_after_epoch, PFD_ORDER_ALWAYS,
          "Whether a shuffle makes a new order for each epoch instead of the same one; shuffle=true "
          "sets it, and it has no effect without a shuffle."),
@@ -228,16 +229,16 @@ const pfd_attr pfd_reader_attr_table[] = {
         "For shuffle='buffer', which true and auto also mean where the source can only be read in "
         "sequence: how many records the buffer holds. Other orders have no buffer and ignore it."),
     ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
-        "For shuffle='window': how many records a block has, which are read together. In files "
-        "that have blocks of their own, such as row groups, a block is one of them, or as many "
-        "neighbours as have this number of records."),
+        "For shuffle='window': the number of records in a block; the records of a block are read "
+        "together. In files that have blocks of their own, such as row groups, a block is one row "
+        "group, or several neighbouring ones that have this number of records together."),
     ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
-        "For shuffle='window': how many blocks are mixed at a time; more blocks mix better and "
-        "touch more memory."),
+        "For shuffle='window': the number of blocks that are mixed at a time; more blocks mix "
+        "better and touch more memory."),
     ROW(shuffle_lanes, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_LANES,
-        "For shuffle='window': into how many lanes the data are cut, disjoint parts that are "
-        "shuffled by themselves; each batch has as many rows of one as of another. If world_size "
-        "divides it, each rank reads blocks that no other rank reads."),
+        "For shuffle='window': the number of lanes into which the data are cut. Lanes are disjoint "
+        "parts that are shuffled separately; each batch has equally many rows from each lane. If "
+        "world_size divides the number of lanes, each rank reads blocks that no other rank reads."),
     ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "The seed of the random numbers; -1 draws a seed when the loader opens, or uses 0 if "
         "world_size is above 1, because all ranks need the same one."),
@@ -245,8 +246,8 @@ const pfd_attr pfd_reader_attr_table[] = {
         "A text on which the random order depends besides the seed; readers that must stay paired "
         "need the same one. Empty means the reader's name."),
     ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL, PFD_ORDER_GROUPS,
-        "For readers that make batches of one group each: the most records that wait for others "
-        "of their group."),
+        "For readers that make batches of one group each: the maximum number of records that wait "
+        "for others of their group."),
     ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL, 0,
         "Which part of every batch this process gets, counted from 0. If rank and world_size are "
         "-1 or left out, both are inferred from the framework or launcher in use."),
@@ -257,13 +258,13 @@ const pfd_attr pfd_reader_attr_table[] = {
         "then have 0 rows), pad delivers a row of zeros whose mask is False."),
     ROW(max_skipped, PFD_ATTR_FLOAT64, "0.01", -1, INT64_TOP, NULL, 0,
         "How many damaged records on_error=skip and pad may leave out of an epoch of this rank "
-        "before they fail too. A float up to 1.0 is a share of the epoch's records (of those so "
-        "far, where their number is not known), which always permits 10; an int is a number, and "
-        "-1 means no limit."),
+        "before they raise an error, too. A float up to 1.0 is a fraction of the epoch's records "
+        "(of the records so far, if their number is unknown), which always allows 10; an int is a "
+        "number of records, and -1 means no limit."),
     ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "The older form of max_skipped, only a number: how many damaged records an epoch of this "
-        "rank may have before on_error=skip and pad fail too; -1 means no limit. Give one of the "
-        "two."),
+        "rank may have before on_error=skip and pad raise an error, too; -1 means no limit. Give "
+        "only one of the two attrs."),
     FLAG(with_mask, 0,
          "Whether to return the output mask too: bool, False for rows that only fill a batch."),
     FLAG(with_id, 0,
@@ -321,7 +322,7 @@ static pfd_status check_lanes(const pfd_reader_attrs *attrs, pfd_error *err)
     if (attrs->world_size > 1)
         snprintf(and_ranks, sizeof and_ranks, " and by world_size = %" PRId64, attrs->world_size);
     snprintf(rule, sizeof rule,
-             "each batch has as many rows of one lane as of another, so it must be divisible by "
+             "each batch has equally many rows from each lane, so it must be divisible by "
              "shuffle_lanes = %" PRId32 "%s", attrs->shuffle_lanes, and_ranks);
     return fail_indivisible(attrs, least_common_multiple(attrs->shuffle_lanes, attrs->world_size),
                             rule, err);
@@ -395,7 +396,7 @@ static pfd_status settle_max_skipped(pfd_reader_attrs *attrs, const pfd_attr_val
         if (pfd_attrs_has_value("max_skipped", values, n))
             return pfd_fail_attr(err, "max_errors", NULL, PFD_INVALID_ARGUMENT,
                                  " and max_skipped are given; they are two forms of one limit: "
-                                 "leave max_errors out");
+                                 "leave out max_errors");
         attrs->max_skipped = -1;
         return PFD_OK;
     }

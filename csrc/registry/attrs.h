@@ -35,8 +35,8 @@ int32_t pfd_attrs_has_value(const char *attr, const pfd_attr_value *values, int6
 /* PFD_INVALID_ARGUMENT: the attr is needed; `why` ends the sentence, or is "". */
 pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_error *err);
 
-/* A copy of a struct of struct_size bytes in which a list of strings has n of its elements alone;
- * all else is borrowed from `attrs`, which must live longer.  NULL: memory is short. */
+/* A copy of a struct of struct_size bytes in which a list of strings has only n of its elements;
+ * everything else is borrowed from `attrs`, which must live longer.  NULL: memory is short. */
 pfd_attrs *pfd_attrs_with_fewer(const pfd_attrs *attrs, uint32_t struct_size, const pfd_attr *list,
                                 const int32_t *kept, int32_t n);
 const void *pfd_attrs_struct(const pfd_attrs *attrs) PFD_PRIVATE;

@@ -264,9 +264,10 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
     int32_t is_reader = op->open && !(op->flags & PFD_VIEW);
     if ((op->flags & PFD_MANY_INPUTS) && (is_reader || op->num_inputs != 1))
-        return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+        return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs exactly one "
+                                             "declared input");
     if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 1))
-        return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, and no input is declared");
+        return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, but no input is declared");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     return PFD_OK;
@@ -312,11 +313,11 @@ static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
     int32_t can_lack_inputs = (op->flags & PFD_OPTIONAL_INPUT) && op->num_inputs == 1;
     if (!op->batch_size_attr && can_lack_inputs)
         return fault(err, op->name, "batch_size_attr",
-                     "is NULL, and PFD_OPTIONAL_INPUT is that of the only input");
+                     "is NULL, but the op has PFD_OPTIONAL_INPUT for its only input");
     if (!op->batch_size_attr) return PFD_OK;
     if (!can_lack_inputs)
         return fault(err, op->name, "batch_size_attr",
-                     "is there, and the op has no PFD_OPTIONAL_INPUT for its only input");
+                     "is set, but the op does not have PFD_OPTIONAL_INPUT for its only input");
     if (has_attr(op, op->batch_size_attr, PFD_ATTR_INT64)) return PFD_OK;
     return fault(err, op->name, "batch_size_attr", "must be the name of an attr that is an int64");
 }
@@ -324,10 +325,11 @@ static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
 static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
 {
     if (!op->outputs_attr && op->same_without)
-        return fault(err, op->name, "same_without", "is there, and outputs_attr is NULL");
+        return fault(err, op->name, "same_without", "is set, but outputs_attr is NULL");
     if (!op->outputs_attr) return PFD_OK;
     if (op->num_outputs != 1)
-        return fault(err, op->name, "outputs_attr", "needs one output declared, for all of them");
+        return fault(err, op->name, "outputs_attr", "needs exactly one declared output, which "
+                                                    "describes all of them");
     if (has_attr(op, op->outputs_attr, PFD_ATTR_LIST_STRING)) return PFD_OK;
     return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
 }
@@ -335,7 +337,7 @@ static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
 static pfd_status check_group_attr(const pfd_op *op, pfd_error *err)
 {
     if (!op->group_attr) return PFD_OK;
-    if (!op->group) return fault(err, op->name, "group_attr", "is there, and group is NULL");
+    if (!op->group) return fault(err, op->name, "group_attr", "is set, but group is NULL");
     if (has_attr(op, op->group_attr, PFD_ATTR_BOOL)) return PFD_OK;
     return fault(err, op->name, "group_attr", "must be the name of an attr that is a bool");
 }
@@ -380,7 +382,7 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const char *name = op->attrs[i].name;
         if (strcmp(name, "name") == 0)
-            return fault_in(err, op->name, "attr", name, "name is that of every node's own name");
+            return fault_in(err, op->name, "attr", name, "name is reserved for the name of a node");
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(name, op->attrs[j].name) == 0)
                 return fault_in(err, op->name, "attr", name,
@@ -392,7 +394,8 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
         if (strcmp(op->inputs[i].name, "name") == 0)
-            return fault_in(err, op->name, "input", "name", "name is that of every node's name");
+            return fault_in(err, op->name, "input", "name", "name is reserved for the name of a "
+                                                            "node");
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }
 
@@ -450,8 +453,8 @@ static pfd_status check_reader(const pfd_format *format,
     int32_t takes_folders = (op->flags & PFD_READS_FOLDERS) != 0;
     if (takes_folders != (format->probe_folder != NULL))
         return format_fault(format->name, "probe_folder",
-                            takes_folders ? "is NULL, and the reader has PFD_READS_FOLDERS"
-                                          : "is there, and the reader lacks PFD_READS_FOLDERS",
+                            takes_folders ? "is NULL, but the reader has PFD_READS_FOLDERS"
+                                          : "is set, but the reader lacks PFD_READS_FOLDERS",
                             err);
     return PFD_OK;
 }

@@ -139,7 +139,8 @@ const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
 static pfd_status fail_look(int reason, pfd_error *err)
 {
     (void)pfd_fail(err, PFD_IO,
-                   "its format cannot be detected: what lies beside it cannot be looked at: %s",
+                   "its format cannot be detected, because the files beside it cannot be examined: "
+                   "%s",
                    strerror(reason));
     return pfd_error_set_errno(err, reason);
 }
@@ -154,19 +155,20 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     const char *foreign = foreign_name(data, size);
     if (foreign)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "it looks like %s; no reader takes such a file alone", foreign);
+                        "it looks like %s; no reader takes such a file without others", foreign);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
-                   "its content has none of the supported formats; these are %s, and those of a "
-                   "plugin when it is loaded or its package imported; for rows of one size give "
-                   "format=\"raw\", dtype and shape; `pyflowdata new reader NAME` writes a reader "
-                   "for another one",
+                   "its content has none of the supported formats; these are %s, and the formats "
+                   "of plugins that are loaded, or whose packages are imported; for rows of one "
+                   "size give format=\"raw\", dtype and shape; `pyflowdata new reader NAME` writes "
+                   "a reader for another one",
                    names);
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);
     return PFD_INVALID_ARGUMENT;
 }
 
-/* A name that says how the file is compressed, and content that is neither that nor a format. */
+/* Refuses a file whose name says how it is compressed, but whose content is neither compressed so
+ * nor of a known format. */
 static pfd_status check_compression(const pfd_probe_args *args, const candidates *found,
                                     pfd_error *err)
 {
@@ -178,20 +180,21 @@ static pfd_status check_compression(const pfd_probe_args *args, const candidates
     int32_t is_known = found->best && !(found->best->format.flags & PFD_FORMAT_TEXT);
     if (named == PFD_COMPRESSION_NONE || (is_known && args->size > 0)) return PFD_OK;
     if (pfd_foreign_file(args->data, args->size)) return PFD_OK; /* which is said of it */
-    return pfd_fail(err, PFD_CORRUPT_DATA, "the name says %s, and the file %s",
+    return pfd_fail(err, PFD_CORRUPT_DATA, "the name says %s, but the file %s",
                     pfd_compression_name(named),
                     args->size > 0 ? "does not begin like that, nor like any format but text"
                                    : "is empty");
 }
 
-/* A name of an archive that no reader takes, and content that is not one. */
+/* Refuses a file whose name is that of an archive, but whose content is not one; no reader takes
+ * such archives. */
 static pfd_status check_archive(const pfd_probe_args *args, pfd_error *err)
 {
     const char *name = last_part(args->path);
     int32_t is_named = ends_with(name, pfd_compression_plain_length(name), ".npz");
     if (!is_named || pfd_foreign_file(args->data, args->size)) return PFD_OK;
     return pfd_fail(err, PFD_CORRUPT_DATA,
-                    "the name says NumPy .npz, which is a zip archive, and the file does not begin "
+                    "the name says NumPy .npz, which is a zip archive, but the file does not begin "
                     "like one; no reader takes .npz files: save each array as a .npy file");
 }
 
@@ -263,8 +266,8 @@ pfd_status pfd_check_text_reader(const char *reader, const pfd_file *file, pfd_s
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
     if (pfd_is_text(data, size)) return PFD_OK;
     return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
-                       "the name says %s, which %s reads, and the file is no text; a text needs "
-                       "another name",
+                       "the name says %s, which %s reads, but the file is not text; give a text "
+                       "file another name",
                        named->title, named->reader);
 }
 

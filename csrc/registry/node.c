@@ -480,7 +480,7 @@ static int64_t num_sources_of(const pfd_op *op, const void *attrs)
     return value ? *value : 1;
 }
 
-/* What an input is called: the field, or the input where fields have no names. */
+/* The name of an input in messages: the field, or the input if fields have no names. */
 static const char *name_of_input(const pfd_node *node, int64_t i)
 {
     const pfd_list_string *fields =
@@ -630,7 +630,7 @@ static pfd_status check_port(const pfd_registered_op *from, const pfd_list_strin
     for (int64_t j = 0; j < i; j++)
         if (name_size(list->data[j]) == size && !memcmp(list->data[j], element, size))
             return fail_element(op, element,
-                                "has the name of one before; give it one of its own, NAME=...",
+                                "has the name of an earlier one; give it another name, NAME=...",
                                 err);
     for (uint32_t j = op->num_outputs; j < from->public_op->num_outputs; j++)
         if (is_name(element, size, from->public_op->outputs[j].name))
@@ -647,9 +647,9 @@ static pfd_status check_ports(const pfd_registered_op *from, const pfd_list_stri
     int64_t size = list ? list->size : 1;
     if (size > most_ports)
         return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
-                             " has %" PRId64 " elements, an output each, and a node can have %d: "
-                             "choose some, or let an element be several columns as one array, as "
-                             "'x=0..%" PRId64 ":float32' of a CSV file",
+                             " has %" PRId64 " elements, one output each, but a node can have %d "
+                             "outputs: choose some elements, or let an element be several columns "
+                             "as one array, as 'x=0..%" PRId64 ":float32' of a CSV file",
                              size, most_ports, size - 1);
     if (num_inputs > most_ports)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -857,8 +857,8 @@ static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *ty
         for (int32_t d = 0; is_fit && d < types[i].ndim; d++) is_fit = types[i].shape[d] >= -1;
         if (!is_fit)
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "the type given for the rows of input '%s' is none: dtype %" PRId32
-                            ", %" PRId32 " dimensions",
+                            "the type given for the rows of input '%s' is not valid: dtype "
+                            "%" PRId32 ", %" PRId32 " dimensions",
                             op->inputs[i].name, types[i].dtype, types[i].ndim);
     }
     return PFD_OK;
@@ -866,8 +866,8 @@ static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *ty
 
 /* ---- Types of the outputs -------------------------------------------------------------------- */
 
-/* No machine has so many bytes: a larger batch is a mistake, and smaller sizes can be added without
- * overflow. */
+/* No machine has this number of bytes: a larger batch is a mistake, and smaller sizes can be added
+ * without overflow. */
 static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
@@ -982,7 +982,7 @@ static pfd_status infer_outputs(pfd_node *node, const pfd_row_type *given, pfd_e
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* What a node is made of: blobs, or the types of rows. */
+/* The inputs of a new node: blobs, or the types of rows. */
 typedef struct parts {
     const char *name;
     const pfd_attr_value *values;

@@ -41,8 +41,8 @@ struct pfd_node {
 /* Takes one more reference and returns the node. */
 pfd_node *pfd_node_retain(pfd_node *node);
 
-/* The same node with the outputs `kept` of its own alone, in rising order, besides those of every
- * reader; it has no inputs.  A part has the spec, name and random numbers of the whole node.
+/* The same node with only the outputs `kept` of its own, in increasing order, besides those of
+ * every reader; it has no inputs.  A part has the spec, name and random numbers of the whole node.
  * *out is NULL where the op cannot leave the others out. */
 pfd_status pfd_node_part(pfd_node *node, const int32_t *kept, int32_t num_kept, pfd_node **out,
                          pfd_error *err);

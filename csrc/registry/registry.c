@@ -242,8 +242,8 @@ static pfd_status check_free(const pfd_op *op, const char *name, const pfd_regis
     const pfd_registered_op *known = find(name);
     if (!known || known == old) return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s), and a process "
-                    "has one op of a name: load only one of them, or rename one",
+                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s), and names of "
+                    "ops are unique in a process: load only one of them, or rename one",
                     op->name, name, known->op->name, known->origin);
 }
 

@@ -1,5 +1,5 @@
-/* sources/arrow_cache.h -- a cache of decoded Arrow record batches, which each reader has that
- * decodes some, and the account that the caches of a loader share.
+/* sources/arrow_cache.h -- a cache of decoded Arrow record batches, one for each reader that
+ * decodes any, and the account that the caches of a loader share.
  *
  * Together they keep half of memory_budget: beyond that the least recently used batches of all are
  * dropped.  Those that threads are reading from, or decode, stay in any case.
@@ -48,8 +48,8 @@ pfd_status pfd_arrow_cache_hold(pfd_arrow_cache *cache, const pfd_host *host, in
                                 pfd_arrow_decode_fn decode, const void *ctx, pfd_scratch *scratch,
                                 pfd_arrow_decoded **out, pfd_error *err);
 /* Lends a batch that is held to the scratch, and returns its space, whose rows are then not copied.
- * At most half of what may be kept is lent at a time, so that the rest can change: beyond that
- * nothing is lent, and rows of the space are copied. */
+ * At most half of the bytes that may be kept are lent at a time, so that the other batches can
+ * change; beyond that nothing is lent, and rows of the space are copied. */
 pfd_arrow_space pfd_arrow_cache_lend(pfd_arrow_cache *cache, pfd_arrow_decoded *held,
                                      pfd_scratch *scratch);
 /* Whether a batch is there: PFD_ARROW_ABSENT ...; another thread may change it at once. */

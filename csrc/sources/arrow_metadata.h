@@ -14,10 +14,10 @@
  * Every offset in a flatbuffer is checked before it is used.
  *
  * nanoarrow is the usual C library for this.  Its IPC reader (0.8, and 0.9 before its release)
- * reads streams from the front, and decodes footers only for who walks over the file himself; it
- * refuses views, which polars writes, and until 0.9 dictionaries; it makes an array of each column
- * of each batch, where rows in any order need a few numbers of the chosen ones; and it needs
- * flatcc, 35,000 lines that are generated or copied, where arrow_metadata.c has 420.
+ * reads streams from the front, and decodes footers only for callers that walk over the file
+ * themselves; it refuses views, which polars writes, and until 0.9 dictionaries; it makes an array
+ * of each column of each batch, where rows in any order need a few numbers of the chosen ones; and
+ * it needs flatcc, 35,000 lines that are generated or copied, where arrow_metadata.c has 420.
  *
  * OWNERSHIP  A schema owns a copy of its metadata, into which its names point. All else points into
  *            the bytes from which it was read.

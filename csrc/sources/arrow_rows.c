@@ -951,7 +951,7 @@ static inline int32_t falls_beside(const uint8_t *offsets, int32_t is_large, int
             offset_at(offsets, is_large, end + 1) < offset_at(offsets, is_large, end));
 }
 
-/* Goes into the lists [begin, end), of which each has to have `size` items; 0: one has not. */
+/* Enters the lists [begin, end), each of which must have `size` items; 0: one does not. */
 static int32_t enter_equal(const pfd_arrow_space *space, const pfd_arrow_level *level, int64_t size,
                            run *items)
 {

@@ -166,8 +166,8 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
                            file->size, layout->header_bytes, layout->footer_bytes);
     int64_t rest = payload % layout->record_bytes;
     return pfd_fail_at(err, file, layout->header_bytes + payload - rest, PFD_CORRUPT_DATA,
-                       "the last record, which begins here, has %" PRId64 " of %" PRId64
-                       " bytes; is the file truncated, or is its record size another one?",
+                       "the last record, which begins here, has %" PRId64 " of %" PRId64 " bytes; "
+                       "is the file truncated, or does it have another record size?",
                        rest, layout->record_bytes);
 }
 

@@ -146,9 +146,9 @@ static pfd_status look_at_ends(void *ctx, const uint8_t *text, int64_t size, int
     }
     if (!is_found) return PFD_OK;
     return pfd_fail_at(err, self->file, -1, PFD_UNSUPPORTED,
-                       "lines seem to end with CR alone, as of old Macs: there are several CR "
-                       "before the first LF, so that all would be one record; convert the file, "
-                       "for example by: tr '\\r' '\\n'");
+                       "lines seem to end with CR alone, as on old Macs: there are several CR "
+                       "before the first LF, so that all lines would be one record; convert the "
+                       "file, for example by: tr '\\r' '\\n'");
 }
 
 static pfd_status check_file(const pfd_file *file, pfd_stream_window *window, uint8_t quote,

@@ -89,7 +89,7 @@ static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out
     struct stat st;
     if (pfd_sys_fstat(bounds, fd, &st) != 0) return fail_sample_errno(self, "examined", errno, err);
     if (!S_ISREG(st.st_mode))
-        return self->file->is_listed ? fail_changed(self, "it is no regular file", err)
+        return self->file->is_listed ? fail_changed(self, "it is not a regular file", err)
                                      : fail_sample(self, "is no regular file", err);
     if (st.st_size == 0) return fail_sample(self, "is empty", err);
     uint8_t *data = self->args->host->alloc(self->args->scratch, st.st_size);

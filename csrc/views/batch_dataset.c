@@ -12,8 +12,8 @@ static const pfd_op batch_dataset = {
     PFD_VIEW_OP_WITH(batch_dataset_attrs, attr_table, pfd_view_inputs, pfd_batch_outputs,
                      pfd_view_infer),
     .name = "BatchDataset",
-    .doc = "Batches of the records of a data set. It has the attrs of every reader: the order, "
-           "the ranks, and the rules for damaged records.",
+    .doc = "Makes batches of the records of a data set. The op has the attrs of every reader: the "
+           "order, the ranks, and the rules for damaged records.",
     .open = pfd_view_open_no_source,
 };
 

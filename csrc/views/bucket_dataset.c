@@ -164,9 +164,9 @@ static int64_t most_rows(const making *m, int64_t first, int64_t boundary)
 static pfd_status fail_budget(const making *m, int64_t first, pfd_error *err)
 {
     return pfd_fail_attr(err, "max_tokens", NULL, PFD_INVALID_ARGUMENT,
-                         " = %" PRId64 ", but record %" PRId64 " has length %" PRId64
-                         ", and the smallest batch is of %" PRId64
-                         " rows; raise max_tokens, or leave out or cut long records before",
+                         " = %" PRId64 ", but record %" PRId64 " has length %" PRId64 ", and the "
+                         "smallest batch has %" PRId64 " rows; raise max_tokens, or first leave "
+                         "out or cut long records",
                          m->rule->max_tokens, m->table->records[first], length_of(m, first),
                          m->rule->multiple_of);
 }
@@ -553,30 +553,33 @@ static const pfd_attr attr_table[] = {
                  "An array with the length of each record of the data set, in the order of its "
                  "first epoch."),
     PFD_INT_ATTR(bucket_dataset_attrs, max_tokens, "0", 0, 1099511627776.0,
-                 "The most elements of a padded batch, of all ranks together: rows times the "
-                 "longest of the bucket; batch_size limits the rows too. 0: no limit."),
+                 "The maximum number of elements of a padded batch, for all ranks together: its "
+                 "rows times the longest length of its bucket; batch_size limits the rows, too. 0: "
+                 "no limit."),
     PFD_INT_ATTR(bucket_dataset_attrs, multiple_of, "1", 1, 1048576,
-                 "With max_tokens: batches have a multiple of this many rows, such as world_size, "
-                 "except where a bucket has fewer."),
+                 "With max_tokens: the number of rows in a batch is a multiple of this number, "
+                 "such as world_size, except if a bucket has fewer rows."),
     PFD_INTS_ATTR(bucket_dataset_attrs, boundaries, "", 1, 9.2e18,
-                  "Lengths at which buckets end, each below the next; a bucket has the lengths "
-                  "from one boundary up to the next, without it. Left out, they are chosen so that "
-                  "lengths in a bucket differ by at most 1/16, or more where records are few."),
+                  "Lengths at which buckets end, in increasing order; a bucket has the lengths "
+                  "from one boundary up to the next, but not that one. If left out, boundaries are "
+                  "chosen so that lengths in a bucket differ by at most 1/16, or by more if there "
+                  "are few records."),
     PFD_INTS_ATTR(bucket_dataset_attrs, batch_sizes, "", 1, 2147483647.0,
-                  "Rows of a batch for each bucket, one more than boundaries; batch_size is the "
-                  "largest of them. Left out, all batches have batch_size rows."),
+                  "The number of rows of a batch for each bucket, one element more than "
+                  "boundaries; batch_size is the largest of them. If left out, all batches have "
+                  "batch_size rows."),
 };
 
 static const pfd_op bucket_dataset = {
     PFD_VIEW_OP_WITH(bucket_dataset_attrs, attr_table, pfd_view_inputs, pfd_batch_outputs, infer),
     .name = "BucketDataset",
-    .doc = "Batches of records of similar lengths, so that little is padded. "
-           "Each epoch has every record once, in batches that are drawn again, in a random order "
-           "if random_shuffle is set, else with the longest first. How many batches an epoch has "
-           "is known and does not change. Rows are ordered so that the sums of squared lengths of "
-           "all ranks are nearly equal. last_batch is short or drop, for each bucket; with drop "
-           "other records are left out in each epoch. A shuffle before it keeps its first epoch's "
-           "order. PadBatch makes rows of one length.",
+    .doc = "Makes batches of records of similar lengths, which need little padding. Each epoch has "
+           "every record once, in batches that are drawn anew; the batches have a random order if "
+           "random_shuffle is set, otherwise the longest comes first. The number of batches in an "
+           "epoch is known and does not change. Rows are ordered so that the sums of squared "
+           "lengths are nearly equal in all ranks. last_batch is short or drop, for each bucket; "
+           "drop leaves out other records in each epoch. A shuffle before this view keeps the "
+           "order of its first epoch. PadBatch makes rows of one length.",
     .open = pfd_view_open_no_source,
 };
 

@@ -277,27 +277,28 @@ static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(class_sample_dataset_attrs, labels, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "An int64 for each record: its class."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, classes, PFD_ATTR_INT64, "0", 0, 2147483647, NULL,
-                 "How many runs in a row are of different classes; 0: as many as there are "
-                 "classes."),
+                 "The number of consecutive runs that have different classes; 0: as many as there "
+                 "are classes."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, per_class, PFD_ATTR_INT64, "1", 1, 1048576, NULL,
-                 "Records of a run: different records of one class."),
+                 "The number of records in a run: different records of one class."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
-                 "Records of an epoch, a multiple of classes * per_class; 0: the largest one up "
-                 "to the number of records."),
+                 "The number of records in an epoch, a multiple of classes * per_class; 0: the "
+                 "largest multiple up to the number of records."),
     PFD_ATTR_ROW(class_sample_dataset_attrs, too_few, PFD_ATTR_CHOICE, "wrap", 0, 0, "wrap|drop",
-                 "Classes with fewer than per_class records: wrap uses their records twice in a "
-                 "run, drop leaves these classes out."),
+                 "How to handle classes with fewer than per_class records: wrap uses their records "
+                 "twice in a run, drop leaves these classes out."),
     PFD_SEED_ATTR(class_sample_dataset_attrs),
 };
 
 static const pfd_op class_sample_dataset = {
     PFD_VIEW_OP(class_sample_dataset_attrs, attr_table, pfd_view_infer),
     .name = "ClassSampleDataset",
-    .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
-           "of classes * per_class rows have so many classes with so many records each. Classes "
-           "come in rounds, each once in a round; the records of a class do too, and the next use "
-           "goes on where the last one ended, also in the next epoch. A label belongs to a "
-           "position of epoch 0 of the data set, and each epoch draws from these records.",
+    .doc = "Draws equally many records of each class, in runs of per_class records of one class. A "
+           "batch of classes * per_class rows has that many classes, with that many records of "
+           "each. Classes come in rounds, each class once in a round. The records of a class also "
+           "come in rounds: each run of a class goes on where the previous one ended, also in the "
+           "next epoch. A label belongs to a position of epoch 0 of the data set, and each epoch "
+           "draws from these records.",
 };
 
 const pfd_view_op pfd_view_class_sample_dataset = {

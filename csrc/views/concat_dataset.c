@@ -42,8 +42,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
         if (more > INT64_MAX / 4 - self->begins[i]) {
             pfd_view_free(&self->base);
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "the data sets have more records together than can be counted; where "
-                            "one is repeated without end, take(n) gives it one");
+                            "the data sets have more records together than can be counted; if one "
+                            "is repeated without end, take(n) limits it");
         }
         self->begins[i + 1] = self->begins[i] + more;
     }
@@ -66,8 +66,8 @@ static const pfd_attr attr_table[] = {
 static const pfd_op concat_dataset = {
     PFD_VIEW_OP_WITH(concat_dataset_attrs, attr_table, pfd_choice_inputs, pfd_view_outputs, infer),
     .name = "ConcatDataset",
-    .doc = "The records of several data sets one after another. Their fields have the same types; "
-           "the files may be of different formats.",
+    .doc = "Joins the records of several data sets, one after another. Their fields have the same "
+           "types; their files may have different formats.",
 };
 
 const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view, "concat"};

@@ -47,8 +47,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     if (args->num_outputs != args->num_inputs + 1)
         return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
-                             " has %" PRId64 " names; it must have %" PRId64
-                             ", those of the inputs and that of the number",
+                             " has %" PRId64 " names; it must have %" PRId64 ", one for each input "
+                             "and one for the number",
                              args->num_outputs, args->num_inputs + 1);
     for (int64_t i = 0; i < args->num_inputs; i++) args->outputs[i] = args->inputs[i];
     args->outputs[args->num_inputs] = (pfd_row_type){.dtype = PFD_INT64};
@@ -68,7 +68,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(enumerate_dataset_attrs, fields, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "Names of the outputs: those of the fields, and that of the number."),
+                 "Names of the outputs: one for each field, then one for the number."),
 };
 
 static const pfd_port outputs[] = {
@@ -78,7 +78,7 @@ static const pfd_port outputs[] = {
 static const pfd_op enumerate_dataset = {
     PFD_VIEW_OP_WITH(enumerate_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
     .name = "EnumerateDataset",
-    .doc = "The same records, each with its number in the data set as one more field.",
+    .doc = "Adds to each record its number in the data set as one more field.",
     .compute = compute,
 };
 

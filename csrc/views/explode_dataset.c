@@ -1,4 +1,4 @@
-/* ExplodeDataset: each record as so many rows as a table says. */
+/* ExplodeDataset: as many rows of each record as a table says. */
 #include "core/error.h"
 #include "core/search.h"
 #include "views/parts.h"
@@ -110,8 +110,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const explode_dataset_attrs *attrs = args->attrs;
     if (args->num_outputs > args->num_inputs + 1 || args->num_outputs < args->num_inputs)
         return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
-                             " has %" PRId64 " names; it has one for each of the %" PRId64
-                             " inputs, and perhaps one for the part",
+                             " has %" PRId64 " names; it has one for each of the %" PRId64 " "
+                             "inputs, and optionally one for the part",
                              args->num_outputs, args->num_inputs);
     PFD_TRY(pfd_parts_infer(args, attrs->divided, "counts", -1, err));
     if (args->num_outputs > args->num_inputs)
@@ -143,8 +143,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(explode_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-                 "Names of the outputs: one for each input, then perhaps one for the part; left "
-                 "out, those of the inputs."),
+                 "Names of the outputs: one for each input, then optionally one for the part; if "
+                 "left out, the names of the inputs."),
     PFD_ATTR_ROW(explode_dataset_attrs, counts, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "An array (int32 or int64) with the number of rows of each record, 0 or more, in "
                  "the order of the data set's first epoch."),
@@ -153,15 +153,16 @@ static const pfd_attr attr_table[] = {
 
 static const pfd_port outputs[] = {
     {"out", "The same fields; a divided field has one part of the record's row. Then the part, "
-            "int64 (2,): its number in the record, from 0, and how many the record has."},
+            "int64 (2,): its number in the record, from 0, and the number of parts that the record "
+            "has."},
 };
 
 static const pfd_op explode_dataset = {
     PFD_VIEW_OP_WITH(explode_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
     .name = "ExplodeDataset",
-    .doc = "So many rows of each record as a table says, one record after another; a record with 0 "
-           "has none. Consecutive rows of a record are computed once in a range of rows. The view "
-           "needs 8 bytes a record.",
+    .doc = "Makes as many rows of each record as a table says, one record after another; a record "
+           "with 0 has none. In a range of rows, a record is computed once for all of its "
+           "consecutive rows. The view needs 8 bytes per record.",
     .compute = compute,
 };
 

@@ -89,7 +89,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(flat_dataset_attrs),
     PFD_ATTR_ROW(flat_dataset_attrs, fan_out, PFD_ATTR_INT64, NULL, 1, 1e9, NULL,
-                 "How many rows are made of each record."),
+                 "The number of rows that each record becomes."),
     PFD_DIVIDED_ATTR(flat_dataset_attrs),
 };
 
@@ -100,9 +100,9 @@ static const pfd_port outputs[] = {
 static const pfd_op flat_dataset = {
     PFD_VIEW_OP_WITH(flat_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
     .name = "FlatDataset",
-    .doc = "Several rows of each record: row p is part p mod fan_out of record p div fan_out. "
-           "Consecutive rows of a record are computed once in a range of rows; a shuffle after it "
-           "takes them apart.",
+    .doc = "Makes several rows of each record: row p is part p mod fan_out of record p div "
+           "fan_out. In a range of rows, a record is computed once for all of its consecutive "
+           "rows; a shuffle after this view separates them.",
     .compute = compute,
 };
 

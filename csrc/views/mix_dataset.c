@@ -696,33 +696,34 @@ static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(mix_dataset_attrs),
     PFD_NUM_SOURCES_ATTR(mix_dataset_attrs),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, weights, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
-                      "How often each source is drawn, relative to the others; with segments, once "
-                      "more for each of them; left out, all alike.",
+                      "How often each source is drawn, relative to the others; with segments, "
+                      "another set of weights follows for each segment. If left out, all sources "
+                      "have the same weight.",
                       PFD_NOT_IN_SPEC),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, segments, PFD_ATTR_LIST_INT64, "", 1,
                       (double)PFD_MIX_MOST_ROWS, NULL,
-                      "Rows, counted on over the epochs, from which the second and later sets of "
-                      "weights hold.",
+                      "The rows from which the second and later sets of weights hold, counted over "
+                      "all epochs.",
                       PFD_NOT_IN_SPEC),
     PFD_FLOATS_ATTR(mix_dataset_attrs, mean_lengths, "", 0, 0,
-                    "Mean length of each source's records, such as tokens: weights are then of "
-                    "tokens, and a record's weight is its source's weight divided by the mean "
-                    "length; left out, weights are of records."),
+                    "The mean length of each source's records, for example in tokens. Weights are "
+                    "then for tokens, and a record's weight is its source's weight divided by the "
+                    "mean length. If left out, weights are for records."),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, max_repeats, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
-                      "How often an epoch has each source as a whole, at most; 0: no limit. "
-                      "Without a length, an epoch ends before a source would be drawn more often. "
-                      "With one, a source has at most so many records of it, and the others have "
-                      "the rest by their weights. Left out, no limit.",
+                      "How many times at most an epoch has all records of each source; 0: no "
+                      "limit. Without length, an epoch ends before a source would be drawn more "
+                      "often. With length, such a source has the number of records that its limit "
+                      "allows, and the other sources share the rest of the epoch by their weights. "
+                      "If left out, there is no limit.",
                       PFD_NOT_IN_SPEC),
     PFD_CHOICE_ATTR(mix_dataset_attrs, stop, "first_exhausted", "first_exhausted|all_exhausted",
                     "Where an epoch without a length ends: before a source would repeat the "
-                    "records of its first epoch, or when each source has been drawn once as a "
-                    "whole."),
+                    "records of its first epoch, or when each source has been drawn completely."),
     PFD_INT_ATTR(mix_dataset_attrs, length, "0", 0, (double)PFD_MIX_MOST_ROWS,
-                 "Rows of an epoch; 0: as many as stop says."),
+                 "The number of rows in an epoch; 0: as many as stop says."),
     PFD_CHOICE_ATTR(mix_dataset_attrs, interleave, "regular", "regular|random",
-                    "Whether the sources take turns as evenly as can be, or in random order within "
-                    "blocks whose counts are the same."),
+                    "Whether the sources take turns as evenly as possible, or in random order "
+                    "within blocks that have the same counts."),
     PFD_INT_ATTR(mix_dataset_attrs, block_size, "1024", 2, 2147483648.0,
                  "Rows of a block, with random interleave; weights change where a block begins."),
     PFD_SEED_ATTR(mix_dataset_attrs),
@@ -733,10 +734,11 @@ static const pfd_attr attr_table[] = {
 static const pfd_op mix_dataset = {
     PFD_VIEW_OP_WITH(mix_dataset_attrs, attr_table, pfd_choice_inputs, pfd_view_outputs, infer),
     .name = "MixDataset",
-    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each "
-           "source has its exact share give or take less than log2 of the number of sources, "
-           "rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch "
-           "of the mix goes on with the records that come after those of the last one.",
+    .doc = "Draws records from several data sets with the same fields, by weights. Among the first "
+           "n rows, for any n, the number of rows from a source differs from its exact share by "
+           "less than log2 of the number of sources, rounded up. A source that is drawn beyond its "
+           "end begins its next epoch. Each epoch of the mix continues in every source where the "
+           "previous epoch ended.",
 };
 
 const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view, "mix"};

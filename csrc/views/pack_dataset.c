@@ -616,9 +616,9 @@ static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, 
     int64_t name = pfd_field_name_size(attrs->fields.size > input ? attrs->fields.data[input] : "");
     return args->host->fail_row(
         err, pack->row, -1, PFD_CORRUPT_DATA,
-        "record %" PRId64 " of the %" PRId64 " in this pack has %" PRId64
-        " elements in field number %d (%.*s), but attr 'lengths' says %" PRId64
-        ": the lengths are not those of this data, or the data has changed",
+        "record %" PRId64 " of the %" PRId64 " in this pack has %" PRId64 " elements in field "
+        "number %d (%.*s), but attr 'lengths' says %" PRId64 ": the lengths belong to other data, "
+        "or the data has changed",
         part + 1, pack->num_parts, found, input, (int)name,
         name > 0 ? attrs->fields.data[input] : "", pack->parts[part].whole);
 }
@@ -738,34 +738,34 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(pack_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
                  "Names of the outputs: one for each input, then any of segment_ids, position_ids, "
-                 "loss_mask, cu_seqlens and max_seqlen, or NAME=segment_ids and so on; left out, "
-                 "those of the inputs."),
+                 "loss_mask, cu_seqlens and max_seqlen, or NAME=segment_ids and so on; if left "
+                 "out, the names of the inputs."),
     PFD_ATTR_ROW(pack_dataset_attrs, length, PFD_ATTR_INT64, NULL, 1, PFD_BEST_FIT_MOST_LENGTH,
-                 NULL, "Elements of a pack."),
+                 NULL, "The number of elements in a pack."),
     PFD_ATTR_ROW(pack_dataset_attrs, lengths, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "An array with the length of each record of the data set, in the order of its "
                  "first epoch."),
     PFD_CHOICE_ATTR(pack_dataset_attrs, rule, "best_fit", PFD_PACK_RULES,
-                    "best_fit: each record goes whole into the pack that it fills best, the "
-                    "longest of a window first. chunk: the records one after another are cut at "
-                    "the end of each pack."),
+                    "best_fit: each record goes undivided into the pack that it fills best; the "
+                    "longest records of a window come first. chunk: the records one after another "
+                    "are cut at the end of each pack."),
     PFD_INT_ATTR(pack_dataset_attrs, window, "0", 0, 1073741824.0,
-                 "For best_fit: about how many consecutive records are packed among each other; 0 "
-                 "chooses what fills several hundred packs, at least 8192."),
+                 "For best_fit: about how many consecutive records are packed together; 0 chooses "
+                 "enough to fill several hundred packs, at least 8192."),
     PFD_CHOICE_ATTR(pack_dataset_attrs, longer, "split", PFD_PACK_LONGER,
                     "For best_fit: what to do with a record that is longer than a pack. split: "
                     "into full packs and a rest, which is packed like a record. truncate: the rest "
-                    "is left out. drop: the record is. raise: an error."),
+                    "is left out. drop: the record is left out. raise: it is an error."),
     PFD_CHOICE_ATTR(pack_dataset_attrs, last, "pad", "pad|drop",
                     "For chunk: what to do with the last pack if it is not full."),
     PFD_FLOATS_ATTR(pack_dataset_attrs, padding, "", 0, 0,
                     "The value after the last record of a pack: one for all inputs, or one for "
-                    "each; left out, 0."),
+                    "each; if left out, 0."),
 };
 
 static const pfd_port inputs[] = {
     {"in", "Fields of a data set whose rows have one dimension, such as tokens, labels and weights "
-           "of a loss; of a record all have the same length."},
+           "of a loss; all fields of a record have the same length."},
 };
 static const pfd_port outputs[] = {
     {"out", "The inputs packed, (length,); segment_ids, int32 (length,): 1 for the first record of "
@@ -778,14 +778,14 @@ static const pfd_port outputs[] = {
 static const pfd_op pack_dataset = {
     PFD_VIEW_OP_WITH(pack_dataset_attrs, attr_table, inputs, outputs, infer),
     .name = "PackDataset",
-    .doc = "Packs: rows of exactly `length` elements, each made of several records. "
-           "Which record goes where is decided once, by the lengths, so that the number of packs "
-           "is known and each is read directly. Packs of best_fit are made of consecutive records "
-           "of a window; shuffle them after packing. A shuffle before packing keeps its first "
-           "epoch's order. Empty records are left out. A piece of a record that was split is a "
-           "segment like a record, and its position_ids begin at 0. In cu_seqlens and max_seqlen "
-           "the padding is a separate segment. Labels that are shifted by one must leave out the "
-           "first element of each segment, whose position_ids is 0.",
+    .doc = "Packs several records into each row; a pack is a row of exactly `length` elements. The "
+           "place of each record is decided once, from the lengths, so the number of packs is "
+           "known and each pack can be read directly. Packs of best_fit are made of consecutive "
+           "records of a window; shuffle them after packing. A shuffle before packing keeps the "
+           "order of its first epoch. Empty records are left out. A piece of a record that was "
+           "split is a segment like a record, and its position_ids begin at 0. In cu_seqlens and "
+           "max_seqlen the padding is a separate segment. Labels that are shifted by one must "
+           "leave out the first element of each segment, whose position_ids is 0.",
     .compute = compute,
 };
 

@@ -70,9 +70,9 @@ static const pfd_attr attr_table[] = {
 static const pfd_op repeat_dataset = {
     PFD_VIEW_OP(repeat_dataset_attrs, attr_table, infer),
     .name = "RepeatDataset",
-    .doc = "A data set several times in an epoch. Epoch e of it has the epochs e * times to "
-           "e * times + times - 1 of the data set, one after another, so what is shuffled before "
-           "is shuffled differently each time.",
+    .doc = "Repeats a data set several times in an epoch. Epoch e of this view has the epochs e * "
+           "times to e * times + times - 1 of the data set, one after another, so a shuffle before "
+           "this view makes another order each time.",
 };
 
 const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view, "repeat"};

@@ -316,11 +316,11 @@ static const pfd_attr attr_table[] = {
 static const pfd_op repeat_factor_dataset = {
     PFD_VIEW_OP(repeat_factor_dataset_attrs, attr_table, pfd_view_infer),
     .name = "RepeatFactorDataset",
-    .doc = "The records of a data set in a random order, each as often as its factor says. Of a "
-           "factor that is not a whole number, each epoch has the whole number below or above, and "
-           "on average the factor. An epoch has as many records as the factors add up to, rounded. "
-           "A factor belongs to a position of epoch 0 of the data set, and each epoch has these "
-           "records.",
+    .doc = "Repeats each record of a data set as often as its factor says, in a random order. If a "
+           "factor is not a whole number, each epoch uses the whole number below or above it, and "
+           "the average is the factor. The number of records in an epoch is the sum of the "
+           "factors, rounded. A factor belongs to a position of epoch 0 of the data set, and each "
+           "epoch has these records.",
 };
 
 const pfd_view_op pfd_view_repeat_factor_dataset = {

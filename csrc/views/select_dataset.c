@@ -137,14 +137,14 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(select_dataset_attrs),
     PFD_ATTR_ROW(select_dataset_attrs, table, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "Which rows: an array of indexes in any order (int32, uint32, int64), or a bitmap "
-                 "(uint64; bit i % 64 of word i / 64 is row i)."),
+                 "The rows to select: an array of indexes in any order (int32, uint32, int64), or "
+                 "a bitmap (uint64; bit i % 64 of word i / 64 is row i)."),
 };
 
 static const pfd_op select_dataset = {
     PFD_VIEW_OP(select_dataset_attrs, attr_table, pfd_view_infer),
     .name = "SelectDataset",
-    .doc = "The records of a data set that a table names.",
+    .doc = "Selects the records of a data set that a table names.",
 };
 
 const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view, "where"};

@@ -60,8 +60,8 @@ static const pfd_attr attr_table[] = {
 static const pfd_op shuffle_dataset = {
     PFD_VIEW_OP(shuffle_dataset_attrs, attr_table, pfd_view_infer),
     .name = "ShuffleDataset",
-    .doc = "The records of a data set in a random order, each once. It is a permutation by a key "
-           "of seed, epoch and order_key.",
+    .doc = "Puts the records of a data set in a random order, each once. The order is a "
+           "permutation whose key is made of seed, epoch and order_key.",
 };
 
 const pfd_view_op pfd_view_shuffle_dataset = {

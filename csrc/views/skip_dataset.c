@@ -17,13 +17,13 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(skip_dataset_attrs),
     PFD_ATTR_ROW(skip_dataset_attrs, count, PFD_ATTR_INT64, NULL, 0, 9.2e18, NULL,
-                 "How many records to leave out; all where there are fewer."),
+                 "The number of records to leave out; all if there are fewer."),
 };
 
 static const pfd_op skip_dataset = {
     PFD_VIEW_OP(skip_dataset_attrs, attr_table, pfd_view_infer),
     .name = "SkipDataset",
-    .doc = "All but the first records of a data set.",
+    .doc = "Leaves out the first records of a data set.",
 };
 
 const pfd_view_op pfd_view_skip_dataset = {&skip_dataset, PFD_VIEW_ORDER, open_view, "skip"};

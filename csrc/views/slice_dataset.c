@@ -46,16 +46,17 @@ static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(slice_dataset_attrs, begin, PFD_ATTR_INT64, "0", 0, 0, NULL,
                  "The first record; a negative one counts from the end."),
     PFD_ATTR_ROW(slice_dataset_attrs, end, PFD_ATTR_INT64, "9223372036854775807", 0, 0, NULL,
-                 "The record before which the slice ends; a negative one counts from the end, and "
-                 "one outside of the data set means as far as there are records."),
+                 "The record before which the slice ends; a negative number counts from the end, "
+                 "and a number outside of the data set means all records up to its end."),
     PFD_ATTR_ROW(slice_dataset_attrs, step, PFD_ATTR_INT64, "1", -9.2e18, 9.2e18, NULL,
-                 "From one record to the next; a negative one goes backwards."),
+                 "The step from one record to the next; a negative step goes backwards."),
 };
 
 static const pfd_op slice_dataset = {
     PFD_VIEW_OP(slice_dataset_attrs, attr_table, infer),
     .name = "SliceDataset",
-    .doc = "The records begin, begin + step, and so on of a data set, as Python's slices count.",
+    .doc = "Selects the records begin, begin + step, and so on of a data set, as Python's slices "
+           "do.",
 };
 
 const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view, "slice"};

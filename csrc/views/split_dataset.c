@@ -101,17 +101,18 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(split_dataset_attrs),
     PFD_FLOATS_ATTR(split_dataset_attrs, fractions, "", 0, 1,
-                    "What share of the records each part has, in the order of the records; the sum "
-                    "is 1. Sizes are rounded by largest remainders."),
+                    "The fraction of the records that each part has, in the order of the records; "
+                    "the sum is 1. Sizes are rounded by largest remainders."),
     PFD_INTS_ATTR(split_dataset_attrs, counts, "", 0, 9.2e18,
-                  "How many records each part has, in place of fractions; together all."),
-    PFD_INT_ATTR(split_dataset_attrs, part, NULL, 0, 9.2e18, "Which part, from 0."),
+                  "The number of records in each part, in place of fractions; their sum is the "
+                  "number of all records."),
+    PFD_INT_ATTR(split_dataset_attrs, part, NULL, 0, 9.2e18, "The part to select, from 0."),
 };
 
 static const pfd_op split_dataset = {
     PFD_VIEW_OP(split_dataset_attrs, attr_table, infer),
     .name = "SplitDataset",
-    .doc = "One part of a data set that is cut into consecutive parts.",
+    .doc = "Selects one part of a data set that is cut into consecutive parts.",
 };
 
 const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view, "split"};

@@ -26,13 +26,13 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(take_dataset_attrs),
     PFD_ATTR_ROW(take_dataset_attrs, count, PFD_ATTR_INT64, NULL, 0, 9.2e18, NULL,
-                 "How many records; all where there are fewer."),
+                 "The number of records; all if there are fewer."),
 };
 
 static const pfd_op take_dataset = {
     PFD_VIEW_OP(take_dataset_attrs, attr_table, pfd_view_infer),
     .name = "TakeDataset",
-    .doc = "The first records of a data set.",
+    .doc = "Selects the first records of a data set.",
 };
 
 const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view, "take"};

@@ -61,7 +61,7 @@ pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd
 pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     (void)args, (void)out;
-    return pfd_fail(err, PFD_INTERNAL, "a view is no source of its own");
+    return pfd_fail(err, PFD_INTERNAL, "a view cannot be opened as a source");
 }
 
 pfd_status pfd_view_need_end(const pfd_view_args *args, const char *what, pfd_error *err)

@@ -6,12 +6,12 @@
 /* The attr that every view has whose outputs are its fields; first in its struct. */
 #define PFD_FIELDS_ATTR(type)                                                                      \
     PFD_ATTR_ROW(type, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,                               \
-                 "Names of the outputs; left out, those of the inputs.")
+                 "Names of the outputs; if left out, the names of the inputs.")
 
 /* The attr of a view of several data sets. */
 #define PFD_NUM_SOURCES_ATTR(type)                                                                 \
     PFD_ATTR_ROW(type, num_sources, PFD_ATTR_INT64, NULL, 1, 65536, NULL,                          \
-                 "How many data sets the inputs are of.")
+                 "The number of data sets that the inputs belong to.")
 
 #define PFD_SEED_ATTR(type)                                                                        \
     PFD_ATTR_ROW(type, seed, PFD_ATTR_INT64, "-1", -1, 9.2e18, NULL,                               \

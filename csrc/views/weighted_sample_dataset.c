@@ -86,14 +86,14 @@ static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(weighted_sample_dataset_attrs, weights, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "A float64 for each record: how often it is drawn, in proportion to the others."),
     PFD_ATTR_ROW(weighted_sample_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
-                 "Records of an epoch; 0: as many as the data set has."),
+                 "The number of records in an epoch; 0: as many as the data set has."),
     PFD_SEED_ATTR(weighted_sample_dataset_attrs),
 };
 
 static const pfd_op weighted_sample_dataset = {
     PFD_VIEW_OP(weighted_sample_dataset_attrs, attr_table, pfd_view_infer),
     .name = "WeightedSampleDataset",
-    .doc = "Records of a data set drawn with replacement, with probabilities in proportion to "
+    .doc = "Draws records of a data set with replacement, with probabilities in proportion to "
            "their weights. A weight belongs to a position of epoch 0 of the data set, and each "
            "epoch draws from these records.",
 };

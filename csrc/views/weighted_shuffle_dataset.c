@@ -209,20 +209,20 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(weighted_shuffle_dataset_attrs),
     PFD_ATTR_ROW(weighted_shuffle_dataset_attrs, weights, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "A float64 for each record: how likely it is the next one, in proportion to the "
-                 "other records that are left."),
+                 "A float64 for each record: how likely it is to be drawn next, in proportion to "
+                 "the other records that are left."),
     PFD_ATTR_ROW(weighted_shuffle_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
-                 "Records of an epoch; 0: all that have a weight above 0."),
+                 "The number of records in an epoch; 0: all that have a weight above 0."),
     PFD_SEED_ATTR(weighted_shuffle_dataset_attrs),
 };
 
 static const pfd_op weighted_shuffle_dataset = {
     PFD_VIEW_OP(weighted_shuffle_dataset_attrs, attr_table, pfd_view_infer),
     .name = "WeightedShuffleDataset",
-    .doc = "Records of a data set drawn by weights without replacement. The next one is each of "
-           "those left with a probability in proportion to its weight. A weight belongs to a "
+    .doc = "Draws records of a data set by weights, without replacement. Each record that is left "
+           "is drawn next with a probability in proportion to its weight. A weight belongs to a "
            "position of epoch 0 of the data set, and each epoch draws from these records. The "
-           "order of an epoch is sorted when its first record is asked for, and kept for two "
+           "order of an epoch is computed when its first record is asked for, and kept for two "
            "epochs.",
 };
 

@@ -213,8 +213,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                              attrs->padding.size, args->num_inputs);
     if (args->num_outputs > args->num_inputs + 1 || args->num_outputs < args->num_inputs)
         return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
-                             " has %" PRId64 " names; it has one for each of the %" PRId64
-                             " inputs, and perhaps one for the mask",
+                             " has %" PRId64 " names; it has one for each of the %" PRId64 " "
+                             "inputs, and optionally one for the mask",
                              args->num_outputs, args->num_inputs);
     for (int64_t i = 0; i < args->num_inputs; i++) PFD_TRY(infer_field(args, i, err));
     if (args->num_outputs > args->num_inputs)
@@ -310,25 +310,27 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(window_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-                 "Names of the outputs: one for each input, then perhaps one for the mask; left "
-                 "out, those of the inputs."),
+                 "Names of the outputs: one for each input, then optionally one for the mask; if "
+                 "left out, the names of the inputs."),
     PFD_ATTR_ROW(window_dataset_attrs, length, PFD_ATTR_INT64, NULL, 0, 1e9, NULL,
-                 "Records of a window; 0: each run is one window."),
+                 "The number of records in a window; 0: each run is one window."),
     PFD_INT_ATTR(window_dataset_attrs, step, "0", 0, 9.2e18,
-                 "Records from the start of a window to the start of the next one; 0: length."),
+                 "The number of records from the start of a window to the start of the next one; "
+                 "0: length."),
     PFD_CHOICE_ATTR(window_dataset_attrs, last, "drop", "drop|pad|short",
                     "What to do with windows that would go beyond the end of their run. drop: they "
                     "are left out. pad: the padding takes the place of the missing records. short: "
                     "they have fewer records. With pad and short a window begins at every step."),
     PFD_FLOATS_ATTR(window_dataset_attrs, padding, "", 0, 0,
                     "For pad, the value in place of missing records: one for all inputs, or one "
-                    "for each; left out, 0."),
+                    "for each; if left out, 0."),
     PFD_INTS_ATTR(window_dataset_attrs, kept, "", 0, 0,
                   "Which inputs are the same in all records of a run, and appear once: numbers "
                   "from 0. The others get a first dimension for the records."),
     PFD_ATTR_ROW(window_dataset_attrs, runs, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "An array (int64) of the records with which runs begin, ascending, the first one "
-                 "0; no window has records of two runs. Several runs are runs of the first epoch."),
+                 "An int64 array with the number of the first record of each run, in increasing "
+                 "order, the first one 0; no window has records of two runs. If there are several "
+                 "runs, they are runs of the first epoch."),
 };
 
 static const pfd_port inputs[] = {
@@ -343,10 +345,10 @@ static const pfd_port outputs[] = {
 static const pfd_op window_dataset = {
     PFD_VIEW_OP_WITH(window_dataset_attrs, attr_table, inputs, outputs, infer),
     .name = "WindowDataset",
-    .doc = "Rows of neighbouring records, `length` at a time, or a run of them at a time. Which "
-           "records a window has follows from its number; the view needs 8 bytes a run. "
-           "Consecutive windows that overlap read a record once in a range of rows; a shuffle "
-           "after it takes them apart.",
+    .doc = "Makes windows of neighbouring records: `length` records each, or one run of records "
+           "each. The records of a window follow from its number; the view needs 8 bytes per run. "
+           "In a range of rows, consecutive windows that overlap read a record once; a shuffle "
+           "after this view separates them.",
     .compute = compute,
 };
 

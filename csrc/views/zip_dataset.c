@@ -48,8 +48,8 @@ static const pfd_port outputs[] = {
 static const pfd_op zip_dataset = {
     PFD_VIEW_OP_WITH(zip_dataset_attrs, attr_table, inputs, outputs, pfd_view_infer),
     .name = "ZipDataset",
-    .doc = "Data sets of the same length side by side: a record has the fields of all of them. A "
-           "record that is skipped in one of them is skipped in all.",
+    .doc = "Joins data sets of the same length side by side: a record has the fields of all of "
+           "them. A record that is skipped in one of them is skipped in all.",
 };
 
 const pfd_view_op pfd_view_zip_dataset = {&zip_dataset, PFD_VIEW_ZIP, open_view, "zip"};

@@ -65,8 +65,8 @@ class Bench:
         reader: The reader upstream of `op`; `op` itself if that is a reader.
         origin: Where the op comes from: "built in", or the path of a plugin.
         records: Records in the data set; None for a stream.
-        files, file_bytes: The number of files, and the sum of their sizes. measured_records,
-            measured_bytes: The window over which the parts were measured.
+        files, file_bytes: The number of files, and the sum of their sizes.
+        measured_records, measured_bytes: The window over which the parts were measured.
         measured_sum: The sum of its bytes as 64-bit words, modulo 2**64; zeros fill up each record.
         batch_size: Records of a loader's batch.
         rows_per_call: Rows that a loader passes to one call of compute().

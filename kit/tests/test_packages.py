@@ -173,7 +173,7 @@ def test_a_pyflowdata_that_is_too_old(site, project, tmp_path):
 def test_an_op_of_that_name_is_there(site, tmp_path):
     other = shutil.copy(site / "north_sea" / "north_sea.so", tmp_path / "other.so")
     said = refused(site, f"import pyflowdata; pyflowdata.load_library({str(other)!r})")
-    assert f"{tmp_path}/other.so" in said and "one op of a name: load only one" in said
+    assert f"{tmp_path}/other.so" in said and "unique in a process: load only one" in said
     same = "import pyflowdata, north_sea\npyflowdata.load_library(north_sea.ops.__file__[:-6] + "
     checked(sys.executable, "-c", f"{same}'north_sea.so')", path=[site])  # the same file again
 

@@ -163,7 +163,7 @@ def _drop_output() -> None:
 
 def _open_output() -> bool:
     """Makes the streams print any file name; False if there is no standard output.  In that case no
-file that is opened later may become the standard output.
+    file that is opened later may become the standard output.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

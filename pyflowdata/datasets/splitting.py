@@ -302,7 +302,7 @@ def _check_seed(seed: int) -> None:
 
 def _exponentials(hashes: Hashes) -> Array:
     """-ln(u), to ten digits, for a number u in (0, 1) that each hash gives.  The function uses only
-operations that IEEE 754 defines to the bit, so that results are the same everywhere.
+    operations that IEEE 754 defines to the bit, so that results are the same everywhere.
     """
     u = ((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     mantissas, exponents = np.frexp(u)  # 1/2 <= mantissa < 1

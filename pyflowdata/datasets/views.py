@@ -60,8 +60,8 @@ class Selecting(Reading):
         self: OwnT, predicate: What | Sequence[bool] | Array | SupportsArray
     ) -> OwnT:
         """The records for which a predicate is true, in their order.  The predicate is evaluated
-once, over all records, when the length or a record is first needed; the result is stored in the
-cache of indexes.
+        once, over all records, when the length or a record is first needed; the result is stored in
+        the cache of indexes.
 
         Args:
             predicate: An expression such as "label != 3 and len(text) > 10"; a function of arrays,
@@ -159,7 +159,7 @@ cache of indexes.
 
     def column(self, what: What) -> Array:
         """A value for each record, from a field, an expression or a function, as in `where()`.  The
-values are computed once and stored in the cache of indexes; the array is mapped from there.
+        values are computed once and stored in the cache of indexes; the array is mapped from there.
 
             np.bincount(data.column("label"))
 
@@ -228,8 +228,8 @@ _MOST_INPUTS = 4096  # of a node
 
 def _parts_of(blobs: Mapping[str, Blob]) -> list[Mapping[str, Blob]]:
     """The sources of a concat, in place of the fields of the concat; or the given fields.  A concat
-of many sources stays one source, so that a loop that adds one data set after another makes a tree
-of few levels in linear time.
+    of many sources stays one source, so that a loop that adds one data set after another makes a
+    tree of few levels in linear time.
     """
     node = next(iter(blobs.values())).node
     fields, count = len(node.outputs), len(node.inputs) // len(node.outputs)
@@ -271,8 +271,8 @@ class Views(DatasetBase):
 
     def shard(self: SetT, count: int, index: int) -> SetT:
         """Every count-th record, from record `index` on: `data[index::count]`.  Ranks need no
-shards, since each rank gets its part of every batch.  If there are `count` ranks, one warning says
-so.
+        shards, since each rank gets its part of every batch.  If there are `count` ranks, one
+        warning says so.
         """
         if type(count) is not int or type(index) is not int or not 0 <= index < count:
             raise InvalidArgumentError(

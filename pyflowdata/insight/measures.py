@@ -287,9 +287,9 @@ class Measures:
 
     def steps_gain(self, threads: int) -> float:
         """The gain in steps that this number of threads would give, as a share.  A step with `w`
-seconds of work and `t` seconds of training takes `t`, or (w + t) / (threads + 1), since the
-program's thread works, too, while it waits; and at least the CPU time of the whole process for it,
-spread over all processors.
+        seconds of work and `t` seconds of training takes `t`, or (w + t) / (threads + 1), since the
+        program's thread works, too, while it waits; and at least the CPU time of the whole process
+        for it, spread over all processors.
         """
         now = ratio(self.step_seconds, self.steps)
         stats = self.counters.stats

@@ -136,9 +136,9 @@ class Ranks:
 
     Attributes:
         counters: The counters of each rank.
-        first: The number of the first common step; 0 if there is none. waits, owns, collectives:
-            Arrays [rank, step]: the wait for the batch, the training step
-            without collectives, and these; only steps that every rank has.
+        first: The number of the first common step; 0 if there is none.
+        waits, owns, collectives: Arrays [rank, step]: the wait for the batch, the training step
+            without collectives, and the collectives; only steps that every rank has.
         numbers: The numbers of these steps.
     """
 

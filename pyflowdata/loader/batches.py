@@ -87,8 +87,8 @@ class BatchArrays:
 
     def take(self) -> tuple[list[Batch], int, int]:
         """The arrays of the batch in `batch`, one per blob, and its epoch and step. The arrays are
-writable and C-contiguous.  From this call on they own the batch, which is released with the last
-array.
+        writable and C-contiguous.  From this call on they own the batch, which is released with the
+        last array.
         """
         batch = self.batch
         address, epoch, step, rows = _read_batch(self._bytes)

@@ -172,11 +172,11 @@ class Loader(Generic[BatchT]):
 
     def try_remedies(self, *, seconds: float = 2.0) -> Trials:
         """Tries changes that may make the loader faster, and measures the gain of each. The changes
-are other numbers of threads, batches ahead and processes, a larger memory_budget, and
-thread_safe=True, where they apply.  Each change runs in a separate loader, from the current place,
-in turns with a loader without changes; between batches a trial sleeps as long as the steps of
-training took so far.  This loader stays where it is, as with keep_place().  The trials also call
-Python functions and sources, and start processes.
+        are other numbers of threads, batches ahead and processes, a larger memory_budget, and
+        thread_safe=True, where they apply.  Each change runs in a separate loader, from the current
+        place, in turns with a loader without changes; between batches a trial sleeps as long as the
+        steps of training took so far.  This loader stays where it is, as with keep_place().  The
+        trials also call Python functions and sources, and start processes.
 
         Args:
             seconds: The measured time of each change; opening the loaders takes additional time.

@@ -489,8 +489,8 @@ def sink(
     queue: int = 2,
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.  The
-sinks for torch and jax bring the batches to a device, see docs/speed/sink.md.  With NumPy arrays
-and steps of less than 100 us a loop is faster; one UserWarning says so.
+    sinks for torch and jax bring the batches to a device, see docs/speed/sink.md.  With NumPy
+    arrays and steps of less than 100 us a loop is faster; one UserWarning says so.
 
     Args:
         loader: The sink goes on at its position.

@@ -351,7 +351,7 @@ def _left_out(handle: CData) -> tuple[str, ...]:
 
 def in_order(wanted: Iterable[OneT], before: Callable[[OneT], Iterable[OneT]]) -> list[OneT]:
     """The wanted objects and everything before them, each once, and after the objects that
-`before()` returns for it.  It does not recurse, so only memory limits the length of a chain.
+    `before()` returns for it.  It does not recurse, so only memory limits the length of a chain.
     """
     found: dict[OneT, None] = {}
     for one in wanted:

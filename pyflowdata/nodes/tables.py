@@ -154,7 +154,7 @@ def _make_table(array: Array, said: str, key: Hashable, rule: int = 0) -> Table:
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:
     """Computes the tables of all nodes upstream that need it, and registers all tables in C. Also
-prepares other values that need it.  Exceptions of computing functions pass through.
+    prepares other values that need it.  Exceptions of computing functions pass through.
     """
     with all_in_use():  # a table needs all records, also for a look at a few ones
         for node in nodes_of(blobs):

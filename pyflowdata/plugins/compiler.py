@@ -269,7 +269,7 @@ def _content(folder: int, name: str) -> bytes:
 
 def _is_whole(library: Path) -> bool:
     """Whether the library is there, unchanged since it was compiled.  Nobody else can replace it,
-so it may be loaded by its path.
+    so it may be loaded by its path.
 
     Raises:
         FileError: Its folder does not belong to this user alone.

@@ -60,9 +60,9 @@ def load_named(said: str) -> Plugin:
 
 
 def library_path(said: str) -> str:
-    """The path of the plugin that a user names by its path, or by the package that contains it.
-The package is looked up, but not imported.  A folder is not a plugin: it may be the project from
-which the installed package was built.
+    """The path of the plugin that a user names by its path, or by the package that contains it. The
+    package is looked up, but not imported.  A folder is not a plugin: it may be the project from
+    which the installed package was built.
     """
     if os.path.isfile(said) or not said.isidentifier():
         return said

@@ -448,7 +448,7 @@ class Runner:
 
 class Generators:
     """One NumPy generator, which is set to the key of each row in turn: making a generator costs as
-much as drawing many numbers.
+    much as drawing many numbers.
     """
 
     def __init__(self) -> None:

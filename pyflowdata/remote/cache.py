@@ -141,12 +141,13 @@ class _Cache:
 
     def drop(self, files: list[tuple[str, int]], size: int | None) -> int:
         """Removes the blocks that will be used last, until this many bytes are free; None: all
-blocks. A block counts as its share of the bytes that its file has on disk; files come from files().
-Blocks that were read whole are removed first: they are not needed before the next epoch.  The block
-that was read last is the first of them, since epochs begin with the same blocks.  Then follow
-blocks that were read in part, beginning with the block that was not read for the longest time; then
-blocks that were requested ahead and not read yet, the latest request first, since it is needed
-last.  Blocks whose next use a loader announced come last, by the time of that use.
+        blocks. A block counts as its share of the bytes that its file has on disk; files come from
+        files(). Blocks that were read whole are removed first: they are not needed before the next
+        epoch.  The block that was read last is the first of them, since epochs begin with the same
+        blocks.  Then follow blocks that were read in part, beginning with the block that was not
+        read for the longest time; then blocks that were requested ahead and not read yet, the
+        latest request first, since it is needed last.  Blocks whose next use a loader announced
+        come last, by the time of that use.
 
         Returns:
             How many bytes became free.

@@ -272,7 +272,7 @@ static void test_shrinking_file(void)
     REQUIRE(err.row == 0 && strstr(err.file, "part-0"));
     REQUIRE(pfd_file_data(file)[size - 1] == 0 && pfd_file_data(file)[0] == '1');
     REQUIRE(pfd_input_files_check(files, &err) == PFD_IO);
-    REQUIRE(strstr(err.message, "1000000 bytes at open, is 5000 now"));
+    REQUIRE(strstr(err.message, "1000000 bytes when it was opened, and now has 5000"));
     REQUIRE(strstr(err.file, "part-0"));
     lines.methods->close(lines.self);
     pfd_input_files_close(files);
@@ -287,7 +287,7 @@ static void test_changed_files(void)
     write_file("part-1", 80);
     REQUIRE(pfd_input_files_check(files, &err) == PFD_OK);
     REQUIRE(pfd_input_files_check_disk(files, &err) == PFD_IO);
-    REQUIRE(strstr(err.message, "was 100 bytes at open, is 80 now"));
+    REQUIRE(strstr(err.message, "had 100 bytes when it was opened, and now has 80"));
     REQUIRE(unlink(in_folder("part-1")) == 0);
     REQUIRE(pfd_input_files_check_disk(files, &err) == PFD_IO && strstr(err.message, "vanished"));
     pfd_input_files_close(files);

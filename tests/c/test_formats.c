@@ -150,8 +150,8 @@ static void test_faulty_formats(void)
     FAULT(f.decoders = "", PFD_INTERNAL, "decoders must be names separated by");
     FAULT(f.folder_file = "a/b", PFD_INTERNAL, "folder_file must be the name of a file");
     FAULT(f.folder_file = "", PFD_INTERNAL, "folder_file must be the name of a file");
-    FAULT(f.probe_folder = no_folder, PFD_INTERNAL, "probe_folder is there, and the reader lacks");
-    FAULT(f.reader = "ImageFolderReader", PFD_INTERNAL, "probe_folder is NULL, and the reader has");
+    FAULT(f.probe_folder = no_folder, PFD_INTERNAL, "probe_folder is set, but the reader lacks");
+    FAULT(f.reader = "ImageFolderReader", PFD_INTERNAL, "probe_folder is NULL, but the reader has");
     FAULT(f.name = "boxes", PFD_INVALID_ARGUMENT, "name is that of another format (here)");
     FAULT(f.name = pfd_builtin_formats[0]->name, PFD_INVALID_ARGUMENT, "(built in)");
     FAULT(formats[1] = NULL, PFD_INTERNAL, "formats has an entry that is NULL");
@@ -218,7 +218,7 @@ static void test_added_and_replaced(void)
                "Better boxes (FormatBoxReader reads it)"));
     CHECK(same(detected("a.crate", "\1\2\3", 3), "crates"));
     CHECK(same(detected("a.CRATE.gz", "\1\2\3", 3),
-               "the name says gzip, and the file does not begin like that, nor like any format but "
+               "the name says gzip, but the file does not begin like that, nor like any format but "
                "text"));
     CHECK(pfd_plugin_add(&old, "old", 1, &err) == PFD_OK); /* and back */
     CHECK(same(find_format("boxes")->title, "Boxes"));

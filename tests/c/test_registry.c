@@ -141,13 +141,13 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.flags = 1u << 20, "flags has unknown bits");
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1),
-          "batch_size_attr is NULL, and PFD_OPTIONAL_INPUT is that of the only input");
+          "batch_size_attr is NULL, but the op has PFD_OPTIONAL_INPUT");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1, s.op.batch_size_attr = "absent"),
           "batch_size_attr must be the name of an attr that is an int64");
     FAULT(s.op.batch_size_attr = "flag",
-          "batch_size_attr is there, and the op has no PFD_OPTIONAL_INPUT");
+          "batch_size_attr is set, but the op does not have");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 0, s.op.open = open_source),
-          "PFD_OPTIONAL_INPUT, and no input is declared");
+          "PFD_OPTIONAL_INPUT, but no input is declared");
     FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");
@@ -155,8 +155,8 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.num_inputs = 0, "open is NULL");
     FAULT(s.op.open = open_source, "an op with open is a reader");
     FAULT(s.op.group = group, "group is for readers only");
-    FAULT(s.op.group_attr = "flag", "group_attr is there, and group is NULL");
-    FAULT(s.op.same_without = same_without, "same_without is there, and outputs_attr is NULL");
+    FAULT(s.op.group_attr = "flag", "group_attr is set, but group is NULL");
+    FAULT(s.op.same_without = same_without, "same_without is set, but outputs_attr is NULL");
     FAULT(s.op.attrs = NULL, "attrs is NULL");
     FAULT(s.op.outputs = NULL, "output array is NULL");
     FAULT(s.inputs[1].name = "Right", "input 'Right': name must be in lower_snake_case");
@@ -172,7 +172,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].name = NULL, "attr 'NULL': name must be");
     FAULT(s.attrs[FLAG].name = "a-b", "attr 'a-b': name must be in lower_snake_case");
     FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is used twice");
-    FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
+    FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is reserved for the name of a node");
     FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is not one of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");

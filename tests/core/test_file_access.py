@@ -98,7 +98,7 @@ def test_a_file_cut_short_while_it_is_read_is_an_error(tmp_path):
         batches = iter(loader)
         next(batches)
         os.truncate(path, 1000)
-        with pytest.raises(flow.FileError, match="800000 bytes at open"):
+        with pytest.raises(flow.FileError, match="800000 bytes when it was opened"):
             list(batches)
 
 

@@ -224,7 +224,10 @@ def test_an_index_of_another_user_is_not_believed(data, cache, monkeypatch):
     assert path.stat().st_uid == os.geteuid()
 
 
-FOREIGN = {"it belongs to another user": 0o755, "others than this user can write into it": 0o777}
+FOREIGN = {
+    "it belongs to another user": 0o755,
+    "users other than this one can write into it": 0o777,
+}
 
 
 @pytest.mark.parametrize("risk", FOREIGN)
@@ -237,7 +240,7 @@ def test_a_cache_that_another_user_can_change_is_left_alone(data, cache, monkeyp
     folder.mkdir(parents=True, exist_ok=True)
     os.chown(folder, 12345 if "belongs" in risk else -1, -1)
     folder.chmod(FOREIGN[risk])
-    with pytest.warns(UserWarning, match=f"stays in memory.*{cache}: {risk}; choose one"):
+    with pytest.warns(UserWarning, match=f"stays in memory.*{cache}: {risk}; choose another"):
         assert index_of(data, index_dir=cache, name=str(cache), **SHUFFLED).path == ""
     np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
     blob = flow.MiniDecoder(flow.MiniReader(str(data), index_dir=cache))[0]

@@ -61,7 +61,7 @@ def test_the_builder_asks_for_all_or_for_some(pairs):
     [
         ([], "attr 'outputs' is empty"),
         (["=1"], "does not begin with the name"),
-        (["a=0", "a=1"], "has the name of one before"),
+        (["a=0", "a=1"], "has the name of an earlier one"),
         (["a=2"], "a=2 is no input"),
     ],
 )

@@ -418,7 +418,7 @@ def test_a_part_that_shrinks(
     with flow.DataLoader(blob, num_threads=3) as loader:
         next(iter(loader))
         os.truncate(path, keep)
-        expect_change(loader, path, f"was {size} bytes at open, is {keep} now")
+        expect_change(loader, path, f"had {size} bytes when it was opened, and now has {keep}")
 
 
 def test_a_part_that_vanishes(tmp_path: Path) -> None:
@@ -450,7 +450,7 @@ def test_a_part_that_is_written_to(tmp_path: Path) -> None:
         next(iter(loader))
         with path.open("ab") as file:
             file.write(b"\n")
-        expect_change(loader, path, "bytes at open")
+        expect_change(loader, path, "bytes when it was opened")
 
 
 def test_arrays_live_on_when_files_go(tmp_path: Path) -> None:

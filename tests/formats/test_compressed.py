@@ -342,7 +342,7 @@ def test_what_follows_is_no_silence(tmp_path: Path) -> None:
                  zstd(b"0,0\n") + bytes(512), zlib.compress(lines(0, 9)) + bytes(512),
                  zlib.compress(lines(0, 9)) + zlib.compress(b""), zstd(b"0,0\n") + b"\n\n\n\n\n"):
         found = outcome(write(tmp_path, data))
-        assert "file-0 (byte" in str(found) and "what follows" in str(found)
+        assert "file-0 (byte" in str(found) and "the bytes from here" in str(found)
 
 
 @pytest.mark.parametrize("zeros", [1, 7, 512, 700_000])

@@ -87,7 +87,7 @@ def resized(data, height, width):
 
 
 def test_sizes_that_are_not_true():
-    missing = "cannot hold so many|ends inside|missing|damaged|Not enough|premature|filter"
+    missing = "cannot hold that many|ends inside|missing|damaged|Not enough|premature|filter"
     for name in ("jpeg", "progressive", "png", "interlaced", "webp", "bmp", "ppm"):
         data = samples()[name]
         for size, said in (((0, 11), "has pixels|damaged|ends inside"), ((90, 110), missing),

@@ -161,7 +161,7 @@ def test_every_processor_gives_the_same_bits():
 
 def test_channels_are_checked():
     blob = blob_of(np.zeros((3, 4, 3)))
-    with pytest.raises(flow.InvalidArgumentError, match=r"dimension 0 of that must be 3"):
+    with pytest.raises(flow.InvalidArgumentError, match=r"dimension 0 of the rows must be 3"):
         flow.Affine(blob, scale=[1, 2, 3], axis=0)
     with pytest.raises(flow.InvalidArgumentError, match="scale has 3 numbers and shift has 2"):
         flow.Affine(blob, scale=[1, 2, 3], shift=[1, 2])

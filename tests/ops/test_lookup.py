@@ -48,7 +48,7 @@ def test_size_count_and_unknown():
     assert [int(one) for one in flow.Lookup([b"b", b"d", b""], vocabulary=cut)] == [1, 0, 0]
     strict = fit(data, "city")
     assert "d" in strict and "e" not in strict and strict[1] == "a"
-    with pytest.raises(flow.CorruptDataError, match="'e' is none of the 4 words") as caught:
+    with pytest.raises(flow.CorruptDataError, match="'e' is not among the 4 words") as caught:
         flow.Lookup([b"a", b"e"], vocabulary=strict)
     assert caught.value.row == 1
 

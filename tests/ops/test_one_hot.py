@@ -60,7 +60,7 @@ def test_attrs():
     with pytest.raises(flow.InvalidArgumentError, match="depth"):
         flow.OneHot(blob, depth=0)
     for dtype in ("float32", "bool"):
-        with pytest.raises(flow.InvalidArgumentError, match="must be integers: take Cast before"):
+        with pytest.raises(flow.InvalidArgumentError, match="must be integers: use Cast first"):
             flow.OneHot(blob_of(np.zeros(3, dtype)), depth=3)
-    with pytest.raises(flow.InvalidArgumentError, match="one dimension more"):
+    with pytest.raises(flow.InvalidArgumentError, match="too many dimensions"):
         flow.OneHot(blob_of(np.zeros((2, *[1] * 8), np.int8)), depth=3)

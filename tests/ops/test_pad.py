@@ -69,13 +69,13 @@ def test_dense_rows():
     same(load(flow.Pad(blob_of(rows), shape=[3, 4])), rows)
     same(load(flow.Pad(blob_of(rows), shape=[2, 6], on_longer="truncate")),
          padded(rows, (2, 6), 0, np.float64)[0])  # fmt: skip
-    with pytest.raises(flow.InvalidArgumentError, match="it is longer than shape"):
+    with pytest.raises(flow.InvalidArgumentError, match="the rows are longer than the attr shape"):
         flow.Pad(blob_of(rows), shape=[2, 6])
 
 
 def test_a_row_that_is_longer():
     rows = [np.arange(n) for n in (2, 5, 3)]
-    with pytest.raises(flow.CorruptDataError, match="dimension 0 of the row has 5; shape "
+    with pytest.raises(flow.CorruptDataError, match="dimension 0 of the row is 5, but shape "
                        "allows 3") as caught:  # fmt: skip
         load(flow.Pad(blob_of(rows, [-1]), shape=[3]))
     assert (caught.value.op, caught.value.ordinal) == ("Pad", 1)

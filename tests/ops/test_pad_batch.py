@@ -81,7 +81,7 @@ def test_padding_rows_are_empty():
 
 
 def test_attrs():
-    with pytest.raises(flow.InvalidArgumentError, match="all have one shape already"):
+    with pytest.raises(flow.InvalidArgumentError, match="all rows have one shape already"):
         flow.PadBatch(blob_of(np.zeros((2, 3))))
     blob = blob_of(ragged("int8"), [-1])
     with pytest.raises(flow.InvalidArgumentError, match="value = 1000; the rows are int8"):

@@ -72,10 +72,10 @@ def test_attrs():
     blob = blob_of(np.zeros((3, 4, 5)))
     for attrs, says in [
         ({}, "none of start, stop and step"),
-        ({"start": [1, 2], "stop": [3]}, "stop has 1 numbers and another list has 2"),
+        ({"start": [1, 2], "stop": [3]}, "stop has 1 numbers, but another list has 2"),
         ({"start": [1], "axes": [0, 1]}, "axes has 2 numbers"),
         ({"step": [0]}, "step has a 0"),
-        ({"start": [1, 1, 1]}, "more numbers than it has"),
+        ({"start": [1, 1, 1]}, "more numbers than the rows have"),
         ({"start": [1], "axes": [2]}, "another dimension"),
         ({"start": [1, 1], "axes": [1, -1]}, "another dimension"),
         ({"start": [1], "axes": [-3]}, "another dimension"),

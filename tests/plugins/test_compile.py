@@ -359,7 +359,7 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
 def test_a_cache_that_others_can_write_to(cache):
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    said = "others than this user can write into it.*set XDG_CACHE_HOME"
+    said = "users other than this one can write into it.*set XDG_CACHE_HOME"
     with pytest.raises(flow.FileError, match=said):
         flow.compile(named("SharedScale"))
     cache.chmod(0o755)
@@ -372,7 +372,7 @@ def test_each_folder_above_the_cache_is_this_users_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(above / "mine"))
     (above / "mine").mkdir(parents=True)
     above.chmod(0o777)
-    with pytest.raises(flow.FileError, match="another user could change it") as caught:
+    with pytest.raises(flow.FileError, match="another user could change them") as caught:
         flow.compile(source)
     assert caught.value.file == str(above)
     above.chmod(0o1777)  # as /tmp: nobody renames what is this user's

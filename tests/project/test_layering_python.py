@@ -148,6 +148,23 @@ def test_every_python_package_says_what_it_is():
             )
 
 
+def test_docstrings_stand_as_far_in_as_their_quotes():
+    """`help()` and the pages take the least indentation for that of the text."""
+    for path, tree in modules():
+        lines = path.read_text().splitlines()
+        blocks = (one for one in ast.walk(tree) if isinstance(one, (ast.FunctionDef, ast.ClassDef)))
+        texts = (block.body[0] for block in blocks if ast.get_docstring(block))
+        keep(
+            "no line of a docstring begins left of its quotes",
+            (
+                f"{path.relative_to(ROOT)}:{number + 1}: {lines[number]}"
+                for text in texts
+                for number in range(text.lineno, text.end_lineno)
+                if lines[number][: text.col_offset].strip()
+            ),
+        )
+
+
 def test_commands_know_nothing_of_each_other():
     commands = {f"cli.{name}" for name in cli.COMMANDS}
     for path, tree in modules("cli"):

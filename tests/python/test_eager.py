@@ -183,7 +183,7 @@ SPLITS = np.array([0, 2, 4])
 MISTAKES = [
     (lambda: flow.MiniDecoder(np.zeros((4, 2))), r"float64 \(4, 2\); they must be .*; an array is "
      r"one row, a list of arrays is a batch: list\(array\) has the rows"),
-    (lambda: flow.OneHot(np.zeros((4, 2)), depth=3), "must be integers: take Cast before$"),
+    (lambda: flow.OneHot(np.zeros((4, 2)), depth=3), "must be integers: use Cast first$"),
     (lambda: flow.PadBatch(np.zeros((3, 4))), "'in' is one row, and PadBatch looks at all rows"),
     (lambda: flow.OneHot("abc", depth=3), r"'abc' \(str\); it must be a Blob, .*, or rows: arrays"),
     (lambda: flow.OneHot(None, depth=3), "'in' is None"),

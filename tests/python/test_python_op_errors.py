@@ -240,6 +240,6 @@ def test_what_cannot_be_an_op():
     refuse("type of the attr 'a' is not known", lambda x, *, a=(1, "b"): 0)
     refuse("name must be in CamelCase", name="not_camel", outputs={"out": "int8"})
     refuse("has a '#'", name="Camel#2", outputs={"out": "int8"})
-    refuse("input 'name': name is that of every node's name", lambda name: 0)
+    refuse("input 'name': name is reserved", lambda name: 0)
     refuse("MiniReader", name="MiniReader")
     refuse("MiniReader", name="MiniReader", replace=True)

@@ -78,7 +78,7 @@ def test_an_opening_takes_a_request_for_each_file_and_the_next_one_a_list(bucket
 def test_a_compressed_file_among_many_others_is_told(bucket):
     bucket.files |= {f"b/g/{i:02d}.csv": b"x,y\n1,2\n" for i in range(20)}
     bucket.files["b/g/18.csv"] = gzip.compress(b"x,y\n1,2\n")
-    with pytest.raises(flow.CorruptDataError, match="18.csv.*begins as compressed"):
+    with pytest.raises(flow.CorruptDataError, match="18.csv.*begins like compressed"):
         rows(flow.open("s3://b/g/*.csv"))
 
 

@@ -152,8 +152,8 @@ static pfd_status walk_file(walk *w, pfd_error *err)
                                   "; is it truncated?");
     if (size <= 0 || size > at - least)
         return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
-                                  "the footer has %" PRId64 " bytes, and %" PRId64
-                                  " are before it", size, at - least);
+                                  "the footer states a size of %" PRId64 " bytes, but only "
+                                  "%" PRId64 " are before it", size, at - least);
     m.at = m.metadata = at - size;
     m.fb = (pfd_flatbuffer){.size = size};
     PFD_TRY(w->host->read(w->file, m.metadata, size, w->scratch, &m.fb.data, err));
@@ -509,14 +509,25 @@ static pfd_arrow_extent place_of(const layout *like, const pfd_arrow_space *spac
     return pfd_arrow_column_place(&like->columns[like->widest], space, index);
 }
 
-/* In shuffled order nothing of a row is in the cache. at() prefetches its offsets; with the `near`
- * arguments of compute(), what is copied there: ragged rows are copied when they are joined. In the
- * files' order the processor does that by itself. `numbers` are the batches of ordinals i, modulo
- * its size. */
+/* In shuffled order nothing of a row is in the cache: at() prefetches its offsets, and compute()
+ * the values that it copies: ragged rows are copied later, when they are joined. In the files'
+ * order the processor does that by itself. `numbers` are the batches of ordinals i, modulo its
+ * size. */
 enum { FAR = 16, NEAR = 4, KNOWN = 32 };
 
-static void prefetch(const arrow *self, int64_t ordinal, int64_t number,
-                     const pfd_compute_args *near)
+static void prefetch_offsets(const arrow *self, int64_t ordinal, int64_t number)
+{
+    const batch *from = &self->batches[number];
+    if (from->words < 0) return;
+    pfd_arrow_space space = space_of(self, from);
+    const layout *like = &self->layouts[from->layout];
+    int64_t index = ordinal - self->table.first[number];
+    for (int64_t i = 0; space.base && i < self->num_outputs; i++)
+        pfd_arrow_column_prefetch(&like->columns[i], &space, index);
+}
+
+static void prefetch_values(const arrow *self, int64_t ordinal, int64_t number,
+                            const pfd_compute_args *args)
 {
     const batch *from = &self->batches[number];
     if (from->words < 0) return;
@@ -524,12 +535,9 @@ static void prefetch(const arrow *self, int64_t ordinal, int64_t number,
     const layout *like = &self->layouts[from->layout];
     int64_t index = ordinal - self->table.first[number];
     for (int64_t i = 0; space.base && i < self->num_outputs; i++) {
-        if (!near) {
-            pfd_arrow_column_prefetch(&like->columns[i], &space, index);
-        } else if (!near->outputs[i]->is_ragged) {
-            pfd_arrow_extent place = pfd_arrow_column_place(&like->columns[i], &space, index);
-            pfd_prefetch(space.base + place.offset, place.size);
-        }
+        if (args->outputs[i]->is_ragged) continue;
+        pfd_arrow_extent place = pfd_arrow_column_place(&like->columns[i], &space, index);
+        pfd_prefetch(space.base + place.offset, place.size);
     }
 }
 
@@ -544,7 +552,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         for (; ahead < n && ahead <= i + FAR; ahead++) {
             number = number_of(self, ordinals[ahead], number);
             numbers[ahead % KNOWN] = number;
-            if (is_random) prefetch(self, ordinals[ahead], number, NULL);
+            if (is_random) prefetch_offsets(self, ordinals[ahead], number);
         }
         const batch *from = &self->batches[numbers[i % KNOWN]];
         out[i] = (pfd_record){.ordinal = ordinals[i], .file = from->file, .offset = from->at};
@@ -909,12 +917,12 @@ static pfd_status write_rows(const pfd_compute_args *args, pfd_arrow_decoded **h
     int64_t number = -1;
     pfd_arrow_row row = {.args = args, .dictionaries = self->dictionaries};
     const pfd_record *records = args->records;
-    int64_t n = args->num_rows, ahead = 0, near = -1;
+    int64_t n = args->num_rows, ahead = 0, next = -1;
     int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
     while (row.row < n) {
         for (; is_random && ahead < n && ahead <= row.row + NEAR; ahead++) {
-            near = number_of(self, records[ahead].ordinal, near);
-            prefetch(self, records[ahead].ordinal, near, args);
+            next = number_of(self, records[ahead].ordinal, next);
+            prefetch_values(self, records[ahead].ordinal, next, args);
         }
         int64_t ordinal = records[row.row].ordinal, found = number_of(self, ordinal, number);
         if (found != number) PFD_TRY(go_to_batch(args, found, held, &row, err));
@@ -942,9 +950,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(arrow_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
-                       "(the text of the value in JSON); a default is for nulls. "
-                       "If left out, all columns of the first file that rows can have."),
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' (the text of "
+                       "the value in JSON); a default replaces nulls. If left out, all columns of "
+                       "the first file whose types rows can have."),
 };
 
 static const pfd_port outputs[] = {
@@ -959,10 +967,10 @@ const pfd_op pfd_op_arrow_reader = {
            "those of pyarrow, polars and others, and the folders and cache files of Hugging Face's "
            "datasets. Give the folder of a data set, its state.json, or files. Numbers, bools, "
            "dates, times and durations (as integers), fixed-size binary, lists of these, and texts "
-           "and binary are read, also as members of structs, and encoded by dictionaries. Bodies "
-           "may be compressed by LZ4 or zstd. Where the offsets of texts or lists fall, the rows "
-           "that they bound are damaged; a damaged offset that still fits between its neighbours "
-           "gives the two rows beside it other values, which only a seal tells.",
+           "and binary are read, also as members of structs, and in dictionary encoding. Bodies "
+           "may be compressed by LZ4 or zstd. If the offsets of texts or lists decrease, the rows "
+           "that they bound are damaged. A damaged offset that still lies between its neighbours "
+           "changes the values of the two rows beside it; only a seal detects this.",
     PFD_OP_ATTRS(arrow_attrs, attrs),
     .outputs_attr = "columns",
     .same_without = pfd_always_same,

@@ -301,7 +301,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(cache_reader_attrs, cache, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "Makes the file if it is absent; Dataset.cache() gives this object."),
+                 "The object that makes the file if it is absent; Dataset.cache() creates it."),
     PFD_STRINGS_ATTR(cache_reader_attrs, fields, NULL,
                      "The fields of a record in their order, each NAME:TYPE."),
 };
@@ -313,8 +313,8 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_cache_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "CacheReader",
-    .doc = "Reads the records of a data set that Dataset.cache() has kept in a file. "
-           "Any record is read in place, with all types of fields.",
+    .doc = "Reads the records of a data set that Dataset.cache() has written to a file. Records "
+           "are read in place and in any order; fields can have all types.",
     PFD_OP_ATTRS(cache_reader_attrs, attr_table),
     .outputs_attr = "fields",
 };

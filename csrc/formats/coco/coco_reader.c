@@ -897,44 +897,44 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_STRING_ATTR(coco_attrs, image_dir, "",
-                    "The folder of the images; empty for that of the annotation file."),
+                    "The folder of the images; if empty, the folder of the annotation file."),
     PFD_BOOL_ATTR(coco_attrs, group_by_ratio, "true",
-                  "Whether a batch has either images that are wider than high, or only other "
-                  "images: such a batch needs less padding. The reader then has no length, and a "
-                  "seek reads the epoch again up to its place."),
+                  "Whether each batch has only images that are wider than high, or only other "
+                  "images; such batches need less padding. The reader then has no length, and a "
+                  "seek reads the epoch again from its beginning."),
     PFD_BOOL_ATTR(coco_attrs, remove_images_without_annotations, "true",
                   "Whether to leave out images that have no box of more than a pixel on each side, "
                   "or that have keypoints, but fewer than ten visible ones."),
     PFD_ATTR_ROW_WITH(coco_attrs, check_size, PFD_ATTR_CHOICE, "stored", 0, 0,
                       "stored|upright|none",
-                      "What the annotations' height and width are compared with: the pixels as the "
-                      "image file stores them, as ImageDecoder delivers them by default; or "
-                      "upright, for a decoder with apply_orientation. An image of another size is "
-                      "a damaged record, since boxes would be scaled wrongly. 'none' compares "
-                      "nothing.",
+                      "Which size of an image is compared with the annotations' height and width: "
+                      "'stored' is the size in the image file, which ImageDecoder delivers by "
+                      "default; 'upright' is the size after apply_orientation; 'none' compares "
+                      "nothing. An image of another size is a damaged record, since boxes would be "
+                      "scaled wrongly.",
                       PFD_NOT_IN_SPEC),
 };
 
 static const pfd_port outputs[] = {
     {"image", "The bytes of each image file, uint8 (None,), unchanged: a decoder follows."},
     {"image_id", "The id of each image, int64."},
-    {"image_size", "Height and width of each image by the annotations, int32 (2,)."},
+    {"image_size", "Height and width of each image as the annotations state them, int32 (2,)."},
     {"gt_bbox", "Boxes of the objects, float32 (None, 4): left, top, right and bottom pixel."},
     {"gt_label", "Categories of the objects, int32 (None,), from 1 in the order of their ids."},
     {"gt_segm", "The points of all polygons, x and y, float32 (None, 2)."},
-    {"gt_segm_index", "For each point its number in its polygon, the polygon's number in its "
-                      "object, and the object's number in the image, int32 (None, 3)."},
+    {"gt_segm_index", "Three numbers for each point, int32 (None, 3): its number in its polygon, "
+                      "the polygon's number in its object, and the object's number in the image."},
 };
 
 const pfd_op pfd_op_coco_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "COCOReader",
-    .doc = "Reads a data set in COCO's format: an annotation file of JSON, and its images. "
-           "files is the annotation file; images come in the order of their ids. A box is clipped "
-           "to its image, its right and bottom pixel are x + width - 1 and y + height - 1; objects "
-           "without a box inside the image are left out with their label and polygons, and so are "
-           "crowds. Polygons of fewer than three points and masks in RLE are left out, the object "
-           "stays. An annotation of an image or category that is not listed is an error. The file "
+    .doc = "Reads a data set in COCO's format: an annotation file of JSON, and its images. files "
+           "is the annotation file; images come in the order of their ids. A box is clipped to its "
+           "image; its right and bottom pixels are x + width - 1 and y + height - 1. Crowds, and "
+           "objects without a box inside the image, are left out with their labels and polygons. "
+           "Polygons of fewer than three points and masks in RLE are left out, but their objects "
+           "stay. An annotation of an image or category that is not listed is an error. The file "
            "is parsed once, into an index that says where each object is.",
     PFD_OP_ATTRS(coco_attrs, attr_table),
     .group = group,

@@ -60,8 +60,8 @@ static const pfd_attr attr_table[] = {
 
 static const pfd_port inputs[] = {{"in", "The cells, a column for each input, uint8 (None,)."}};
 static const pfd_port outputs[] = {
-    {"out", "For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from "
-            "0 to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another "
+    {"out", "A sum of flags for each cell: 1 missing, 2 text, 4 a float, 8 an integer from 0 to "
+            "2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another "
             "integer, 128 an integer that float64 may not hold, 256 a finite float beyond float64; "
             "uint16 (columns,)."},
 };
@@ -69,7 +69,7 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_csv_cell_types = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "CSVCellTypes",
-    .doc = "Says which numbers the cells of a CSV file are, to find the types of its columns: the "
-           "types of all cells of a column, as bits, say which dtype holds them.",
+    .doc = "Finds what kinds of numbers the cells of a CSV file are, as flags; the flags of all "
+           "cells of a column together tell which dtype can hold them.",
     PFD_OP_ATTRS(csv_cell_types_attrs, attr_table),
 };

@@ -201,7 +201,7 @@ const pfd_op pfd_op_csv_encoder = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "CSVEncoder",
     .doc = "Encodes the fields of each row as a line of a CSV file. Numbers are the shortest text "
-           "that reads as the same number; text is quoted where needed. The lines one after "
-           "another are a file without a header, which CSVReader reads.",
+           "that reads as the same number; text is quoted where needed. The lines, joined, are a "
+           "file without a header, which CSVReader reads.",
     PFD_OP_ATTRS(csv_encoder_attrs, attr_table),
 };

@@ -369,8 +369,8 @@ static const pfd_attr attrs_table[] = {
     PFD_FOUND_ATTR_ROW(csv_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "The columns to read, one output each: [NAME=]KEY[:TYPE][=DEFAULT]. KEY is "
                        "a column's name or number, a range such as 1..64, or several of these "
-                       "separated by |, for one array. Left out, they are all columns, with the "
-                       "types that the first rows have."),
+                       "separated by |, for one array. If left out, all columns, with the types "
+                       "that the first rows show."),
     PFD_STRING_ATTR(csv_attrs, delimiter, ",", "The byte between two fields."),
     PFD_STRING_ATTR(csv_attrs, quote, "\"",
                     "The byte that encloses fields with delimiters in them; empty: quotes are "
@@ -387,14 +387,14 @@ static const pfd_attr attrs_table[] = {
                      "Texts that mean a missing value, as an empty field does; the column's "
                      "default replaces them."),
     PFD_CHOICE_ATTR(csv_attrs, uneven_rows, "raise", "raise|allow",
-                    "Whether rows may have fewer fields than the header, which are then missing "
-                    "values, or more, which are ignored."),
+                    "Whether rows may have fewer fields than the header (the others are then "
+                    "missing values) or more (the rest is ignored)."),
     PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may contain line ends."),
     PFD_ATTR_ROW_WITH(csv_attrs, strict_numbers, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-                      "Whether a number is an error that another type would keep better: an "
-                      "integer written with a plus sign or with zeros in front, as 007; -0 as an "
-                      "integer; an integer of more digits than float64 holds, or a number beyond "
-                      "its range, as floats.",
+                      "Whether a number is an error if its type does not keep it as written: in "
+                      "integer columns a plus sign, leading zeros as in 007, and -0; in float "
+                      "columns an integer of more digits than float64 holds, and a number beyond "
+                      "the range of float64.",
                       PFD_NOT_IN_SPEC),
 };
 

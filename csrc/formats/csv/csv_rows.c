@@ -1065,9 +1065,8 @@ static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_erro
     const char *whose = r->layout->has_header ? "the header" : "the first row of the file";
     if (found > expected)
         return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
-                                       "found more than %" PRId64
-                                       " fields, as many as %s has; uneven_rows='allow' ignores "
-                                       "the rest",
+                                       "found more fields than the %" PRId64 " of %s; "
+                                       "uneven_rows='allow' ignores the rest",
                                        expected, whose);
     return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
                                    "found %" PRId64 " fields, expected %" PRId64
@@ -1196,8 +1195,8 @@ static pfd_status check_number(const row *r, const pfd_csv_column *column, int64
     char name[512], text[256];
     return r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA,
-        "%s: %s is not what '%s' (%s) holds as it stands; strict_numbers=False reads it, and the "
-        "type bytes keeps the text",
+        "%s: %s is a number that '%s' (%s) does not keep as written; strict_numbers=False reads "
+        "it, and the type bytes keeps the text",
         name_of(r, field, name, sizeof name),
         pfd_quote_bytes(cell.data, cell.size, text, sizeof text), column->spec,
         pfd_dtype_name(column->type.dtype));

@@ -193,7 +193,7 @@ static pfd_status check_header(const pfd_host *host, const array *a, const pfd_f
         memcmp(row->shape, a->row.shape, dims) != 0) {
         char found[256], expected[256];
         return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
-                               "the rows of this file are %s; by the attrs %s and %s they are %s",
+                               "the rows of this file are %s, but the attrs %s and %s say %s",
                                pfd_format_row_type(row, found, sizeof found), a->dtype_attr,
                                a->shape_attr,
                                pfd_format_row_type(&a->row, expected, sizeof expected));
@@ -203,9 +203,9 @@ static pfd_status check_header(const pfd_host *host, const array *a, const pfd_f
     if (there % bytes == 0 && there / bytes == header->num_rows) return PFD_OK;
     if (there / bytes < header->num_rows)
         return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
-                               "the file ends here, but by its header it has %" PRId64
-                               " rows of %" PRId64 " bytes, after %" PRId64
-                               " bytes of header; is it truncated?",
+                               "the file ends here, but its header states %" PRId64 " rows of "
+                               "%" PRId64 " bytes, after %" PRId64 " bytes of header; is it "
+                               "truncated?",
                                header->num_rows, bytes, header->header_bytes);
     return host->fail_file(err, file, header->header_bytes + header->num_rows * bytes,
                            PFD_CORRUPT_DATA, "the array ends here, and %" PRId64 " bytes follow",
@@ -321,7 +321,7 @@ const pfd_op pfd_op_idx_reader = {
            "Dtypes and shapes that are left out are inferred from the headers of the first files. "
            "Headers are checked against the attrs, and the numbers of images and labels against "
            "each other, when the loader opens. Compressed files are decompressed into memory as a "
-           "whole. EMNIST stores its images transposed; they are not turned.",
+           "whole. EMNIST stores its images transposed; the reader does not turn them.",
     PFD_OP_ATTRS(idx_reader_attrs, attr_table),
     .companions = companions,
     .propose = propose,

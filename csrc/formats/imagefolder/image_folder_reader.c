@@ -636,8 +636,8 @@ static pfd_status fail_missing_class(const lister *self, const int32_t *states, 
                        num_others);
     if (state == NO_FILES)
         (void)host->fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
-                            ": the folders of %s have no file with one of the extensions%s; name "
-                            "the other classes alone, or use allow_empty=true", names, others);
+                            ": the folders of %s have no file with one of the extensions%s; list "
+                            "only the other classes, or use allow_empty=true", names, others);
     pfd_error_set_file(err, self->wanted->files[0]->path);
     return PFD_INVALID_ARGUMENT;
 }
@@ -1043,15 +1043,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(image_folder_attrs, classes, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "The classes in the order of their numbers, each the name of a folder in "
-                       "data_dir; other folders are not read. Left out, all folders, sorted by the "
-                       "bytes of their names."),
+                       "data_dir; other folders are not read. If left out, all folders, sorted by "
+                       "the bytes of their names."),
     PFD_CLASS_NUMBERS_ATTR(image_folder_attrs),
     /* A state has the names of the files, which say more. */
     PFD_ATTR_ROW_WITH(image_folder_attrs, extensions, PFD_ATTR_LIST_STRING,
                       ".jpg,.jpeg,.png,.ppm,.bmp,.pgm,.webp,.pbm", 0, 0, NULL,
-                      "How names of image files end, in any case; other files are left out, and a "
-                      "warning counts them. The default has what ImageDecoder decodes. An empty "
-                      "list takes every file.",
+                      "The suffixes of image files, in upper or lower case; other files are left "
+                      "out, and a warning counts them. The default has the formats that "
+                      "ImageDecoder decodes. An empty list takes every file.",
                       PFD_NOT_IN_SPEC),
     PFD_BOOL_ATTR(image_folder_attrs, allow_empty, "false",
                   "Whether a class may be without files, or without a folder."),
@@ -1065,15 +1065,16 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_image_folder_reader = {
     PFD_READER(PFD_READS_FILES | PFD_READS_FOLDERS, outputs),
     .name = "ImageFolderReader",
-    .doc = "Reads the image files of a folder that has a folder for each class. "
-           "data_dir is that folder, or files name several, whose classes are united. The records "
-           "are those of torchvision's ImageFolder (but for TIFF), in its order: by the name of "
-           "the class, then by folder and name, compared as bytes. Files in folders of a class "
-           "count to it, at any depth; symbolic links are followed, and a folder is listed once "
-           "for a class. Names that begin with a period are left out, files and folders. The list "
-           "of files is an index, kept as others are for 4096 files or more; opening it again "
-           "looks at each folder, and at no file. Each file is opened, read and closed when its "
-           "record is needed; one that is empty is a damaged record, one that is gone an error.",
+    .doc = "Reads the image files of a folder that has a folder for each class. data_dir is that "
+           "folder, or files names several such folders, whose classes are merged. The records are "
+           "those of torchvision's ImageFolder (except for TIFF), in its order: by the name of the "
+           "class, then by folder and file name, compared as bytes. Files in subfolders of a class "
+           "belong to the class, at any depth; symbolic links are followed, and a folder is listed "
+           "once for a class. Files and folders whose names begin with a period are left out. The "
+           "list of 4096 files or more is an index, which is kept like other indexes; when it is "
+           "opened again, each folder is examined, but no file. Each file is opened, read and "
+           "closed when its record is needed; an empty file is a damaged record, a file that is "
+           "gone is an error.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     .propose = propose,
 };

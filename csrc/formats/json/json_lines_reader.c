@@ -225,11 +225,11 @@ static const pfd_attr attrs_table[] = {
                        "such as meta.lang or tags[0]; a name with dots, brackets or colons is "
                        "written in single quotes. TYPE is bool, an integer, float32 or float64, "
                        "with a shape for arrays, such as float32[3] or int64[?]; bytes or str for "
-                       "a string; json for the text of any value. Left out, they are all fields "
-                       "of the first records, with the types that these have."),
+                       "a string; json for the text of any value. If left out, all fields of the "
+                       "first records, with the types that they have there."),
     PFD_CHOICE_ATTR(json_lines_attrs, invalid_utf8, "error", "error|replace|keep",
-                    "What becomes of bytes in strings that are not UTF-8: \"error\": the line is "
-                    "damaged; \"replace\": U+FFFD takes their place, as by Python's "
+                    "How to handle bytes in strings that are not UTF-8: \"error\": the line is "
+                    "damaged; \"replace\": U+FFFD replaces them, as in Python's "
                     "decode(errors=\"replace\"); \"keep\": they stay as they are, also in names."),
 };
 
@@ -242,12 +242,12 @@ const pfd_op pfd_op_json_lines_reader = {
     .name = "JSONLinesReader",
     .doc = "Reads fields of JSON Lines files, in which each line is a JSON object, or of files "
            "that are one array of objects, of any layout. Each element of fields becomes an "
-           "output. All of a line is checked as RFC 8259 says, with at most 64 levels of arrays "
-           "and objects. Numbers are not changed: an integer field takes integers in its range, "
-           "a float field the nearest float. Strings become UTF-8. A value that is missing or "
-           "null is an error without a default, and so is a value of another kind. Where a name "
-           "is repeated, its last value counts. Blank lines, empty files and a UTF-8 byte order "
-           "mark are skipped.",
+           "output. Each line is checked completely against RFC 8259, with at most 64 levels of "
+           "arrays and objects. Numbers are not changed: an integer field takes integers in its "
+           "range, a float field the nearest float. Strings become UTF-8. A missing or null value "
+           "is an error if the field has no default; a value of another kind is always an error. "
+           "If a name is repeated, its last value counts. Blank lines, empty files and a UTF-8 "
+           "byte order mark are skipped.",
     PFD_OP_ATTRS(json_lines_attrs, attrs_table),
     .outputs_attr = "fields",
     .same_without = pfd_always_same,

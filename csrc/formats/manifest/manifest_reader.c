@@ -568,9 +568,9 @@ static const pfd_attr attr_table[] = {
                     "Which lines are records: those with this usage, in upper or lower case; empty "
                     "for all."),
     PFD_FOUND_ATTR_ROW(manifest_attrs, classes, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                       "The labels in the order of their numbers; lines that have other labels "
-                       "alone are left out. Left out, all labels of the files, of every usage, "
-                       "sorted by bytes."),
+                       "The labels in the order of their numbers; lines that have only other "
+                       "labels are left out. If the attr is left out, all labels of the files, of "
+                       "every usage, sorted by bytes."),
     PFD_CLASS_NUMBERS_ATTR(manifest_attrs),
     PFD_BOOL_ATTR(manifest_attrs, multi_label, "false",
                   "Whether a line may have any number of labels: the output label is then ragged."),
@@ -585,12 +585,12 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_manifest_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ManifestReader",
-    .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
-           "A manifest has a JSON object a line, with source (the path of an image), usage and "
-           "annotation (a list of objects with a name, the label). Paths are relative to the "
-           "manifest's folder, or addresses. All lines are checked when the reader opens; an "
-           "image is opened, read and closed when its record is needed, and one that is missing,"
-           " empty or cannot be read is a damaged record, as is a line without label.",
+    .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. A manifest "
+           "has a JSON object a line, with source (the path of an image), usage and annotation (a "
+           "list of objects with a name, the label). Paths are relative to the manifest's folder, "
+           "or addresses. All lines are checked when the reader opens; an image is opened, read "
+           "and closed when its record is needed, and an image that is missing, empty or "
+           "unreadable is a damaged record, as is a line without a label.",
     PFD_OP_ATTRS(manifest_attrs, attr_table),
     .propose = propose,
 };

@@ -526,8 +526,8 @@ static pfd_status open_order(windows *self, const megatron_request *request,
         if (!self->files.files[i].index.file)
             return self->host->fail_attr(
                 err, "order", self->files.files[i].bin, PFD_INVALID_ARGUMENT,
-                " = 'megatron' shuffles documents, and the file has no .idx to "
-                "tell them; use order='own'");
+                " = 'megatron' shuffles documents, and the file has no .idx that lists them; use "
+                "order='own'");
     PFD_TRY(megatron_order_open(&self->files, request, bounds, &self->order, err));
     self->num_windows = self->order.num_samples;
     return PFD_OK;
@@ -641,25 +641,27 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(gpt_reader, seq_length, NULL, 1, 1073741824,
-                 "Tokens from the beginning of a window to that of the next one. A window has one "
-                 "token more, so that it has both inputs and targets."),
+                 "The number of tokens from the beginning of a window to the beginning of the next "
+                 "one. A window has one more token, so that it contains both inputs and targets."),
     PFD_DTYPE_ATTR(gpt_reader, dtype, "int64", "uint8|uint16|int32|uint32|int64",
-                   "The dtype of the rows: that of the files, or one that holds all its values."),
+                   "The dtype of the rows: the dtype of the files, or one that can hold all of its "
+                   "values."),
     PFD_CHOICE_ATTR(gpt_reader, format, "auto", "auto|megatron|flat",
-                    "What the files are: megatron is a .bin and an .idx, flat nothing but "
-                    "tokens; auto is megatron where there is an .idx, and flat where there is "
-                    "none and file_dtype is set."),
+                    "The form of the files: megatron is a .bin and an .idx, flat is only tokens; "
+                    "auto means megatron if there is an .idx, and flat if there is none and "
+                    "file_dtype is set."),
     PFD_CHOICE_ATTR(gpt_reader, file_dtype, "auto", FILE_DTYPES,
-                    "The dtype of the tokens in flat files; auto takes what the .idx says."),
+                    "The dtype of the tokens in flat files; auto takes the dtype that the .idx "
+                    "states."),
     PFD_INT_ATTR(gpt_reader, header_bytes, "0", 0, 1073741824,
                  "How many bytes to skip at the beginning of each flat file."),
     PFD_TOKEN_GAPS_ATTR(gpt_reader),
     PFD_CHOICE_ATTR(gpt_reader, order, "own", "own|megatron",
                     "The windows and their order. own: the files are cut into windows, and "
-                    "random_shuffle shuffles these. megatron: the samples of Megatron-LM's "
+                    "random_shuffle shuffles the windows. megatron: the samples of Megatron-LM's "
                     "GPTDataset, in its order."),
     PFD_INT_ATTR(gpt_reader, num_samples, "0", 0, 9e15,
-                 "For order='megatron': the least number of samples; the documents are repeated "
+                 "For order='megatron': the minimum number of samples; the documents are repeated "
                  "as often as needed. 0 uses each document once."),
     PFD_INT_ATTR(gpt_reader, megatron_seed, "1234", 0, 4294967295,
                  "For order='megatron': Megatron-LM's random_seed."),
@@ -679,9 +681,9 @@ const pfd_op pfd_op_gpt_reader = {
     .name = "GPTReader",
     .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one after the "
            "other. Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which "
-           "one is given, or flat files as nanoGPT writes them. A window ends with the token that "
-           "the next one begins with. A window can continue in the next document and in the next "
-           "file. The rest after the last whole window is not read.",
+           "you name one, or flat files as nanoGPT writes them. The last token of a window is the "
+           "first token of the next one. A window can continue in the next document and in the "
+           "next file. Tokens after the last complete window are not read.",
     PFD_OP_ATTRS(gpt_reader, attr_table),
     .companions = companions,
 };

@@ -303,10 +303,9 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_megatron_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "MegatronReader",
-    .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. "
-           "One of the two is given, and the other one must be in the same folder. Both versions "
-           "of the .idx are read. When the reader opens, it compares each entry of the .idx with "
-           "the .bin.",
+    .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. You name one of the "
+           "two, and the other one must be in the same folder. Both versions of the .idx are read. "
+           "When the reader opens, it compares each entry of the .idx with the .bin.",
     PFD_OP_ATTRS(megatron_reader, attr_table),
     .companions = companions,
     .propose = propose,

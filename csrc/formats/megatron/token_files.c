@@ -639,8 +639,8 @@ static pfd_status check_row_dtype(const pfd_host *host, const pfd_token_file *fi
 {
     if (pfd_widen_best(file->dtype, row_dtype)) return PFD_OK;
     return host->fail_attr(err, "dtype", file->bin, PFD_INVALID_ARGUMENT,
-                           " = '%s', and the tokens of the file are %s, which do not all fit into "
-                           "it; take that, or a wider one such as 'int64'",
+                           " = '%s', but the tokens of the file are %s, which do not all fit into "
+                           "that dtype; use the dtype of the file, or a wider one such as 'int64'",
                            pfd_dtype_name(row_dtype), pfd_dtype_name(file->dtype));
 }
 

@@ -112,7 +112,7 @@ pfd_status pfd_token_place(const pfd_token_file *file, int64_t token, pfd_scratc
 /* The attr `gaps` of both readers. */
 #define PFD_TOKEN_GAPS_ATTR(owner)                                                                 \
     PFD_BOOL_ATTR(owner, gaps, "false",                                                            \
-                  "Whether the .idx may leave bytes of the .bin out, or name them in another "     \
-                  "order or twice; otherwise its sequences must be all of the .bin, one after "   \
-                  "the other.")
+                  "Whether the .idx may leave out bytes of the .bin, or list them in another "     \
+                  "order or twice; otherwise its sequences must cover the .bin completely, one "   \
+                  "after another.")
 #endif

@@ -1411,8 +1411,8 @@ static const pfd_attr attrs[] = {
                        "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' "
                        "(bytes), 'x:float32[?,3]'; if left out, all fields of the header."),
     PFD_BOOL_ATTR(mindrecord_attrs, whole_set, "true",
-                  "Whether to read all shards of its set, in the order of the set, if only one "
-                  "shard is given."),
+                  "If only one shard is given: whether to read all shards of its set, in the order "
+                  "of the set."),
 };
 
 static const pfd_port outputs[] = {
@@ -1424,9 +1424,9 @@ const pfd_op pfd_op_mindrecord_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "MindRecordReader",
     .aliases = "MindDataset",
-    .doc = "Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0. Name one shard of "
-           "a set, or those to be read; their .db files are not needed. Scalars are exact, even if "
-           "the field is indexed. Numbers and arrays need their type in the field "
+    .doc = "Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0. Give one shard of "
+           "a set, or the shards to read; their .db files are not needed. Scalars are exact, even "
+           "if the field is indexed. Numbers and arrays need their type in the field "
            "('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.",
     PFD_OP_ATTRS(mindrecord_attrs, attrs),
     .outputs_attr = "columns",

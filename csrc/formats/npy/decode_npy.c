@@ -36,7 +36,7 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_byte
     if (!fits)
         return args->host->fail_row(err, i, pfd_place_in_record(args, i, row.data),
                                     PFD_CORRUPT_DATA,
-                                    "the array is %s; by the attrs dtype and shape it is %s",
+                                    "the array is %s, but the attrs dtype and shape say %s",
                                     pfd_format_row_type(&own, found, sizeof found),
                                     pfd_format_row_type(type, expected, sizeof expected));
     int64_t follow = row.size - header->header_bytes;

@@ -82,7 +82,7 @@ static pfd_status check_row(const pfd_host *host, const npy_reader_attrs *attrs,
     char one[256], other[256];
     return host->fail_file(
         err, file, 0, PFD_CORRUPT_DATA,
-        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order they are %s%s",
+        "the rows of this array are %s%s, but the attrs dtype, shape and byte_order say %s%s",
         pfd_format_row_type(&found, one, sizeof one), order_name(&found, header->byte_order),
         pfd_format_row_type(expected, other, sizeof other),
         order_name(expected, attrs->byte_order));
@@ -95,8 +95,8 @@ static pfd_status check_size(const pfd_host *host, const pfd_file *file,
     if (there == header->num_bytes) return PFD_OK;
     if (there < header->num_bytes)
         return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
-                               "the file ends here: the array has %" PRId64
-                               " bytes, and the file %" PRId64 " of them; is it truncated?",
+                               "the file ends here: the array has %" PRId64 " bytes, but the file "
+                               "only has %" PRId64 " of them; is it truncated?",
                                header->num_bytes, there);
     return host->fail_file(err, file, header->header_bytes + header->num_bytes, PFD_CORRUPT_DATA,
                            "the array ends here, and %" PRId64

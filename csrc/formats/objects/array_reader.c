@@ -99,11 +99,13 @@ static pfd_status check_splits(const pfd_host *host, const pfd_table *splits, in
     int64_t n = splits->count;
     if (splits->dtype != PFD_INT64 || n < 1 || at[0] != 0 || at[n - 1] != units)
         return host->fail_attr(err, "splits", NULL, PFD_INVALID_ARGUMENT,
-                               "; it must be int64, from 0 to the %" PRId64 " of the array", units);
+                               "; it must be int64, and go from 0 to %" PRId64 ", the length of "
+                               "the array", units);
     for (int64_t i = 1; i < n; i++)
         if (at[i] < at[i - 1])
             return host->fail_attr(err, "splits", NULL, PFD_INVALID_ARGUMENT,
-                                   " has %" PRId64 " after %" PRId64 "; they must not fall", at[i],
+                                   " has %" PRId64 " after %" PRId64 "; they must not "
+                                   "decrease", at[i],
                                    at[i - 1]);
     return PFD_OK;
 }
@@ -113,7 +115,7 @@ static pfd_status find_table(const pfd_host *host, const char *attr, int64_t num
 {
     if (pfd_table_find(number, out, err) == PFD_OK) return PFD_OK;
     return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-                           " is no Table; flow.from_arrays() makes a data set of arrays");
+                           " is not a Table; flow.from_arrays() makes a data set of arrays");
 }
 
 static pfd_status find_rows(const pfd_open_args *args, array_source *self, pfd_error *err)
@@ -161,8 +163,9 @@ static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(array_reader_attrs, array, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "The elements of all rows, one row after another, as a Table."),
     PFD_ATTR_ROW(array_reader_attrs, splits, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "Where each row begins, in the first dimension of the array, and where the last "
-                 "one ends, as a Table of int64; not used if all rows have one size."),
+                 "The index at which each row begins in the first dimension of the array, and the "
+                 "index at which the last row ends, as a Table of int64; not used if all rows have "
+                 "one size."),
     PFD_RAGGED_SHAPE_ATTR(array_reader_attrs, shape, NULL,
                           "Shape of one row; empty for one number per record; -1 first where rows "
                           "differ in length."),

@@ -290,9 +290,9 @@ static const pfd_attr attr_table[] = {
                  "What flow.from_arrow() makes of a table."),
     PFD_FOUND_ATTR_ROW(arrow_table_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
-                       "(the text of the value in JSON); a default is for nulls. "
-                       "If left out, all columns that rows can have."),
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' (the text of "
+                       "the value in JSON); a default replaces nulls. If left out, all columns "
+                       "whose types rows can have."),
 };
 
 static const pfd_port outputs[] = {

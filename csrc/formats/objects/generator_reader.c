@@ -184,17 +184,17 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(generator_reader_attrs, source, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
-                 "Either an object with __len__ and __getitem__, or a function that is called "
-                 "for each epoch, without arguments, and returns an iterable, or an iterable "
-                 "that starts again each time."),
+                 "An object with __len__ and __getitem__; or a function without arguments, which "
+                 "is called for each epoch and returns an iterable; or an iterable that starts "
+                 "again each time."),
     PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
                      "The fields of a sample, each [NAME=]KEY:TYPE, such as x:float32[3], y:int64, "
                      "tokens:int32[?] or name:bytes, or name:str, which is the same. A dict has "
                      "the fields by their keys, a tuple in this order; if there is one field, it "
                      "may be the sample itself."),
     PFD_BOOL_ATTR(generator_reader_attrs, thread_safe, "false",
-                  "Whether several threads may call __getitem__ at once; otherwise one thread at a "
-                  "time calls it."),
+                  "Whether several threads may call __getitem__ at the same time; otherwise only "
+                  "one thread at a time calls it."),
 };
 
 static const pfd_port outputs[] = {

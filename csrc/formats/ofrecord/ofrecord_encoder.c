@@ -25,7 +25,7 @@ static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (No
 const pfd_op pfd_op_ofrecord_encoder = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OFRecordEncoder",
-    .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and "
-           "OFRecordBytesDecoder read it. OFRecordFrame makes records of a file of it.",
+    .doc = "Encodes the fields of each row as a OneFlow OFRecord, which OFRecordRawDecoder and "
+           "OFRecordBytesDecoder read. OFRecordFrame turns it into a record of a file.",
     PFD_OP_ATTRS(pfd_feature_message_attrs, pfd_feature_message_table),
 };

@@ -26,5 +26,5 @@ const pfd_op pfd_op_ofrecord_frame = {
     PFD_FRAME_OP,
     .name = "OFRecordFrame",
     .doc = "Puts the frame of an OFRecord file around records: a length of 8 bytes, and the bytes. "
-           "The rows one after another are a file, which OFRecordReader reads.",
+           "The rows, joined, are a file, which OFRecordReader reads.",
 };

@@ -42,11 +42,11 @@ static const pfd_attr attr_table[] = {
 const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_inputs, pfd_of_image_outputs),
     .name = "OFRecordImageDecoderRandomCrop",
-    .doc = "Decodes a random window of the image in a feature of each OFRecord. "
-           "Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its "
-           "place is uniform. No more of a JPEG image is decoded than the window needs. Colours "
-           "are in the order BGR unless color_space names another one. The draws depend on seed, "
-           "epoch, name of the op and record alone, so the op does not have OneFlow's attrs seed "
-           "and has_seed.",
+    .doc = "Decodes a random window of the image in a feature of each OFRecord. Area and aspect "
+           "ratio are drawn until the window fits, as RandomResizedCrop does; its place is then "
+           "drawn uniformly. Only the part of a JPEG image that the window needs is decoded. "
+           "Colours are in the order BGR unless color_space names another one. The draws depend on "
+           "seed, epoch, name of the op and record alone, so the op does not have OneFlow's attrs "
+           "seed and has_seed.",
     PFD_OP_ATTRS(crop_attrs, attr_table),
 };

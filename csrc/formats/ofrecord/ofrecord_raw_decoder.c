@@ -40,13 +40,13 @@ static pfd_status fail_count(const decoder *self, const pfd_of_row *row, int64_t
     int64_t per_row = attrs->shape.size > 0 ? self->most / attrs->shape.data[0] : 1;
     if (!attrs->dim1_varying_length)
         return pfd_of_row_fail(row, NULL, err,
-                               "it has %" PRId64 " values, but by shape it must have %" PRId64
-                               "; truncate=True cuts off surplus values and pads with zeros, "
+                               "it has %" PRId64 " values, but the attr shape needs %" PRId64 "; "
+                               "truncate=True cuts off surplus values and pads with zeros, "
                                "dim1_varying_length=True accepts fewer rows",
                                count, self->most);
     return pfd_of_row_fail(row, NULL, err,
-                           "it has %" PRId64 " values, but by shape it must have up to %" PRId64
-                           ", in rows of %" PRId64 "; truncate=True cuts off surplus values",
+                           "it has %" PRId64 " values, but the attr shape takes up to %" PRId64 ", "
+                           "in rows of %" PRId64 "; truncate=True cuts off surplus values",
                            count, self->most, per_row);
 }
 
@@ -160,10 +160,9 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_ofrecord_raw_decoder = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_inputs, outputs),
     .name = "OFRecordRawDecoder",
-    .doc = "Takes a feature out of each OFRecord as numbers. "
-           "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
-           "whose bytes are numbers from 0 to 255. Floats that become integers lose their "
-           "fraction; doubles too large for float32 become infinite. Values that are cut off are "
-           "checked too.",
+    .doc = "Takes a feature out of each OFRecord as numbers. The feature is a list of floats, "
+           "doubles or integers, or a bytes_list of one value, whose bytes are numbers from 0 to "
+           "255. Floats that become integers lose their fraction; doubles too large for float32 "
+           "become infinite. Values that are cut off are checked, too.",
     PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),
 };

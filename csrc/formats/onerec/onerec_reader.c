@@ -50,8 +50,8 @@ static pfd_status check_header(const pfd_host *host, const uint8_t *header, pfd_
                               digest, stored);
     if (read_int32(header + 8) != 0 || read_int32(header + 12) < 0)
         return host->fail_row(err, -1, 8, PFD_CORRUPT_DATA,
-                              "the frame's reserved number is %" PRId32 " and its size %" PRId32
-                              "; 0 and a size that is not negative are known",
+                              "the frame's reserved number is %" PRId32 " and its size "
+                              "%" PRId32 "; the number must be 0, and the size not negative",
                               read_int32(header + 8), read_int32(header + 12));
     return PFD_OK;
 }

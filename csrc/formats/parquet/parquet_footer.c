@@ -471,7 +471,8 @@ static pfd_status read_groups(reading *r, int32_t wants_bounds, pfd_error *err)
     }
     if (!r->c.why && rows != r->num_rows) {
         r->c.group = -1;
-        damaged(&r->c, r->groups.in.at, "its row groups have other rows together than it states");
+        damaged(&r->c, r->groups.in.at, "its row groups together do not have the number of rows "
+                                        "that it states");
     }
     found->groups = out->groups;
     found->num_groups = n;

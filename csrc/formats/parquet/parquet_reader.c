@@ -303,7 +303,7 @@ static void advise(const parquet *self, const pfd_open_args *args)
     pfd_index_notice(args, "the global shuffle decodes a whole row group for almost every record: "
                            "the %" PRId64 " row groups have about %.1f MB when they are decoded, "
                            "and half of memory_budget, %.1f MB, is for them; "
-                           "shuffle(kind='window', window=8), or shuffle='window' of the reader, "
+                           "shuffle(kind='window', window=8), or the reader's shuffle='window', "
                            "decodes each once; or convert the file once: pyflowdata convert "
                            "x.parquet x.arrow",
                      self->table.size, self->bytes / mb, (double)most / mb);
@@ -427,7 +427,8 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     int64_t rows = self->table.first[out->batch + 1] - self->table.first[out->batch];
     if (status == PFD_OK && made->array.length != rows)
         status = self->host->fail(err, PFD_CORRUPT_DATA,
-                                  "a row group has %" PRId64 " rows; the footer states %" PRId64,
+                                  "a row group has %" PRId64 " rows, but the footer states "
+                                  "%" PRId64,
                                   made->array.length, rows);
     if (status == PFD_OK) return find_columns(self, file, made, out, err);
     pfd_error_set_file(err, file->path); /* its byte is one of the file, not of a record */
@@ -519,15 +520,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(parquet_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]PATH[:TYPE][=DEFAULT]: 'label:int64', 'text' "
-                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' "
-                       "(the text of the value in JSON); a default is for nulls. "
-                       "If left out, all columns of the first file that rows can have. Only these "
-                       "are decoded."),
+                       "(bytes), 'x:float32[?]', 'lang=meta.lang:bytes=', 'tags:json' (the text of "
+                       "the value in JSON); a default replaces nulls. If left out, all columns of "
+                       "the first file whose types rows can have. Only these columns are decoded."),
     PFD_ATTR_ROW(parquet_attrs, row_groups_where, PFD_ATTR_STRING, "", 0, 0, NULL,
-                 "Leaves out the row groups whose statistics, the least and the greatest values of "
-                 "columns, show that no row fits: comparisons of columns with numbers or texts, "
-                 "joined by 'and', as in \"year >= 2020 and lang == 'de'\". Rows that do not fit "
-                 "remain in the other groups; where() leaves those out."),
+                 "A condition for row groups: comparisons of columns with numbers or texts, joined "
+                 "by 'and', as in \"year >= 2020 and lang == 'de'\". Row groups are left out if "
+                 "their statistics (the least and the greatest value of each column) show that no "
+                 "row fits. The other groups keep rows that do not fit; where() leaves those out."),
 };
 
 static const pfd_port outputs[] = {
@@ -539,12 +539,12 @@ const pfd_op pfd_op_parquet_reader = {
     PFD_READER(PFD_READS_FILES, outputs),
     .name = "ParquetReader",
     .doc = "Reads Parquet files in any order; the package pyarrow decodes their row groups in the "
-           "threads of the loader. The types are those of ArrowReader. Decoded row groups are "
-           "kept, the most recently used in half of memory_budget, which all readers of a loader "
-           "share. shuffle='window' mixes the rows "
-           "of shuffle_window row groups at a time, so that each is decoded once in an epoch; a "
-           "global shuffle decodes row groups again and again unless all of them fit into memory: "
-           "pyflowdata convert x.parquet x.arrow makes a file with fast access to each row.",
+           "threads of the loader. The types are those of ArrowReader. The most recently used row "
+           "groups stay decoded in half of memory_budget, which all readers of a loader share. "
+           "shuffle='window' mixes the rows of shuffle_window row groups at a time, so that each "
+           "is decoded once in an epoch; a global shuffle decodes row groups again and again "
+           "unless all of them fit into memory: pyflowdata convert x.parquet x.arrow makes a file "
+           "with fast access to each row.",
     PFD_OP_ATTRS(parquet_attrs, attrs),
     .outputs_attr = "columns",
     .same_without = pfd_always_same,

@@ -39,8 +39,8 @@ static const pfd_attr attr_table[] = {
     PFD_DTYPE_ATTR(raw_reader_attrs, dtype, "uint8", NULL,
                    "The dtype of the stored numbers; for bool, every byte other than 0 is true."),
     PFD_CHOICE_ATTR(raw_reader_attrs, byte_order, "little", "little|big",
-                    "Which byte of a number is stored first: with little the lowest, as x86 and "
-                    "ARM machines write them; with big the highest."),
+                    "Which byte of a number is stored first: little: the lowest, as x86 and ARM "
+                    "machines write numbers; big: the highest."),
     PFD_INT_ATTR(raw_reader_attrs, header_bytes, "0", 0, MOST_BYTES,
                  "How many bytes to skip at the beginning of each file."),
     PFD_INT_ATTR(raw_reader_attrs, footer_bytes, "0", 0, MOST_BYTES,

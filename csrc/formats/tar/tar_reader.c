@@ -118,8 +118,9 @@ static pfd_status tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_e
             PFD_TRY(begins_archive(bytes, at, record_end, &is_more, err));
         if (is_more)
             return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,
-                                         "the archive ends before, but another one follows here; "
-                                         "were two tar files joined by cat? use tar --concatenate");
+                                         "the archive ends before this byte, but another one "
+                                         "follows; were two tar files joined by cat? use tar "
+                                         "--concatenate");
         out->next = at + there;
         if (there < PFD_TAR_BLOCK) return PFD_OK;
     }
@@ -194,7 +195,7 @@ static pfd_status take_component(index_check *self, component *out, pfd_error *e
     if (out->offset < 0 || out->size < 0 || (self->has_names && take_word(self, &name) == 0))
         return fail_here(self, begin, err,
                          "expected an extension, an offset, a size and, in v1.2, the name of a "
-                         "file; a name must not have a blank in it");
+                         "file; a name must not contain a blank");
     return PFD_OK;
 }
 
@@ -487,7 +488,7 @@ static const pfd_attr attrs[] = {
                        "default, 'key=__key__'. If left out, the key and the extensions of the "
                        "first samples."),
     PFD_STRINGS_ATTR(tar_reader, index_files, "",
-                     "Index files of DALI, one for each file, which are compared with the files."),
+                     "DALI's index files, one for each file; they are compared with the files."),
 };
 
 /* ---- Samples in the file --------------------------------------------------------------------- */

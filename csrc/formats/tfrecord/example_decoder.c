@@ -8,8 +8,8 @@ static const pfd_attr attr_table[] = {
     PFD_FEATURE_ATTR_ROWS(
         PFD_ATTR_FOUND,
         "'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number, "
-        "'image/encoded:bytes' one byte string. Left out, they are all features that the first "
-        "records have, in the order of their names.",
+        "'image/encoded:bytes' one byte string. If left out, all features of the first records, in "
+        "the order of their names.",
         "feature is one byte string of", " with another number of values than its shape has:"),
 };
 

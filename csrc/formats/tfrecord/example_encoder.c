@@ -25,7 +25,7 @@ static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (No
 const pfd_op pfd_op_example_encoder = {
     PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ExampleEncoder",
-    .doc = "Encodes the fields of each row as a tf.train.Example. ExampleDecoder reads it. "
-           "TFRecordFrame makes records of a file of it.",
+    .doc = "Encodes the fields of each row as a tf.train.Example, which ExampleDecoder reads. "
+           "TFRecordFrame turns it into a record of a file.",
     PFD_OP_ATTRS(pfd_feature_message_attrs, pfd_feature_message_table),
 };

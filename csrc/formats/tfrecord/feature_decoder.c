@@ -865,8 +865,8 @@ static pfd_status fail_missing(const feature_call *call, const feature_spec *spe
         return fail_feature(call, spec, NULL, " is missing, and the field '%.200s' has no default",
                             spec->element);
     (void)feature_fail(call, NULL,
-                       "feature list %s is missing; the field '%.200s=' would take "
-                       "that for no steps",
+                       "feature list %s is missing; the field '%.200s=' would read a missing list "
+                       "as no steps",
                        quote_key(spec, key, sizeof key), spec->element);
     return pfd_error_set_attr(call->err, "features");
 }

@@ -25,5 +25,5 @@ const pfd_op pfd_op_tfrecord_frame = {
     PFD_FRAME_OP,
     .name = "TFRecordFrame",
     .doc = "Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, "
-           "and their checksum. The rows one after another are a file, which TFRecordReader reads.",
+           "and their checksum. The rows, joined, are a file, which TFRecordReader reads.",
 };

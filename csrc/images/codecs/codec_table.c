@@ -37,8 +37,8 @@ pfd_status pfd_fail_image_memory(const pfd_image_file *file, const char *format,
 {
     return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
                                 "%s: the image needs %" PRId64 " bytes of memory at once, and "
-                                "memory_budget allows %" PRId64 "; raise memory_budget to have it, "
-                                "or set max_pixels to leave out such images", format, bytes,
+                                "memory_budget allows %" PRId64 "; raise memory_budget to decode "
+                                "it, or set max_pixels to leave out such images", format, bytes,
                                 pfd_scratch_most_bytes(file->scratch));
 }
 

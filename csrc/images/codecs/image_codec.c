@@ -84,9 +84,8 @@ pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_op
     if (per_byte && options->incomplete == PFD_INCOMPLETE_ERROR &&
          out->stored_height * out->stored_width / per_byte > file->size)
         return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
-                                    "%s: the header says (%" PRId64 ", %" PRId64
-                                    ") for height and width, and %" PRId64
-                                    " bytes cannot hold so many pixels",
+                                    "%s: the header says (%" PRId64 ", %" PRId64 ") for height and "
+                                    "width, and %" PRId64 " bytes cannot hold that many pixels",
                                     out->codec->name, out->stored_height, out->stored_width,
                                     file->size);
     pfd_shrink_image(out, 1);

@@ -78,23 +78,24 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
 #define PFD_DECODE_ATTRS_WITH(owner, default_color_space)                                          \
     PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", default_color_space, 0, 0, \
                     "RGB|BGR|GRAY|RGBA",                                                           \
-                    "The channels of a pixel. GRAY has the weights of ITU-R 601, and of JPEG the " \
-                    "stored luminance; an alpha channel is dropped but for RGBA, and 255 where "   \
-                    "there is none."),                                                             \
+                    "The channels of a pixel. GRAY is computed with the weights of ITU-R 601, or " \
+                    "is the stored luminance of a JPEG image. RGBA keeps the alpha channel, "      \
+                    "which is 255 if the image has none; the other choices drop it."),             \
         PFD_ORIENTATION_ATTR(owner),                                                               \
         PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, incomplete, "incomplete", "error", 0, 0,           \
                         "error|fill",                                                              \
-                        "What to do with an image of which pixels are lost, since its bytes end "  \
-                        "early or are damaged: with 'error' the row is damaged; with 'fill' it "   \
-                        "has what could be decoded, and gray (JPEG) or 0 in place of the rest. "   \
-                        "Of JPEG, pixels are lost by data that end before their time, bad codes, " \
-                        "missing restart markers and scans in a wrong order; not by bytes "        \
-                        "between segments, an absent end marker and the other things that "        \
-                        "libjpeg warns of. Of PNG, a wrong checksum is damage."),                  \
+                        "How to handle an image that has lost pixels because its bytes end early " \
+                        "or are damaged: with 'error' the row is damaged; with 'fill' the row "    \
+                        "has the pixels that could be decoded, and gray (JPEG) or 0 in place of "  \
+                        "the others. A JPEG image loses pixels if its data end too early, or "     \
+                        "have bad codes, missing restart markers or scans in a wrong order; not "  \
+                        "if there are bytes between segments, the end marker is missing, or "      \
+                        "libjpeg warns of other things. A wrong checksum in a PNG image is "       \
+                        "damage."),                                                                \
         PFD_DECODE_ATTR(owner, PFD_ATTR_INT64, max_pixels, "max_pixels", "178956970", 1,           \
                         4611686018427387904.0, NULL,                                               \
-                        "An image with more pixels is damaged, which keeps a few wrong bytes "     \
-                        "from asking for much memory. The default is Pillow's limit. An image "    \
+                        "An image with more pixels counts as damaged, so that a few wrong bytes "  \
+                        "cannot ask for much memory. The default is Pillow's limit. An image "     \
                         "that alone needs more than the loader's memory_budget is damaged, too.")
 
 /* ---- Encoding -------------------------------------------------------------------------------- */

@@ -18,9 +18,9 @@ static const pfd_attr attr_table[] = {
 const pfd_op pfd_op_adjust_sharpness = {
     PFD_COLOUR_OP,
     .name = "AdjustSharpness",
-    .doc = "Blends each image with its smoothed one: smooth + factor * (image - smooth). "
-           "As ImageEnhance.Sharpness of Pillow, with its kernel of 3 x 3 pixels; with probability "
-           "it is torchvision's RandomAdjustSharpness. Arithmetic is that of float32; the result "
-           "is clipped, and its fraction cut off.",
+    .doc = "Blends each image with its smoothed one: smooth + factor * (image - smooth). This "
+           "equals Pillow's ImageEnhance.Sharpness, with its kernel of 3 x 3 pixels; with a "
+           "probability it is torchvision's RandomAdjustSharpness. The arithmetic is float32; the "
+           "result is clipped, and its fraction is cut off.",
     PFD_OP_ATTRS(adjust_sharpness_attrs, attr_table),
 };

@@ -8,7 +8,7 @@ const pfd_op pfd_op_auto_contrast = {
     PFD_COLOUR_OP,
     .name = "AutoContrast",
     .doc = "Stretches each channel so that its darkest number becomes 0 and its brightest 255. "
-           "As ImageOps.autocontrast of Pillow; with probability it is torchvision's "
+           "This equals Pillow's ImageOps.autocontrast; with a probability it is torchvision's "
            "RandomAutocontrast.",
     PFD_OP_ATTRS(pfd_probability_attrs, pfd_probability_table),
 };

@@ -66,8 +66,8 @@ static const pfd_attr attr_table[] = {
                     "in the middle, 1 at the bottom or right. Places between two pixels are "
                     "rounded, ties to even."),
     PFD_FLOATS_ATTR(center_crop_attrs, fill, "0", 0, 0,
-                    "What is put around an image that is smaller than size: one number, or one "
-                    "for each channel."),
+                    "The value of the border around an image that is smaller than size: one "
+                    "number, or one for each channel."),
 };
 
 static const pfd_port outputs[] = {{"out", "Images of one size, of the same dtype."}};
@@ -75,8 +75,7 @@ static const pfd_port outputs[] = {{"out", "Images of one size, of the same dtyp
 const pfd_op pfd_op_center_crop = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "CenterCrop",
-    .doc = "Cuts a part of one size out of the middle of each image. "
-           "Images that are smaller get a border first, as with torchvision's CenterCrop, whose "
-           "result this is.",
+    .doc = "Cuts a part of one size out of the middle of each image. Smaller images get a border "
+           "first. The result equals that of torchvision's CenterCrop.",
     PFD_OP_ATTRS(center_crop_attrs, attr_table),
 };

@@ -26,20 +26,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Probability of a 1."),
     PFD_INT_ATTR(coin_flip_attrs, batch_size, "0", 0, 4294967296.0,
-                 "The batch_size of the readers, where no input tells the records; 0 if one does."),
+                 "The batch_size of the readers if there is no input; 0 if there is one."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Any blob of the batch, also ragged: it tells the records, its values do not matter. "
-           "Without it they are those of the first reader of the loader."},
+    {"in", "Any blob of the batch, also ragged. It only tells which records there are; its values "
+           "do not matter. Without this input the records are those of the loader's first reader."},
 };
 static const pfd_port outputs[] = {{"out", "int8 (), 1 or 0 for each record."}};
 
 const pfd_op pfd_op_coin_flip = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT, inputs, outputs),
     .name = "CoinFlip",
-    .doc = "Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize. "
-           "The draw depends on seed, epoch, record and the name of the node; two nodes draw "
+    .doc = "Draws 1 or 0 for each record, for example for the mirror of CropMirrorNormalize. The "
+           "draw depends on seed, epoch, record and the name of the node; two nodes draw "
            "independently.",
     PFD_OP_ATTRS(coin_flip_attrs, attr_table),
     .batch_size_attr = "batch_size",

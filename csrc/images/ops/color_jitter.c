@@ -97,11 +97,11 @@ static const pfd_attr attr_table[] = {
                     "Range of the factor for brightness, [min, max]; a number b means "
                     "[max(0, 1 - b), 1 + b]."),
     PFD_FLOATS_ATTR(color_jitter_attrs, contrast, "0", 0, 0,
-                    "Range of the factor for contrast, the distance from the mean grey; as "
+                    "Range of the factor for contrast, the distance from the mean grey; like "
                     "brightness."),
     PFD_FLOATS_ATTR(color_jitter_attrs, saturation, "0", 0, 0,
                     "Range of the factor for saturation, the distance from the grey of the pixel; "
-                    "as brightness."),
+                    "like brightness."),
     PFD_FLOATS_ATTR(color_jitter_attrs, hue, "0", 0, 0,
                     "Range of the shift of the hue, [min, max] within [-0.5, 0.5], where 1 is a "
                     "whole turn; a number h means [-h, h]."),
@@ -116,9 +116,9 @@ const pfd_op pfd_op_color_jitter = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, pfd_same_images),
     .name = "ColorJitter",
     .doc = "Changes brightness, contrast, saturation and hue by random amounts, in random order. "
-           "The rule is that of torchvision, each amount uniform in its range; what a change does "
-           "is that of Pillow (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of "
-           "only 1, or only 0 for the hue, leaves the change out. Two equal numbers give a fixed "
-           "amount: brightness=[1.2, 1.2]. Saturation and hue of grey images stay the same.",
+           "The rule is torchvision's: each amount is uniform in its range. Each change equals "
+           "Pillow's (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of only 1, or "
+           "for the hue of only 0, leaves the change out. Two equal numbers give a fixed amount: "
+           "brightness=[1.2, 1.2]. Saturation and hue of grey images stay the same.",
     PFD_OP_ATTRS(color_jitter_attrs, attr_table),
 };

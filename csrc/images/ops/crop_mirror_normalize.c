@@ -34,7 +34,8 @@ static pfd_status check_mirror(const pfd_infer_args *args, pfd_error *err)
     if (is_one && (type->dtype == PFD_BOOL || type->dtype == PFD_INT8 || type->dtype == PFD_UINT8))
         return PFD_OK;
     return pfd_refuse_rows(args, 1, "mirror",
-                           "they must be one number of int8, uint8 or bool, as of CoinFlip", err);
+                           "they must be one number of int8, uint8 or bool, as CoinFlip makes it",
+                           err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -95,36 +96,37 @@ static const pfd_attr attr_table[] = {
                     "(height, width, channels)."),
     PFD_MEAN_STD_ATTRS(crop_mirror_normalize_attrs, "0", "1", "each number, which is 0 to 255"),
     PFD_INT_ATTR(crop_mirror_normalize_attrs, crop_h, "0", 0, 1 << 30,
-                 "Height of the part that is taken; 0 is the whole height."),
+                 "Height of the part that is cut out; 0 means the height of the image."),
     PFD_INT_ATTR(crop_mirror_normalize_attrs, crop_w, "0", 0, 1 << 30,
-                 "Width of the part that is taken; 0 is the whole width."),
+                 "Width of the part that is cut out; 0 means the width of the image."),
     PFD_FLOAT_ATTR(crop_mirror_normalize_attrs, crop_pos_y, "0.5", 0, 1,
-                   "Where the part begins: 0 at the top, 1 as far down as possible; the row is "
+                   "The position of the part: 0 at the top, 1 at the bottom; its first row is "
                    "rounded down."),
     PFD_FLOAT_ATTR(crop_mirror_normalize_attrs, crop_pos_x, "0.5", 0, 1,
-                   "Where the part begins: 0 at the left, 1 as far right as possible; the column "
-                   "is rounded down."),
+                   "The position of the part: 0 at the left, 1 at the right; its first column is "
+                   "rounded down."),
     PFD_DTYPE_ATTR(crop_mirror_normalize_attrs, output_dtype, "float32", "float32|float16|bfloat16",
                    "The dtype of the output."),
 };
 
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-    {"mirror", "One number for each image, int8, uint8 or bool: not 0 mirrors it left to right."},
+    {"mirror", "One number for each image, int8, uint8 or bool; any number except 0 mirrors the "
+               "image left to right."},
 };
 static const pfd_port outputs[] = {
-    {"out", "Floats, (channels, height, width) or (height, width, channels). Rows have one size "
-            "where the images have, or where both crop_h and crop_w are given."},
+    {"out", "Floats, (channels, height, width) or (height, width, channels). Rows have one size if "
+            "the images do, or if both crop_h and crop_w are given."},
 };
 
 const pfd_op pfd_op_crop_mirror_normalize = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT, inputs, outputs),
     .name = "CropMirrorNormalize",
     .aliases = "crop_mirror_normalize_from_uint8|crop_mirror_normalize_from_tensorbuffer",
-    .doc = "Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass. "
-           "Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize "
-           "has the convention of torchvision. The arithmetic is that of float32: x - mean is "
-           "rounded, then its product with 1 / std; floats of 16 bits are rounded once more. An "
-           "image that is smaller than crop_h x crop_w is an error of its row.",
+    .doc = "Cuts a part out of each image, mirrors it, and computes (x - mean) / std, in one pass. "
+           "Mean and std have the range of the pixels, 0 to 255, as in OneFlow; Normalize has the "
+           "convention of torchvision. The arithmetic is float32: x - mean is rounded, then its "
+           "product with 1 / std; floats of 16 bits are rounded once more. An image that is "
+           "smaller than crop_h x crop_w is an error of its row.",
     PFD_OP_ATTRS(crop_mirror_normalize_attrs, attr_table),
 };

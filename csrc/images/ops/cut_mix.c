@@ -92,19 +92,21 @@ static const pfd_attr attr_table[] = {
 
 static const pfd_port inputs[] = {
     {"x", "Images of any dtype and one size."},
-    {"labels", "Vectors of floats, a number for each class, as of OneHot."},
+    {"labels", "Vectors of floats, a number for each class, as OneHot makes them."},
 };
 static const pfd_port outputs[] = {
     {"x", "Images of the type of the input."},
-    {"labels", "Those of both images, by the area that each has in the result."},
+    {"labels", "The mixed labels: those of both images, weighted by the area of each image in the "
+               "result."},
 };
 
 const pfd_op pfd_op_cut_mix = {
     PFD_ROW_OP(PFD_WHOLE_BATCH, inputs, outputs),
     .name = "CutMix",
-    .doc = "Replaces a rectangle of each image by that of another row, and mixes labels by area. "
-           "The rectangle of a group has the part 1 - share of the area, share from "
-           "Beta(alpha, alpha), around a uniform pixel, cut off at the border: as in torchvision, "
-           "which has one for a whole batch. " PFD_MIX_DOC,
+    .doc = "Replaces a rectangle of each image by the same rectangle of another image, and mixes "
+           "labels by area. Each group has one rectangle around a uniform pixel, with an area of 1 "
+           "- share of the image, where share is drawn from Beta(alpha, alpha); the border of the "
+           "image cuts it off. This is torchvision's rule, which draws one rectangle for a "
+           "complete batch. " PFD_MIX_DOC,
     PFD_OP_ATTRS(cut_mix_attrs, attr_table),
 };

@@ -40,8 +40,8 @@ pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
 /* The row of the attr table, for a struct with a member `probability` of type double. */
 #define PFD_PROBABILITY_ATTR(owner)                                                                \
     PFD_FLOAT_ATTR(owner, probability, "1", 0, 1,                                                  \
-                   "That an image is changed; others are passed on as they are. Drawn for each "   \
-                   "record.")
+                   "The probability that an image is changed, drawn for each record; other "       \
+                   "images are passed on as they are.")
 
 /* The attrs of an op that has no others. */
 typedef struct pfd_probability_attrs {

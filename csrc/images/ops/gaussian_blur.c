@@ -202,8 +202,8 @@ static const pfd_attr attr_table[] = {
     PFD_INTS_ATTR(gaussian_blur_attrs, kernel_size, NULL, 1, MAX_BLUR,
                   "Size of the kernel in pixels: one odd number, or height and width."),
     PFD_FLOATS_ATTR(gaussian_blur_attrs, sigma, "0.1,2.0", 1e-3, 1e3,
-                    "Standard deviation in pixels: one number, or [min, max], between which "
-                    "one is drawn for each record."),
+                    "Standard deviation in pixels: one number, or [min, max], a range from which a "
+                    "number is drawn for each record."),
     PFD_PROBABILITY_ATTR(gaussian_blur_attrs),
 };
 

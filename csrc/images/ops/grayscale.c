@@ -55,12 +55,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(grayscale_attrs, channels, "1", 1, 3,
-                 "Of the output: 1, or 3 that are all the same."),
+                 "The number of channels of the output: 1, or 3 equal ones."),
     PFD_PROBABILITY_ATTR(grayscale_attrs),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, 3), RGB; or with 1 channel; also ragged."},
+    {"in", "RGB images, uint8 (height, width, 3), or images with 1 channel; also ragged."},
 };
 static const pfd_port outputs[] = {{"out", "Images, uint8 (height, width, channels)."}};
 

@@ -67,7 +67,7 @@ static const pfd_port outputs[] = {{"out", "The same numbers as (channels, heigh
 const pfd_op pfd_op_hwc2chw = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, pfd_any_images, outputs),
     .name = "HWC2CHW",
-    .doc = "Brings images from (height, width, channels) to (channels, height, width). "
-           "This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and "
-           "Normalize do it with theirs.",
+    .doc = "Reorders images from (height, width, channels) to (channels, height, width). This is "
+           "the order of torchvision's ToTensor, without its scaling; CropMirrorNormalize and "
+           "Normalize reorder and scale.",
 };

@@ -100,24 +100,24 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(image_batch_align_attrs, alignment, "1", 1, 65536,
-                 "Height and width are rounded up to a multiple of this."),
+                 "Height and width are rounded up to a multiple of this number."),
     PFD_CHOICE_ATTR(image_batch_align_attrs, dtype, "same", "same|float32",
-                    "Of the output: that of the images, or float32."),
+                    "The dtype of the output: the dtype of the images, or float32."),
 };
 
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 or float32 (height, width, channels) or (height, width), also ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "The images in the upper left corner, zeros to the right and below: a Ragged whose "
-            "attribute dense is one array."},
+    {"out", "Each image in the upper left corner, with zeros to its right and below: a Ragged "
+            "whose attribute dense is one array."},
 };
 
 const pfd_op pfd_op_image_batch_align = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS, inputs, outputs),
     .name = "ImageBatchAlign",
-    .doc = "Pads the images of each batch to its largest height and largest width. "
-           "The batch is that of this rank. This is OneFlow's image_batch_align with dynamic_out; "
-           "its attr shape is not needed. For one size of all batches there is Pad.",
+    .doc = "Pads the images of each batch to its largest height and largest width. The batch is "
+           "the part of this rank. This is OneFlow's image_batch_align with dynamic_out; its attr "
+           "shape is not needed. Pad makes one size for all batches.",
     PFD_OP_ATTRS(image_batch_align_attrs, attr_table),
 };

@@ -46,14 +46,14 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_image_decoder = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageDecoder",
-    .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). "
-           "The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default "
-           "(accurate inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by "
-           "Pillow's formula. Of samples with 16 bits, PNG's keep the high byte, and PNM's are "
-           "scaled to 0 to 255 and rounded. Of an animation the first frame is decoded. The row "
-           "is damaged if it is no image, if the file is damaged, and if it is of a kind that "
-           "is not decoded, such as JPEG with 12 bits. Where a crop takes the images "
-           "(CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else does, no "
-           "more of each is decoded than the crop needs; damage in the rest is then not noticed.",
+    .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). The first bytes "
+           "tell the format. JPEG is decoded as libjpeg-turbo does by default (accurate inverse "
+           "DCT, smooth upsampling), bit for bit like Pillow; CMYK is converted to RGB by Pillow's "
+           "formula. Samples of 16 bits keep their high byte in PNG, and are scaled to 0 to 255 "
+           "and rounded in PNM. Only the first frame of an animation is decoded. A row is damaged "
+           "if it is not an image, if the file is damaged, or if its kind is not supported, such "
+           "as JPEG with 12 bits. If only a crop uses the images (CenterCrop, RandomCrop, "
+           "RandomResizedCrop, ImageRandomCrop), only the part of each image that the crop needs "
+           "is decoded; damage in the rest is then not noticed.",
     PFD_OP_ATTRS(image_decoder_attrs, attr_table),
 };

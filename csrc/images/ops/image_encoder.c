@@ -41,12 +41,12 @@ static const pfd_attr attr_table[] = {
                     "The format of the files. PNG, PPM and BMP lose nothing; PPM writes PGM for "
                     "images of one channel."),
     PFD_INT_ATTR(image_encoder_attrs, quality, "90", 1, 100,
-                 "Of JPEG: libjpeg's scale of quality, as in Pillow."),
+                 "For JPEG: the quality on libjpeg's scale, as in Pillow."),
     PFD_CHOICE_ATTR(image_encoder_attrs, subsampling, "4:2:0", "4:2:0|4:2:2|4:4:0|4:4:4",
-                    "Of JPEG with colours: how the two colour differences are stored; 4:4:4 keeps "
-                    "all of them, 4:2:0 one for four pixels."),
+                    "For JPEG with colours: how the two colour differences are stored; 4:4:4 keeps "
+                    "all of them, 4:2:0 keeps one for four pixels."),
     PFD_INT_ATTR(image_encoder_attrs, compression_level, "6", 0, 9,
-                 "Of PNG: zlib's level; 0 stores, 1 is fast, 9 small."),
+                 "For PNG: zlib's level; 0 does not compress, 1 is fast, 9 makes small files."),
 };
 
 static const pfd_port inputs[] = {

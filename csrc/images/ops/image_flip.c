@@ -30,6 +30,5 @@ static const pfd_port outputs[] = {{"out", "The images, some of them mirrored."}
 const pfd_op pfd_op_image_flip = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageFlip",
-    .doc = "Mirrors images as a number for each of them says. "
-           "This is OneFlow's image_flip.",
+    .doc = "Mirrors each image as its flip_code says. This is OneFlow's image_flip.",
 };

@@ -65,7 +65,7 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_image_pad = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "ImagePad",
-    .doc = "Puts rows and columns around each image. "
-           "To bring images of many sizes to one, see Pad, or PadBatch.",
+    .doc = "Puts rows and columns around each image. Pad and PadBatch bring images of different "
+           "sizes to one size.",
     PFD_OP_ATTRS(image_pad_attrs, attr_table),
 };

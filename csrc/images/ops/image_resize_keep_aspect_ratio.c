@@ -1,4 +1,5 @@
-/* ImageResizeKeepAspectRatio: images of which one side gets a length, as OneFlow makes them. */
+/* ImageResizeKeepAspectRatio: resamples images so that one side gets a given length, as OneFlow
+ * does. */
 #include "core/op_parts.h"
 #include "images/ops/oneflow_resize.h"
 
@@ -61,14 +62,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(keep_aspect_ratio_attrs, target_size, NULL, 1, PFD_MOST_SIDE,
-                 "How long the shorter side becomes, or the longer one with resize_longer."),
+                 "The new length of the shorter side, or with resize_longer of the longer side."),
     PFD_INT_ATTR(keep_aspect_ratio_attrs, min_size, "0", 0, PFD_MOST_SIDE,
                  "With resize_longer, the minimum of the shorter side, which takes precedence."),
     PFD_INT_ATTR(keep_aspect_ratio_attrs, max_size, "0", 0, PFD_MOST_SIDE,
                  "Without resize_longer, the maximum of the longer side, which takes precedence; "
                  "0: any."),
     PFD_BOOL_ATTR(keep_aspect_ratio_attrs, resize_longer, "false",
-                  "Whether target_size is that of the longer side."),
+                  "Whether target_size is the length of the longer side."),
     PFD_CHOICE_ATTR(keep_aspect_ratio_attrs, interpolation_type, "bilinear",
                     PFD_ONEFLOW_INTERPOLATIONS, PFD_ONEFLOW_INTERPOLATION_DOC),
 };
@@ -76,9 +77,9 @@ static const pfd_attr attr_table[] = {
 const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_sized_outputs),
     .name = "ImageResizeKeepAspectRatio",
-    .doc = "Resamples images so that one side gets a length, and returns size and scale. "
-           "The other side is rounded, ties to even. This is OneFlow's "
-           "image_resize_keep_aspect_ratio, with OpenCV's filters; Resize has Pillow's. Sizes and "
-           "scales are (height, width), OneFlow's are (width, height).",
+    .doc = "Resamples images so that one side gets a given length, and returns size and scale. The "
+           "other side is rounded, ties to even. This is OneFlow's image_resize_keep_aspect_ratio, "
+           "with OpenCV's filters; Resize has Pillow's. Sizes and scales are (height, width), "
+           "OneFlow's are (width, height).",
     PFD_OP_ATTRS(keep_aspect_ratio_attrs, attr_table),
 };

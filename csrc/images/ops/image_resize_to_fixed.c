@@ -66,9 +66,9 @@ static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(image_resize_to_fixed_attrs, target_height, NULL, 1, PFD_MOST_SIDE,
                  "Height of the output."),
     PFD_INT_ATTR(image_resize_to_fixed_attrs, channels, "3", 1, PFD_MAX_CHANNELS,
-                 "The images must have as many."),
+                 "The number of channels that the images must have."),
     PFD_DTYPE_ATTR(image_resize_to_fixed_attrs, data_type, "uint8", "uint8|float32",
-                   "The dtype of the output; float32 has the numbers of uint8."),
+                   "The dtype of the output; float32 has the same numbers as uint8."),
     PFD_CHOICE_ATTR(image_resize_to_fixed_attrs, interpolation_type, "bilinear",
                     PFD_ONEFLOW_INTERPOLATIONS, PFD_ONEFLOW_INTERPOLATION_DOC),
 };
@@ -81,8 +81,8 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_image_resize_to_fixed = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, outputs),
     .name = "ImageResizeToFixed",
-    .doc = "Resamples images to one size, and returns by how much. "
-           "This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's. "
-           "The scale is (height, width), OneFlow's is (width, height).",
+    .doc = "Resamples images to one size, and returns the scale of each image. This is OneFlow's "
+           "image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's. The scale is "
+           "(height, width), OneFlow's is (width, height).",
     PFD_OP_ATTRS(image_resize_to_fixed_attrs, attr_table),
 };

@@ -42,8 +42,8 @@ static const pfd_port outputs[] = {{"out", "Height and width, int64 (2,)."}};
 const pfd_op pfd_op_image_size = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageSize",
-    .doc = "Reads height and width from the headers of image files, and decodes no pixels. "
-           "It knows the formats of ImageDecoder, and needs none of their libraries. With the "
+    .doc = "Reads height and width from the headers of image files, without decoding pixels. The "
+           "op supports the formats of ImageDecoder, and needs none of their libraries. With the "
            "same apply_orientation the sizes are those of ImageDecoder's images.",
     PFD_OP_ATTRS(image_size_attrs, attr_table),
 };

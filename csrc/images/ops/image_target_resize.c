@@ -1,4 +1,5 @@
-/* ImageTargetResize: images of which the shorter side gets a length, as OneFlow makes them. */
+/* ImageTargetResize: resamples images so that the shorter side gets a given length, as OneFlow
+ * does. */
 #include "core/op_parts.h"
 #include "images/ops/oneflow_resize.h"
 #include "images/pixels/resample.h"
@@ -47,7 +48,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(target_resize_attrs, target_size, NULL, 1, PFD_MOST_SIDE,
-                 "How long the shorter side becomes."),
+                 "The new length of the shorter side."),
     PFD_INT_ATTR(target_resize_attrs, max_size, NULL, 1, PFD_MOST_SIDE,
                  "The maximum of the longer side, which takes precedence."),
 };
@@ -55,8 +56,8 @@ static const pfd_attr attr_table[] = {
 const pfd_op pfd_op_image_target_resize = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_sized_outputs),
     .name = "ImageTargetResize",
-    .doc = "Resamples images so that the shorter side gets a length, and returns size and scale. "
-           "This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels "
-           "are bilinear, without antialias.",
+    .doc = "Resamples images so that the shorter side gets a given length, and returns size and "
+           "scale. This is OneFlow's image_target_resize. Sizes and scales are (height, width). "
+           "Pixels are bilinear, without antialias.",
     PFD_OP_ATTRS(target_resize_attrs, attr_table),
 };

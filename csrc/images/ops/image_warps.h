@@ -13,9 +13,10 @@ typedef struct pfd_warp_attrs {
 
 #define PFD_WARP_ATTRS(default_interpolation)                                                      \
     PFD_CHOICE_ATTR(pfd_warp_attrs, interpolation, default_interpolation, "nearest|bilinear",      \
-                    "'nearest' takes the pixel that a place is in, 'bilinear' the mean of the "    \
-                    "four nearest ones by distance; both as Pillow, whose bilinear numbers are "   \
-                    "cut off where these are rounded. torchvision's default is 'nearest'."),       \
+                    "'nearest' takes the pixel that contains a place, 'bilinear' the mean of the " \
+                    "four nearest pixels, weighted by distance. Both are Pillow's, except that "   \
+                    "bilinear numbers are rounded here, and cut off in Pillow. torchvision's "     \
+                    "default is 'nearest'."),                                                      \
         PFD_FLOATS_ATTR(pfd_warp_attrs, fill, "0", 0, 255,                                         \
                         "The colour of pixels that lie outside the image: one number, or one "     \
                         "for each channel.")
@@ -39,8 +40,8 @@ pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_flo
 
 #define PFD_EXPAND_ATTR(owner)                                                                     \
     PFD_BOOL_ATTR(owner, expand, "false",                                                          \
-                  "Whether the output is as large as all of the rotated image needs, and ragged; " \
-                  "else it has the size of the input, and corners are cut off.")
+                  "Whether the output is ragged, and large enough for the complete rotated "       \
+                  "image; otherwise it has the size of the input, and corners are cut off.")
 
 /* infer() of an op that rotates the images of its input. */
 pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *attrs,

@@ -31,18 +31,18 @@ static const pfd_attr attr_table[] = {PFD_MIX_ATTRS};
 
 static const pfd_port inputs[] = {
     {"x", "Rows of floats, of any one shape."},
-    {"labels", "Vectors of floats, a number for each class, as of OneHot."},
+    {"labels", "Vectors of floats, a number for each class, as OneHot makes them."},
 };
 static const pfd_port outputs[] = {
     {"x", "The mixtures, of the type of the input."},
-    {"labels", "Those of the labels, by the same shares."},
+    {"labels", "The mixtures of the labels, with the same shares."},
 };
 
 const pfd_op pfd_op_mix_up = {
     PFD_ROW_OP(PFD_WHOLE_BATCH, inputs, outputs),
     .name = "MixUp",
-    .doc = "Replaces each row by share * row + (1 - share) * other row, and labels likewise. "
-           "The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has "
-           "one for a whole batch. " PFD_MIX_DOC,
+    .doc = "Replaces each row by share * row + (1 - share) * other row, and labels likewise. The "
+           "share of a group is drawn from Beta(alpha, alpha), as in torchvision, which draws one "
+           "share for a complete batch. " PFD_MIX_DOC,
     PFD_OP_ATTRS(pfd_mix_attrs, attr_table),
 };

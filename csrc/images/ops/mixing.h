@@ -18,17 +18,18 @@ typedef struct pfd_mix_attrs {
     PFD_FLOAT_ATTR(pfd_mix_attrs, alpha, "1", 1e-3, 1e3,                                           \
                    "The share of a row in its mixture is drawn from Beta(alpha, alpha)."),         \
         PFD_FLOAT_ATTR(pfd_mix_attrs, probability, "1", 0, 1,                                      \
-                       "That the rows of a group are mixed. Drawn for each group."),               \
+                       "The probability that the rows of a group are mixed, drawn for each "       \
+                       "group."),                                                                  \
         PFD_INT_ATTR(pfd_mix_attrs, group_size, "2", 2, 1 << 20,                                   \
-                     "Rows that are mixed with each other, and share what is drawn: each with "    \
-                     "the one before it, the first with the last. Rows of a rank that fill no "    \
-                     "group are a smaller one.")
+                     "The number of rows in a group, which share one draw. Each row is mixed "     \
+                     "with the row before it, the first with the last. The remaining rows of a "   \
+                     "rank are a smaller group.")
 
 #define PFD_MIX_DOC                                                                                \
-    "Groups are of consecutive rows. Results are the same for every number of ranks if each rank " \
-    "has a multiple of group_size rows of every batch: batch_size a multiple of world_size * "     \
-    "group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the "    \
-    "first record of the group and the name of the node."
+    "A group has consecutive rows. Results are the same for every number of ranks if each rank "   \
+    "has a multiple of group_size rows of every batch: if batch_size is a multiple of world_size " \
+    "* group_size, and last_batch is 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, "   \
+    "the first record of the group and the name of the node."
 
 /* A group of rows, and what was drawn for it. */
 typedef struct pfd_mix_group {

@@ -62,11 +62,11 @@ static const pfd_port outputs[] = {
 const pfd_op pfd_op_normalize = {
     PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Normalize",
-    .doc = "Scales images of bytes to 0 to 1, and computes (x - mean) / std. "
-           "Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is "
-           "ToTensor and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such "
-           "numbers. CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that "
-           "of float32: the difference is rounded, then its product with 1 / std, where mean and "
-           "std are multiplied by 255 for uint8; floats of 16 bits are rounded once more.",
+    .doc = "Scales images of bytes to the range 0 to 1, and computes (x - mean) / std. Numbers of "
+           "uint8 are divided by 255, numbers of float32 are not scaled. This is torchvision's "
+           "ToTensor and Normalize; IMAGENET_MEAN and IMAGENET_STD have this range. "
+           "CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is float32: the "
+           "difference is rounded, then its product with 1 / std, where mean and std are "
+           "multiplied by 255 for uint8; floats of 16 bits are rounded once more.",
     PFD_OP_ATTRS(normalize_attrs, attr_table),
 };

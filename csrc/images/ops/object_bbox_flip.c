@@ -32,7 +32,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_port inputs[] = {
-    {"in", "Boxes, float32 (None, 4): left, top, right and bottom pixel, as of COCOReader."},
+    {"in", "Boxes, float32 (None, 4): left, top, right and bottom pixel, as COCOReader returns "
+           "them."},
     {"image_size", PFD_IMAGE_SIZE_DOC},
     {"flip_code", PFD_FLIP_CODE_DOC},
 };

@@ -108,7 +108,8 @@ pfd_status pfd_infer_scaled(const pfd_infer_args *args, int32_t columns, pfd_err
     PFD_TRY(pfd_expect_float_table(args, 0, "in", columns, err));
     args->outputs[0] = args->inputs[0];
     if (scale->dtype == PFD_FLOAT32 && scale->ndim == 1 && scale->shape[0] == 2) return PFD_OK;
-    return pfd_refuse_rows(args, 1, "scale", "they must be float32 (2,): of height and width", err);
+    return pfd_refuse_rows(args, 1, "scale",
+                           "they must be float32 (2,): the scales of height and width", err);
 }
 
 pfd_status pfd_scale_points(const pfd_compute_args *args, pfd_error *err)

@@ -81,7 +81,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     PFD_TRY(pfd_expect_image_size(args, IMAGE_SIZE, err));
     if (args->inputs[OBJECTS].ndim == 0)
         return pfd_refuse_rows(args, OBJECTS, "objects",
-                               "they must have something for each object: a box, or a label",
+                               "they must have an element for each object, such as a box or a "
+                               "label",
                                err);
     args->outputs[0] = (pfd_row_type){.dtype = PFD_INT8, .ndim = 3, .shape = {-1, -1, -1}};
     return PFD_OK;
@@ -180,11 +181,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_port inputs[] = {
     {"in", "Points of polygons, float32 (None, 2): x, y, as gt_segm of COCOReader."},
-    {"index", "Of each point its number in its polygon, that polygon's, and that of its object, "
-              "int32 (None, 3), as gt_segm_index of COCOReader."},
+    {"index", "Three numbers for each point, int32 (None, 3): its number in its polygon, the "
+              "polygon's number in its object, and the object's number in the image, as "
+              "gt_segm_index of COCOReader."},
     {"image_size", PFD_IMAGE_SIZE_DOC},
     {"objects", "Rows of the objects, as gt_bbox or gt_label of COCOReader: their first dimension "
-                "says how many masks there are, their values do not matter."},
+                "is the number of masks, and their values do not matter."},
 };
 static const pfd_port outputs[] = {
     {"out", "A mask for each object, int8 (None, None, None): objects, height, width; 1 inside."},

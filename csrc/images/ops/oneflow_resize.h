@@ -7,9 +7,10 @@
 /* The attr `interpolation_type`. */
 #define PFD_ONEFLOW_INTERPOLATIONS "bilinear|nearest_neighbor|nn|bicubic|area|auto"
 #define PFD_ONEFLOW_INTERPOLATION_DOC                                                              \
-    "'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without antialias; 'nearest_neighbor' "  \
-    "or 'nn' the pixel in which the centre of an output pixel lies; 'area' averages what it "      \
-    "covers; 'auto' is 'area' where the image gets fewer pixels, else 'bilinear'."
+    "'bilinear' and 'bicubic' use 2 x 2 or 4 x 4 pixels, without antialias; 'nearest_neighbor' "   \
+    "or 'nn' takes the pixel that contains the centre of the output pixel; 'area' averages the "   \
+    "pixels that the output pixel covers; 'auto' is 'area' if the image gets fewer pixels, "       \
+    "otherwise 'bilinear'."
 
 /* The filter for one image. */
 int32_t pfd_oneflow_filter(int32_t interpolation, const pfd_image *image, const pfd_size *size);

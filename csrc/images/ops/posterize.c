@@ -18,7 +18,7 @@ static const pfd_attr attr_table[] = {
 const pfd_op pfd_op_posterize = {
     PFD_COLOUR_OP,
     .name = "Posterize",
-    .doc = "Keeps the highest bits of each number. "
-           "As ImageOps.posterize of Pillow; with probability it is torchvision's RandomPosterize.",
+    .doc = "Keeps the highest bits of each number. This equals Pillow's ImageOps.posterize; with a "
+           "probability it is torchvision's RandomPosterize.",
     PFD_OP_ATTRS(posterize_attrs, attr_table),
 };

@@ -60,11 +60,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_INT_ATTR(rand_augment_attrs, num_ops, "2", 0, 1000, "How many changes are made."),
+    PFD_INT_ATTR(rand_augment_attrs, num_ops, "2", 0, 1000, "The number of changes to each image."),
     PFD_INT_ATTR(rand_augment_attrs, magnitude, "9", 0, 1e6,
-                 "How strong they are, from 0 to num_magnitude_bins - 1."),
+                 "The strength of the changes, from 0 to num_magnitude_bins - 1."),
     PFD_INT_ATTR(rand_augment_attrs, num_magnitude_bins, "31", 2, 1e6,
-                 "How many strengths there are."),
+                 "The number of strengths."),
     PFD_WARP_ATTRS("nearest"),
 };
 

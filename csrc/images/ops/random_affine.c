@@ -120,15 +120,15 @@ static const pfd_attr attr_table[] = {
                     "Range of the angle, [min, max], clockwise; one number n means [-n, n], [0] no "
                     "rotation."),
     PFD_FLOATS_ATTR(random_affine_attrs, translate, "0,0", 0, 1,
-                    "(vertical, horizontal): how far an image is moved at most, up or down as part "
-                    "of its height, left or right as part of its width, by whole pixels. "
-                    "torchvision has the horizontal part first."),
+                    "(vertical, horizontal): the largest shift of an image, up or down as a "
+                    "fraction of its height, left or right as a fraction of its width; shifts are "
+                    "whole pixels. torchvision has the horizontal fraction first."),
     PFD_FLOATS_ATTR(random_affine_attrs, scale, "1,1", 0.001, 1000,
                     "Range of the factor by which an image is enlarged, [min, max]."),
     PFD_FLOATS_ATTR(random_affine_attrs, shear, "", -89, 89,
-                    "Range of the shear in degrees: [min, max] of x, by which rows are moved "
-                    "against each other, and two more of y, by which columns are, in torchvision's "
-                    "order; one number n means [-n, n] of x; empty: no shear."),
+                    "Range of the shear in degrees: [min, max] of x, which moves rows against each "
+                    "other, and optionally [min, max] of y after it, which moves columns, in "
+                    "torchvision's order; one number n means [-n, n] of x; empty: no shear."),
     PFD_WARP_ATTRS("bilinear"),
 };
 

@@ -100,8 +100,8 @@ static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(random_crop_attrs, size, NULL, "(height, width) of the output."),
     PFD_PADDING_ATTR(random_crop_attrs, padding, "", "Pixels to put around an image before"),
     PFD_BOOL_ATTR(random_crop_attrs, pad_if_needed, "false",
-                  "Whether an image that is still too small gets what is missing on both sides; "
-                  "else it is an error of its row."),
+                  "Whether an image that is still too small is padded on both sides with as many "
+                  "pixels as it lacks; otherwise it is an error of its row."),
     PFD_BORDER_ATTRS(random_crop_attrs),
 };
 

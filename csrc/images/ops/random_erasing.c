@@ -138,19 +138,19 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(random_erasing_attrs, probability, "0.5", 0, 1,
-                   "That a part of an image is erased. Drawn for each record."),
+                   "The probability that a part of an image is erased, drawn for each record."),
     PFD_FLOATS_ATTR(random_erasing_attrs, area, "0.02,0.33", 0, 1,
-                    "Range of the erased area as a part of the image's, [min, max]."),
+                    "Range of the erased area as a fraction of the image's area, [min, max]."),
     PFD_FLOATS_ATTR(random_erasing_attrs, aspect_ratio, "0.3,3.3", 0, 1e6,
-                    "Range of the width / height of what is erased, [min, max]."),
+                    "Range of the width / height of the erased part, [min, max]."),
     PFD_INT_ATTR(random_erasing_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
-                 "How often a rectangle is drawn until one is smaller than the image; after that "
-                 "the image stays as it is."),
+                 "How many times a rectangle is drawn at most, until one is smaller than the "
+                 "image; if none is, the image stays as it is."),
     PFD_FLOATS_ATTR(random_erasing_attrs, fill, "0", 0, 0,
-                    "What the erased part becomes: one number, or one for each channel."),
+                    "The value of the erased part: one number, or one for each channel."),
     PFD_BOOL_ATTR(random_erasing_attrs, noise, "false",
-                  "Whether it becomes noise instead: normal numbers of mean 0 and variance 1, or "
-                  "uniform ones where images are uint8."),
+                  "Whether the erased part becomes noise instead: normal numbers of mean 0 and "
+                  "variance 1, or uniform numbers if images are uint8."),
     PFD_LAYOUT_ATTR(random_erasing_attrs),
 };
 

@@ -42,8 +42,8 @@ static const pfd_port outputs[] = {{"out", "The images, some of them mirrored."}
 const pfd_op pfd_op_random_flip = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "RandomFlip",
-    .doc = "Mirrors images by chance: left to right, and top to bottom where that is asked for. "
-           "The draws depend on seed, epoch, record and the name of the node. To let boxes follow, "
-           "draw the flips with CoinFlip and give them to ImageFlip.",
+    .doc = "Mirrors images by chance: left to right, and also top to bottom if the attr vertical "
+           "is above 0. The draws depend on seed, epoch, record and the name of the node. To let "
+           "boxes follow, draw the flips with CoinFlip and give them to ImageFlip.",
     PFD_OP_ATTRS(random_flip_attrs, attr_table),
 };

@@ -105,19 +105,19 @@ static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(resize_attrs, size, "",
                   "(height, width) of the output; the aspect ratio is not kept."),
     PFD_INT_ATTR(resize_attrs, shorter, "0", 0, PFD_MOST_SIDE,
-                 "How long the shorter side becomes; the other one keeps the aspect ratio, rounded "
-                 "down. torchvision's Resize(256) is shorter=256."),
+                 "The new length of the shorter side; the other side keeps the aspect ratio, "
+                 "rounded down. torchvision's Resize(256) is shorter=256."),
     PFD_INT_ATTR(resize_attrs, longer, "0", 0, PFD_MOST_SIDE,
-                 "How long the longer side becomes; with shorter, how long it becomes at most: the "
-                 "image is then as large as both allow, as with torchvision's max_size."),
+                 "The new length of the longer side; with shorter, its maximum: the image is then "
+                 "as large as both attrs allow, as with torchvision's max_size."),
     PFD_CHOICE_ATTR(resize_attrs, interpolation, "bilinear", PFD_INTERPOLATIONS,
                     PFD_INTERPOLATION_DOC),
     PFD_BOOL_ATTR(resize_attrs, antialias, "true", PFD_ANTIALIAS_DOC),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The images in another size, uint8; ragged where shorter or longer is given and the "
-            "input is."},
+    {"out", "The images in another size, uint8; ragged if shorter or longer is given and the input "
+            "is ragged."},
 };
 
 const pfd_op pfd_op_resize = {
@@ -125,6 +125,6 @@ const pfd_op pfd_op_resize = {
     .name = "Resize",
     .doc = "Resamples images to size=(height, width), or to a size that keeps the aspect ratio. "
            "With antialias, which is the default, the result equals that of Pillow's "
-           "Image.resize(), bit for bit. Each channel is resampled by itself, alpha too.",
+           "Image.resize(), bit for bit. Each channel is resampled separately, also alpha.",
     PFD_OP_ATTRS(resize_attrs, attr_table),
 };

@@ -51,12 +51,12 @@ static const pfd_port inputs[] = {
     {"after", "The same images, or their sizes, after Resize."},
 };
 static const pfd_port outputs[] = {
-    {"out", "float32 (2,): height and width after, divided by those before."},
+    {"out", "float32 (2,): height and width after Resize, divided by those before."},
 };
 
 const pfd_op pfd_op_size_ratio = {
     PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "SizeRatio",
-    .doc = "Tells by how much images were resized, for the boxes and polygons in them. "
-           "Rounded once, from the quotient in float64.",
+    .doc = "Computes the scale by which images were resized, for the boxes and polygons in them. "
+           "The quotient is computed in float64 and rounded once.",
 };

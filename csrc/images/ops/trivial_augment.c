@@ -43,7 +43,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(trivial_augment_attrs, num_magnitude_bins, "31", 2, 1e6,
-                 "How many strengths there are."),
+                 "The number of strengths."),
     PFD_WARP_ATTRS("nearest"),
 };
 

@@ -273,8 +273,8 @@ void pfd_autocontrast(const pfd_image *in, uint8_t *out)
 #pragma GCC optimize("O3", "no-trapping-math") /* these loops are there to be vectorised */
 #endif
 
-/* So many pixels are converted at once, by loops without branches.  x, y and z are red, green and
- * blue, or hue, saturation and value, each from 0 to 255. */
+/* The number of pixels that are converted at once, by loops without branches.  x, y and z are red,
+ * green and blue, or hue, saturation and value, each from 0 to 255. */
 enum { HSV_BLOCK = 128, WHOLE = 255 * 255 };
 
 typedef struct pixels {

@@ -8,12 +8,13 @@
 /* The attrs of a border: fill, and padding_mode, whose choices have the numbers PFD_BORDER_*. */
 #define PFD_BORDER_ATTRS(owner)                                                                    \
     PFD_FLOATS_ATTR(owner, fill, "0", 0, 0,                                                        \
-                    "What padding_mode='constant' puts there: one number, or one for each "        \
-                    "channel."),                                                                   \
+                    "The value of the padding with padding_mode='constant': one number, or one "   \
+                    "for each channel."),                                                          \
         PFD_CHOICE_ATTR(owner, padding_mode, "constant", "constant|edge|reflect|symmetric",        \
-                        "What is put around an image: 'constant' the value fill, 'edge' the "      \
-                        "pixel at the edge, 'reflect' the image mirrored at its edge pixels, "     \
-                        "'symmetric' mirrored with them doubled; as numpy.pad and torchvision.")
+                        "What is put around an image: 'constant': the value fill; 'edge': the "    \
+                        "pixel at the edge; 'reflect': the image mirrored without repeating its "  \
+                        "edge pixels; 'symmetric': the image mirrored with its edge pixels; as "   \
+                        "in numpy.pad and torchvision.")
 enum { PFD_BORDER_CONSTANT, PFD_BORDER_EDGE, PFD_BORDER_REFLECT, PFD_BORDER_SYMMETRIC };
 
 typedef struct pfd_border {
@@ -48,12 +49,12 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
 /* The rows of attr tables for the rule, with the names given, and num_attempts. */
 #define PFD_CROP_RULE_ATTRS(owner, area_name, ratio_name, default_ratio)                           \
     PFD_FLOATS_ATTR(owner, area_name, "0.08,1", 0, 1,                                              \
-                    "Range of the window's area as a part of the image's, [min, max]."),           \
+                    "Range of the window's area as a fraction of the image's area, [min, max]."),  \
         PFD_FLOATS_ATTR(owner, ratio_name, default_ratio, 0, 1e6,                                  \
                         "Range of the window's width / height, [min, max]."),                      \
         PFD_INT_ATTR(owner, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,                         \
-                     "How often a window is drawn until one fits into the image; after that it "   \
-                     "is the largest one in the middle.")
+                     "How many times a window is drawn at most, until one fits into the image; "   \
+                     "if none fits, it is the largest one in the middle.")
 
 /* A side in whole pixels: the nearest integer, ties to even, as Python's round(). A number above
  * 2^60, infinite or NaN becomes 2^60, which fits into no image. */

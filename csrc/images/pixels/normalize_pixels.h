@@ -30,7 +30,7 @@ void pfd_normalize_float32(const pfd_normalization *how, const float *in, int64_
     PFD_FLOATS_ATTR(owner, mean, default_mean, 0, 0,                                               \
                     "Subtracted from " numbers ": one, or one for each channel."),                 \
         PFD_FLOATS_ATTR(owner, std, default_std, 0, 0,                                             \
-                        "What the difference is divided by: one number, or one for each channel.")
+                        "The divisor of the difference: one number, or one for each channel.")
 
 /* Fails unless mean and std have one number or one for each channel, and each std is above 0. */
 pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64 *mean,

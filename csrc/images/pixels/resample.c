@@ -17,7 +17,7 @@ pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t an
     *filter = interpolation == PFD_BILINEAR ? PFD_POINT_BILINEAR : PFD_POINT_BICUBIC;
     if (interpolation != PFD_LANCZOS) return PFD_OK;
     return host->fail_attr(err, "antialias", NULL, PFD_INVALID_ARGUMENT,
-                           " is false, and interpolation='lanczos' has no such form: take "
+                           " is false, which interpolation='lanczos' does not support: use "
                            "'bicubic', or antialias=True");
 }
 
@@ -632,7 +632,7 @@ static int64_t round_up(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Makes room for so many bytes, which take() hands out. */
+/* Makes room for this number of bytes, which take() hands out. */
 static pfd_status reserve(pfd_resampler *resampler, int64_t bytes, pfd_error *err)
 {
     resampler->used = 0;

@@ -41,11 +41,12 @@ enum {
 
 #define PFD_INTERPOLATION_DOC                                                                      \
     "How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's, 'nearest' "     \
-    "takes the pixel that a place is in, 'area' averages what an output pixel covers, as OpenCV."
+    "takes the pixel that contains a place, 'area' averages the pixels that an output pixel "      \
+    "covers, as OpenCV does."
 #define PFD_ANTIALIAS_DOC                                                                          \
     "Whether bilinear and bicubic average over more pixels where an image becomes smaller, as "    \
-    "Pillow and torchvision do. false: over 2 x 2 or 4 x 4 pixels always, as OpenCV; faster, "     \
-    "with jagged edges."
+    "Pillow and torchvision do. false: they always average over 2 x 2 or 4 x 4 pixels, as OpenCV " \
+    "does; this is faster, but makes edges jagged."
 
 /* The filter of the attrs interpolation and antialias.  Fails for lanczos without antialias. */
 pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t antialias,

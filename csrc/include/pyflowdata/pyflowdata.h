@@ -117,7 +117,7 @@ const char *pfd_format_origin(int64_t i);
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none.
+/* The format of a folder that is one data set, found by probe_folder() (op.h); NULL: there is none.
  * PFD_IO: a folder in it cannot be read. */
 pfd_status pfd_format_of_folder(const char *path, const pfd_format **out, pfd_error *err);
 
@@ -443,7 +443,7 @@ typedef struct pfd_caller {
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
 
-/* A row range that took long, and a record of it: that with the most bytes. */
+/* A row range that took long, and its record with the most bytes. */
 #define PFD_MOST_SLOWEST 5
 typedef struct pfd_slow_range {
     int64_t ns;     /* of the range, through all ops of its stage */
@@ -476,7 +476,8 @@ typedef struct pfd_work_stats {
     pfd_slow_range slowest[PFD_MOST_SLOWEST]; /* those in which this op took the longest, the
                                                  slowest first */
     pfd_slow_range largest; /* of records of this reader; 0 bytes: none */
-    int64_t elements, padded; /* elements of the rows that an op padded, and of them the padding */
+    int64_t elements, padded; /* elements of the rows that an op padded, and how many of them are
+                               * padding */
 } pfd_work_stats;
 
 /* What a thread of a loader does at this moment.  The thread goes on meanwhile: some numbers may
@@ -664,11 +665,11 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
  * PFD_OUT_OF_MEMORY: it has no memory, or the system starts no thread. */
 pfd_status pfd_loader_watch(pfd_loader *loader, int64_t patience_ns, const char *const *doing,
                             pfd_error *err);
-/* The caller, who has the interpreter's lock, will ask for it in so many ns; below 0: it will not.
- * Between its calls, that is how the library knows that the lock is not free. */
+/* The caller, which has the interpreter's lock, will ask for it again in this number of ns; below
+ * 0: it will not. If it is late, the library knows that the lock is not free. */
 void pfd_watch_expect(int64_t ns);
-/* A signal that the library sends to a thread of its own when it has written so, for a handler that
- * writes the stacks of Python's threads; 0: none, or no loader is watched. */
+/* A signal that the library sends to a thread of its own when it has written such a report, for a
+ * handler that writes the stacks of Python's threads; 0: none, or no loader is watched. */
 int32_t pfd_watch_signal(void);
 /* Handles SIGTERM and SIGHUP where they have no handler, and waits until one of them comes: returns
  * its number.  The process ends by it at pfd_ending_end(), after 5 s, or at a second one.  0: they
@@ -760,16 +761,16 @@ typedef struct pfd_table {
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
-/* Records of an epoch from which on it counts as one without end (1 << 50): repeat() makes up to
- * 1 << 62, and views of it, such as windows, have fewer. */
+/* An epoch with this number of records or more counts as one without end (1 << 50): repeat() makes
+ * up to 1 << 62, and views of the result, such as windows, have fewer. */
 #define PFD_ENDLESS 1125899906842624
 
 /* pfd_op.flags, not for plugins: the op is a view of data sets (csrc/dataset/view.h). */
 #define PFD_VIEW 1073741824u
 
-/* pfd_op.flags of readers, not for plugins: where the files are there, propose() is called although
- * no attr was left out, to see whether the attrs fit the files. It returns PFD_INVALID_ARGUMENT
- * where they do not; other failures are left to open(). */
+/* pfd_op.flags of readers, not for plugins: if the files exist, propose() is called even if no attr
+ * was left out, to see whether the attrs fit the files. It returns PFD_INVALID_ARGUMENT if they do
+ * not; other failures are left to open(). */
 #define PFD_CHECKS_FILES 536870912u
 
 /* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
@@ -781,8 +782,8 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 void pfd_lock_taken(void);
 
 /* In pfd_attr.flags, of views and of readers of files, not for plugins: the attr is not part of a
- * state's spec, so it may differ in a program that loads the state.  Of a view that decides rows by
- * it, past() has what it decided; a reader reads the same records. */
+ * state's spec, so it may differ in a program that loads the state.  If a view decides rows by the
+ * attr, its past() tells what was decided; a reader reads the same records with any value. */
 #define PFD_NOT_IN_SPEC 1099511627776u /* 1 << 40 */
 
 /* The functions of the program's language for readers whose source is one of its objects.  open()
@@ -894,9 +895,9 @@ void pfd_seal_facts_of(const pfd_seal *seal, pfd_seal_facts *out);
 /* The name of a file below the folder, "" of the file itself; NULL past the last. */
 const char *pfd_seal_file_name(const pfd_seal *seal, int64_t i);
 
-/* Compares file i of the seal of `path`, from the byte `from` on.  PFD_OK: the bytes
- * [*begin, *end) differ, are missing, or are too many.  PFD_END: no more do.  PFD_IO: the file
- * cannot be read. */
+/* Compares file i of the seal of `path`, from the byte `from` on.  PFD_OK: the bytes [*begin, *end)
+ * differ, are missing, or are too many.  PFD_END: no further bytes do.  PFD_IO: the file cannot be
+ * read. */
 pfd_status pfd_seal_find_damage(const pfd_seal *seal, const char *path, int64_t i, int64_t from,
                                 int64_t *begin, int64_t *end, pfd_error *err);
 
@@ -1033,9 +1034,9 @@ void pfd_exported_stream_capsule_end(void *capsule);
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of
  * them are in `data` then, fewer than `room` where the file ends or is damaged there: *damage says
- * so, or has the status PFD_OK.  *file_size: of the file as it lies there; *compression: "none",
- * "gzip", "zlib" or "zstd".  PFD_IO: it cannot be read.  PFD_UNSUPPORTED: the library for its
- * compression is not in this build. */
+ * so, or has the status PFD_OK.  *file_size: bytes of the file as it is stored; *compression:
+ * "none", "gzip", "zlib" or "zstd".  PFD_IO: it cannot be read.  PFD_UNSUPPORTED: the library for
+ * its compression is not in this build. */
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);

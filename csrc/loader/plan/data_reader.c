@@ -185,7 +185,8 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->num_records >= PFD_ENDLESS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "the shuffle draws an order of all records, and repeat() has no end: "
-                        "shuffle before repeat(), each pass in another order, or after take(n)");
+                        "shuffle before repeat(), so that each pass has another order, or after "
+                        "take(n)");
     int64_t num_blocks;
     const int64_t *blocks = pfd_source_blocks(reader->source, &num_blocks);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW && blocks)
@@ -258,9 +259,9 @@ static int64_t count_left_out(pfd_data_reader *reader)
     return rows < reader->num_records ? reader->num_records - rows : 0;
 }
 
-/* The most rows of a batch.  Where nothing fills up a last batch they are at most the records, so
- * that a batch_size far above them reserves no memory; what is read in sequence asks for room for a
- * whole batch. */
+/* The maximum number of rows of a batch.  If nothing fills up a last batch, it is at most the
+ * number of records, so that a batch_size far above that reserves no memory; a source that is read
+ * in sequence asks for room for a complete batch. */
 static int64_t most_rows(const pfd_data_reader *reader)
 {
     const pfd_dataset *logical = reader->logical;
@@ -474,8 +475,8 @@ static pfd_status check_groups(const pfd_data_reader *reader, pfd_error *err)
     if (!reader->has_groups) return PFD_OK;
     if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
         return pfd_fail_attr(err, "shuffle_lanes", NULL, PFD_UNSUPPORTED,
-                             " = %" PRId32 "; which rows a batch of one group has is not known "
-                             "before, so they cannot come from lanes: leave it out",
+                             " = %" PRId32 "; the rows of a batch of one group are not known in "
+                             "advance, so they cannot come from lanes: leave it out",
                              attrs->shuffle_lanes);
     if (attrs->last_batch == PFD_LAST_BATCH_EVEN)
         return pfd_fail_attr(err, "last_batch", NULL, PFD_UNSUPPORTED,
@@ -669,8 +670,8 @@ static pfd_status open_over_leaves(pfd_data_reader *reader, int32_t index, pfd_s
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, 1, &reader->shuffle, err));
     if (reader->shuffle == PFD_SHUFFLE_BUFFER)
         return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
-                             " = 'buffer' is for sources that are read in sequence; the records of "
-                             "a view have numbers: use 'global' or 'window'");
+                             " = 'buffer' is for sources that are read in sequence; any record of "
+                             "a view can be read at any time: use 'global' or 'window'");
     if (former_of(reader)) pfd_spec_add_own_attrs(views, "batches.", reader->batches);
     spec_add_reader_attrs(views, reader->batches, order_flags(reader));
     reader->spec = spec_take(views);

@@ -164,14 +164,15 @@ void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t 
 /* Remote files: blocks are asked for in the order in which batches need them, as far ahead as the
  * cache has room.  Batches are counted over all epochs.
  *
- * Begins when work on batch `now` begins: *batch is to be asked for now.  0: none is, or another
- * thread is at it.  Else pfd_data_reader_asked() follows when its places were asked for, which may
- * give the next one. */
+ * Called when work on batch `now` begins: *batch is the batch to ask for now.  0: there is none, or
+ * another thread asks.  Otherwise the caller asks for the places of this batch, and then calls
+ * pfd_data_reader_asked(), which may give the next batch. */
 int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch);
 int32_t pfd_data_reader_asked(pfd_data_reader *reader, int64_t *batch);
 
-/* Which blocks the batches of about an epoch need, so that the cache drops what is needed last.
- * Both give a batch whose places are to be planned, as the two above; `has_room`: they were. */
+/* Plans which blocks the batches of about an epoch need, so that the cache drops the blocks that
+ * are needed last. Both functions give a batch whose places are to be planned, like the two
+ * functions above; `has_room`: the places were planned. */
 int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t num_batches,
                                    int64_t *batch);
 int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64_t *batch);

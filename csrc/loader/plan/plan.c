@@ -299,7 +299,8 @@ static pfd_status find_tensor(pfd_plan *plan, const pfd_blob *blob, place at, in
 static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs,
                           pfd_error *err)
 {
-    if (num_blobs < 1) return pfd_fail(err, PFD_INVALID_ARGUMENT, "a loader needs a blob or more");
+    if (num_blobs < 1) return pfd_fail(err, PFD_INVALID_ARGUMENT, "a loader needs at least one "
+                                                                  "blob");
     plan->wanted = calloc((size_t)num_blobs, sizeof *plan->wanted);
     plan->offsets = calloc((size_t)num_blobs, sizeof *plan->offsets);
     if (!plan->wanted || !plan->offsets)

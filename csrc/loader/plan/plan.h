@@ -6,7 +6,7 @@
  * lies there of a ragged tensor is a pfd_ragged_row for each row.
  *
  * Ops run in stages: those of an even one over row ranges, those of an odd one, which need the
- * whole batch, once. A stage begins when the one before it is through with the batch. Most loaders
+ * whole batch, once. A stage begins when the stage before it has ended for the batch. Most loaders
  * have one stage.
  *
  * OWNERSHIP  A plan owns references to its nodes, and its readers.
@@ -66,8 +66,8 @@ typedef struct pfd_plan {
     pfd_view_tree **trees; /* by reader; NULL for one that is no data set; num_trees of them */
     int32_t num_trees;
     int64_t **branch_bytes; /* by tree: bytes of a row in each branch; NULL as in trees */
-    int32_t num_record_arrays; /* in a batch: one per reader; with trees another one per reader, of
-                                  records as random numbers depend on them */
+    int32_t num_record_arrays; /* in a batch: one per reader; with trees another one per reader,
+                                  with the records that random numbers depend on */
     const pfd_bounds *bounds; /* borrowed */
     int32_t *wanted;               /* tensor of each blob that the user asked for */
     int64_t *offsets;              /* their places in the slot; if ragged, of the

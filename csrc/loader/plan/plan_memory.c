@@ -73,7 +73,7 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
     return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
-/* About one row in how many goes through the branch of an op: each row of a choice has one source.
+/* Of about how many rows one goes through the branch of an op: each row of a choice has one source.
  * In a deep tree the numbers would overflow; beyond MOST_ROWS they make no difference. */
 static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
 {
@@ -92,9 +92,10 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The fewest rows of a range: more than one where each call of an op costs as much as some rows, as
- * long as they fit into a core's second cache; and of a choice several for each data set, as a
- * branch costs as much as some rows however few it has, which pays for twice as many bytes. */
+/* The minimum number of rows of a range.  It is more than one if each call of an op costs as much
+ * as some rows, as long as the rows fit into a core's second cache.  A choice needs several rows
+ * for each data set, because a branch costs as much as some rows however few it has; so the rows
+ * may then have twice as many bytes. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
     enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
@@ -221,19 +222,19 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 static int64_t files_looked_at(const pfd_plan *plan, const pfd_data_reader *reader,
                                int32_t is_ordered)
 {
-    int64_t files = 0, rows = plan->local_batch_size;
+    int64_t files = 0;
     for (int32_t i = 0; i < reader->num_leaves; i++)
         files += files_looked_at(plan, &reader->leaves[i], 0);
     if (!reader->files) return files;
     if (reader->first_file_bit < 0) return files + reader->num_files;
-    return files + (is_ordered ? 1 : rows < reader->num_files ? rows : reader->num_files);
+    return files + (is_ordered ? 1 : smaller(plan->local_batch_size, reader->num_files));
 }
 
 /* Starts many small batches at a time, so that a thread that wakes up finds work for a while, and
  * more of them if a batch has records of many files: one look at a file serves all batches that
- * are complete, and takes as long as a copy of some KB.  It starts no more than an epoch has: a
- * program may take no others.  Of large batches, and of short epochs, it starts two more than are
- * needed for two ranges per thread. */
+ * are complete, and takes as long as a copy of some KB.  Beyond two batches for each thread and two
+ * more, which keep the threads busy, it starts no more than an epoch has: a program may take no
+ * others.  Of large batches it starts only two more than are needed for two ranges per thread. */
 int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
 {
     enum { AHEAD_BYTES = 1 << 20, FILE_BYTES = 1 << 16, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };

@@ -119,8 +119,8 @@ static pfd_status open_leaf_view(int64_t size, pfd_view **out, pfd_error *err)
     return PFD_OK;
 }
 
-/* A node has one name, so that what it does is the same wherever the tree has it, and whatever is
- * beside it.  "_0" is there for the orders of states that were saved when views had numbers. */
+/* A node has one name, so that it does the same wherever it is in the tree, and whatever is beside
+ * it.  "_0" keeps the orders of states that were saved when views had numbers. */
 static pfd_status name_view(pfd_view_tree *tree, const pfd_node *node, const char **out,
                             pfd_error *err)
 {

@@ -18,7 +18,8 @@
 
 /* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
 
-/* Batches with fewer bytes are joined without a loop; a piece of the loop has about so many bytes.
+/* Batches with fewer bytes are joined without a loop; a piece of the loop has about this number of
+ bytes.
  */
 enum { JOIN_BYTES = 256 * 1024 };
 
@@ -133,8 +134,8 @@ static void put_arenas(pfd_slot *slot)
     pthread_mutex_unlock(&slot->loader->lock);
 }
 
-/* Looks at the files of a batch in the thread that has made it.  If one has changed, the look of
- * next() says it. */
+/* Checks the files of a batch in the thread that has made the batch.  If a file has changed, the
+ * check in next() reports it. */
 static void look_early(pfd_loader *l, pfd_slot *slot)
 {
     pfd_error err;
@@ -561,9 +562,9 @@ static void checked(void *ctx)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Has a thread of the pool check all files, unless one does.  The files of each batch are looked at
- * apart from this, before it is delivered; this finds changes in files that are not read yet.  It
- * takes at most a hundredth of the time. */
+/* Lets a thread of the pool check all files, unless one does so already.  The files of each batch
+ * are checked separately, before the batch is delivered; this check finds changes in files that are
+ * not read yet.  It takes at most a hundredth of the time. */
 static void start_check(pfd_loader *l)
 {
     int64_t pause = 100 * atomic_load_explicit(&l->checker_ns, memory_order_relaxed);
@@ -577,7 +578,7 @@ static void start_check(pfd_loader *l)
     pfd_multi_thread_loop_first(l->threads.pool, &l->checker);
 }
 
-/* Waits for the check of all files that runs, and makes it where no thread of the pool has started
+/* Waits for the running check of all files, or makes the check if no thread of the pool has started
  * it; with `lock` held.  Returns 0 after the deadline. */
 static int32_t finish_check(pfd_loader *l, int64_t deadline_ns)
 {
@@ -596,8 +597,8 @@ static int32_t finish_check(pfd_loader *l, int64_t deadline_ns)
     return 1;
 }
 
-/* A check in the pool has failed: the error is that of another one, now; without one, the files are
- * again as at open. */
+/* A check in the pool has failed: a second check, made now, gives the error; if it gives none, the
+ * files are again as at open. */
 static pfd_status explain_check(pfd_loader *l, pfd_error *err)
 {
     if (atomic_load(&l->check_state) != PFD_CHECK_FAILED) return PFD_OK;
@@ -613,7 +614,7 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* Takes the files of a complete batch into the next look at them; with `lock` held. */
+/* Adds the files of a complete batch to the next check of files; with `lock` held. */
 static void add_to_look(pfd_loader *l, pfd_slot *slot)
 {
     slot->is_checked = 1;
@@ -621,8 +622,8 @@ static void add_to_look(pfd_loader *l, pfd_slot *slot)
         l->looked_at[i] |= atomic_load_explicit(&slot->batch.files[i], memory_order_relaxed);
 }
 
-/* A batch is delivered only after a look at its files that is later than the last byte that was
- * read of them: if they are then as at open, so were the bytes.  One look is for all batches that
+/* A batch is delivered only after a check of its files that is later than the last read of their
+ * bytes: if the files are then as at open, so were the bytes.  One check covers all batches that
  * are complete. */
 static pfd_status check_read_files(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
@@ -822,8 +823,8 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
                     l->memory_budget);
 }
 
-/* Whether a batch that is ready waits for others, so that one look at the files is for all of them:
- * the last look was a moment ago, and the others are being made. */
+/* Whether a batch that is ready waits for others, so that one check of files covers all of them:
+ * the last check was a moment ago, and the others are being made. */
 static int32_t gathers(pfd_loader *l, const pfd_slot *slot, int64_t deadline_ns)
 {
     if (!slot->ready || slot->is_checked || l->num_ready >= pfd_ring_size(l)) return 0;
@@ -914,7 +915,7 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
 
 /* ---- Tuning (consumer held) ------------------------------------------------------------------ */
 
-/* Opens workers for so many threads. Returns for how many there are some. */
+/* Opens workers for this number of threads. Returns the number of threads that have a worker. */
 static int32_t open_workers(pfd_loader *l, int32_t wanted)
 {
     int32_t n = l->threads.num_workers;
@@ -963,8 +964,8 @@ static void count_checks(pfd_loader *l)
     l->check_ns = 0;
 }
 
-/* The end of an epoch whose batches are known.  Any epoch ends after the check of all files that
- * started with it: a change in the epoch is told in the epoch. */
+/* The end of an epoch whose batches are known.  Each epoch ends after the check of all files that
+ * started with it, so a change during the epoch is reported in the epoch. */
 static pfd_status end_counted_epoch(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     pthread_mutex_lock(&l->lock);
@@ -995,7 +996,7 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
         pthread_mutex_unlock(&l->lock);
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
-        /* A batch of a stream that failed and is skipped has only its report. */
+        /* If a batch of a stream failed and is skipped, only its report is left. */
         int32_t given = status == PFD_OK && (slot->batch.rows > 0 || slot->started ||
                                              !slot->batch.num_skipped_rows);
         pthread_mutex_lock(&l->lock);
@@ -1058,7 +1059,8 @@ static pfd_status check_read(const pfd_loader *l, const int64_t *positions, int6
 {
     if (l->plan.stream)
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "rows at positions were asked for, and a reader is read in sequence");
+                        "rows at positions were asked for, but a reader can only be read in "
+                        "sequence");
     if (n < 0 || n > l->plan.local_batch_size)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "%" PRId64 " rows were asked for at once; it must be in [0, %" PRId64 "]",
@@ -1205,8 +1207,8 @@ static pfd_status open_tuning(pfd_loader *l, pfd_error *err)
     return pfd_tuning_open(&bounds, &l->tuning, err);
 }
 
-/* Whether batches have about as many files as records: then looks at the files of several batches
- * together save none of them. */
+/* Whether batches have about as many files as records: then a check of several batches together has
+ * no fewer files to look at. */
 static int32_t has_small_files(const pfd_loader *l)
 {
     enum { FEW_RECORDS = 4 };

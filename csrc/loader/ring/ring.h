@@ -34,7 +34,8 @@ pfd_status pfd_ring_restart(pfd_loader *loader, int64_t deadline_ns, pfd_error *
 pfd_status pfd_ring_read(pfd_loader *loader, int64_t epoch, const int64_t *positions, int64_t n,
                          pfd_batch *out, pfd_error *err);
 
-/* With `consumer` held, where something is tuned: so many threads, so many batches in flight. */
+/* Sets the number of threads and of batches in flight; with `consumer` held, if something is
+ * tuned. */
 void pfd_ring_adjust(pfd_loader *loader, int32_t num_threads, int32_t prefetch);
 
 /* Update the counters: first ask() with `asking` held, then count() with `lock` held, too. */

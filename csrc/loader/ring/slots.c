@@ -81,7 +81,7 @@ static int32_t fits(const pfd_loader *l, int64_t more)
            l->num_slots <= (l->memory_budget - used) / pfd_slot_cost(&l->plan);
 }
 
-/* The values of a further slot are taken to be as many as any batch had so far. */
+/* Assumes that a further slot has as many values as the largest batch so far. */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *l)
 {
     int64_t values = l->most_values > 0 ? l->most_values : 0;

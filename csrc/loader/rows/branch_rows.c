@@ -131,8 +131,9 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 
 /* ---- The records, and up again --------------------------------------------------------------- */
 
-/* Random numbers depend on the ordinals in `drawn`.  For records of the first reader that an epoch
- * has once they are the records' ordinals, else 63 bits by the draw, the reader and the record. */
+/* Random numbers depend on the ordinals in `drawn`.  If the record is of the first reader, and the
+ * epoch has it once, this is the record's ordinal; otherwise 63 bits made of the draw, the reader
+ * and the record. */
 static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t first_file)
 {
     const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);
@@ -199,8 +200,8 @@ static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to,
     }
 }
 
-/* Gives the rows of the parent their records.  Of several data sets side by side those of the first
- * one count. */
+/* Gives the rows of the parent their records.  If several data sets are side by side, the records
+ * of the first one count. */
 static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
 {
     const pfd_branch *branch = &tree->branches[b];

@@ -37,8 +37,8 @@ pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *row
 
 /* Finds the records of `n` rows.  records[i] comes in as a place of the outermost view (epoch in
  * offset, position in ordinal) and goes out as the row's record, `filler` as it was; drawn[i] as
- * that of branch 0.
- * A failure tells the row of these in err->row, and has the place of the record. */
+ * that of branch 0.  After a failure err->row is the row among these n, and *err has the place of
+ * the record. */
 pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                 pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
                                 pfd_file_set *files, pfd_error *err);

@@ -409,7 +409,7 @@ static void count_bytes(const range *at)
     atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }
 
-/* Before the scratch is reset: what the op has made of ragged rows that others will need. */
+/* Before the scratch is reset: keeps the ragged rows of the op that others will need. */
 static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_record *records = range_records(at, op->reader);
@@ -553,8 +553,8 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
     return 0;
 }
 
-/* Does `step` over a range; where a row fails that may be left out, over the rows before it and
- * those after it. That costs twice the work where records are bad, and nothing where none is. */
+/* Runs `step` over a range; if a row fails that may be left out, over the rows before it and the
+ * rows after it. Ranges with bad records cost twice the work, ranges without them nothing. */
 typedef pfd_status (*range_step)(const range *at, pfd_error *err);
 static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err)
 {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* No machine has so many bytes, and sums of them do not overflow. */
+/* No machine has this number of bytes, and sums of such numbers do not overflow. */
 static const int64_t MOST_BYTES = (int64_t)1 << 46;
 
 /* ---- Checks ---------------------------------------------------------------------------------- */

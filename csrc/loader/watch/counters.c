@@ -10,8 +10,8 @@
 
 static const int64_t first_period_ns = 50 * 1000 * 1000;
 
-/* Counts the time up to a moment as of one kind, and returns it; moments that are not after the
- * last one count nothing. */
+/* Counts the time up to a moment for one kind, and returns it; a moment that is not after the last
+ * one counts nothing. */
 static int64_t count_until(pfd_steps *steps, int32_t kind, int64_t moment_ns)
 {
     int64_t ns = moment_ns - steps->counted_ns;
@@ -37,7 +37,8 @@ static void count_caller(pfd_steps *steps, const pfd_caller *caller, int64_t now
     steps->delivered_ns = steps->counted_ns;
 }
 
-/* Counts the time of the library since it was called: what has no name is of one kind. */
+/* Counts the time of the library since it was called; time without a kind of its own counts as one
+ * kind. */
 static void count_library(pfd_steps *steps, int32_t kind, int64_t now_ns)
 {
     int64_t ns = now_ns - steps->counted_ns - steps->named_ns;

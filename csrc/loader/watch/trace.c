@@ -118,7 +118,8 @@ void pfd_traces_drop(pfd_traces *traces, const pfd_threads *threads)
 
 /* ---- Start and stop -------------------------------------------------------------------------- */
 
-/* The wall clock at a moment of the monotonic one: read in between, as closely as can be. */
+/* The wall clock at a moment of the monotonic clock: it is read between two reads of the monotonic
+ * clock that are as close as possible. */
 static int64_t unix_ns_at(int64_t *monotonic_ns)
 {
     enum { TIMES = 8 };

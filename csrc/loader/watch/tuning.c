@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In periods, or windows of some; those that are compared with weights are no enumerators, as
- * compilers warn. */
+/* Lengths in periods, or in windows of several periods.  Numbers that are compared with weights are
+ * not enumerators, since compilers warn of that. */
 #define LEAST_SAMPLES 3 /* before anything is concluded */
 #define MOST_SAMPLES 32 /* after which old ones weigh less */
 #define MOST_WINDOWS 10 /* after which a trial without a result has failed */
@@ -26,8 +26,8 @@ enum {
 };
 
 static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
-/* Of the threads' time without work: batches ahead may be too few; they are tried before threads;
- * threads are not too few. */
+/* Shares of the threads' time without work, above which: there may be too few batches ahead;
+ * batches are tried before threads; there are enough threads. */
 static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
@@ -35,8 +35,8 @@ static const double some_in_line = 0.3;  /* waking up takes less of it */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
-/* Periods of work that trials may lose: for each period, and besides; a period of a trial counts
- * as so much at least. */
+/* Periods of work that trials may lose: for each period, and in addition; the least that a period
+ * of a trial counts. */
 static const double earned = 0.02, credit = 2, least_loss = 0.1;
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
@@ -98,8 +98,8 @@ static void add_gain(pfd_tune_gain *gain, double before, double tried, double af
     gain->squares += from_mean * (value - gain->mean);
 }
 
-/* A window of the numbers tried lies between two of those before: a load that drifts moves all
- * three, and cancels. */
+/* A window with the tried numbers lies between two windows with the former numbers: a load that
+ * drifts changes all three, and cancels out. */
 static void add_gains(pfd_tune_trial *trial, const pfd_tune_mean *after)
 {
     const pfd_tune_mean *before = &trial->last, *tried = &trial->tried;
@@ -112,8 +112,8 @@ typedef struct estimate {
     double value, error;
 } estimate;
 
-/* Few windows say little about their spread: that of single periods before the trial counts as two
- * more. */
+/* Few windows say little about their spread, so the spread of single periods before the trial
+ * counts as two more windows. */
 static estimate estimate_of(const pfd_autotune *t, const pfd_tune_gain *gain, double mean,
                             double squares)
 {
@@ -125,13 +125,14 @@ static estimate estimate_of(const pfd_autotune *t, const pfd_tune_gain *gain, do
     return (estimate){gain->mean, sqrt(variance / at_least(gain->n, 1))};
 }
 
-/* In ranges per second: so much faster are batches made. */
+/* In ranges per second: how much faster batches are made. */
 static estimate gain_of_rate(const pfd_autotune *t)
 {
     return estimate_of(t, &t->trial.rate, t->before.rate, t->before.rate_squares);
 }
 
-/* In time without waiting: so much faster does the program run, if the rest takes as long. */
+/* In time without waiting: how much faster the program runs, if the rest takes as long as
+ * before. */
 static estimate gain_of_use(const pfd_autotune *t)
 {
     return estimate_of(t, &t->trial.use, t->before.use, t->before.use_squares);
@@ -226,7 +227,8 @@ static void keep(pfd_autotune *t)
     if (opposite->pause < 4 * BASE_PAUSE) opposite->pause = left;
     opposite->stride = (abs(trial->threads - trial->from_threads) + 1) / 2; /* to between them */
     way->pause = way->pause > 2 * BASE_PAUSE ? way->pause / 2 : BASE_PAUSE;
-    /* Work that waits all the time may go on as it began: three times as many for as much. */
+    /* Work that waits all the time may gain as at first: three times as many threads for three
+     * times the gain. */
     double more = (double)trial->threads / trial->from_threads - 1;
     way->stride = trial->rate.mean > 0.8 * more && more > 0 ? 3 * trial->threads : trial->threads;
     t->change_pause = CHANGE_PAUSE;
@@ -267,7 +269,8 @@ static int32_t largest(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* Whether `needed` is gained for certain, or may be.  One window alone must say it more clearly. */
+/* Whether the gain `needed` is certain, or still possible.  A single window must show it more
+ * clearly. */
 static int32_t is_gain(const pfd_autotune *t, estimate of, double needed)
 {
     int32_t is_one = t->trial.rate.n < 2;
@@ -328,15 +331,15 @@ static void judge_idle_threads(pfd_autotune *t)
     else if (t->window.n >= CALM && wait < calm_wait) keep(t);
 }
 
-/* 1, -1: much more or less is done than before, so the load is another one; 0: about as much. */
+/* 1, -1: much more or less work is done than before, so the load has changed; 0: about as much. */
 static int32_t is_other(const pfd_tune_mean *before, double rate, double use)
 {
     if (rate > other_rate * before->rate || use > before->use + other_use) return 1;
     return rate * other_rate < before->rate || use < before->use - other_use ? -1 : 0;
 }
 
-/* The numbers tried have had a window: they are left for the next one in any case, for good if it
- * was so bad that no other one can mend that. */
+/* The tried numbers have had a window: the next window has the former numbers in any case, and the
+ * trial ends if the window was so bad that no later one can make up for it. */
 static void leave(pfd_autotune *t)
 {
     pfd_tune_trial *trial = &t->trial, so_far;
@@ -352,7 +355,7 @@ static void leave(pfd_autotune *t)
     set(t, trial->from_threads, trial->from_factor);
 }
 
-/* The numbers before have had a window again. */
+/* The former numbers have had a window again. */
 static void compare(pfd_autotune *t)
 {
     pfd_tune_trial *trial = &t->trial;
@@ -369,7 +372,7 @@ static void compare(pfd_autotune *t)
     }
 }
 
-/* A trial goes to and fro between the numbers tried and those before. */
+/* A trial alternates between the tried numbers and the former ones. */
 static void judge(pfd_autotune *t)
 {
     const pfd_tune_trial *trial = &t->trial;
@@ -382,8 +385,9 @@ static void judge(pfd_autotune *t)
 
 /* ---- What to try next ------------------------------------------------------------------------ */
 
-/* Notices another load: what failed under the one before may help now. While the program does not
- * wait, the rate is its own; batches are made many at a time, and then none for a while. */
+/* Notices that the load has changed: a change that failed before may help now. While the program
+ * does not wait, the rate is the program's own; batches are then made many at a time, followed by a
+ * pause. */
 static void note_change(pfd_autotune *t, const pfd_tune_period *period)
 {
     double rate = period->ranges_per_s, use = 1 - period->wait;
@@ -570,7 +574,7 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
 #define PERIOD_NS INT64_C(100000000)
 #define PAUSE_NS INT64_C(1000000000) /* longer than batches ahead can cover */
 
-/* A period has so many steps, or row ranges, or it goes on: fewer tell too little. */
+/* A period goes on until it has this number of steps, or of row ranges: fewer tell too little. */
 enum { LEAST_STEPS = 4, LEAST_CHUNKS = 64 };
 enum { MOST_SAMPLED = 8 /* threads that the kernel is asked about */ };
 

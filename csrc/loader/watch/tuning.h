@@ -3,12 +3,13 @@
  *
  * A search by trial.  While a program waits for batches, something is tried that may help: more
  * threads where their work is blocked, fewer where they take turns at a lock, more batches ahead
- * where threads are idle at other times.  A trial goes to and fro: each window of a few tenths of a
- * second with the numbers tried lies between two with those before, and is compared with them, so
- * that a load that drifts deceives nobody.  What gains more than chance explains is kept.  Else the
- * next trial of its kind comes after a pause that doubles with each failure, and not before the
- * work that trials have lost is earned: 2 % of what is done.  While the program does not wait,
- * threads beyond the usual number are given back.
+ * where threads are idle at other times.  A trial alternates: each window of a few tenths of a
+ * second with the tried numbers lies between two windows with the former numbers, and is compared
+ * with these, so that a load that drifts does not distort the result.  A change that gains more
+ * than chance explains is kept.  Otherwise the next trial of its kind comes after a pause that
+ * doubles with each failure, and only when the work that trials have lost is earned back: trials
+ * may cost 2 % of the work.  While the program does not wait, threads beyond the usual number are
+ * given back.
  *
  * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
  * which measures them, or from a test.  The ring applies what is found.  The order of batches and

@@ -1,5 +1,5 @@
-/* A thread that sees when the interpreter's lock is not free, and what then happens to loaders; and
- * the end of a process by a signal, of which Python is told by a thread that waits for it. */
+/* A thread that notices when the interpreter's lock is not free, and what loaders then do; and the
+ * end of a process by a signal: a thread waits for the signal, and tells Python. */
 #include "loader/watch/watchdog.h"
 
 #include "core/cpu.h"

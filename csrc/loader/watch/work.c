@@ -9,8 +9,8 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Measuring takes at most one part in so many of the time, unless ranges are shorter than the
- * larger number allows. */
+/* Measuring takes at most this fraction (one part in ...) of the time, unless ranges are shorter
+ * than the larger number allows. */
 enum { MEASURED_PART = 300, MOST_UNMEASURED = 63 };
 
 static int64_t (*const clocks[])(void) = {
@@ -83,7 +83,7 @@ void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event
     atomic_store_explicit(&buffer->count, count + 1, memory_order_release);
 }
 
-/* Announces the buffer before it is used; it may have been taken away in between. */
+/* Announces the buffer before use, then looks again: it may have been taken away meanwhile. */
 pfd_trace_buffer *pfd_traced_use(pfd_traced *traced)
 {
     pfd_trace_buffer *buffer = atomic_load(&traced->buffer);
@@ -145,7 +145,7 @@ static void end_traced(pfd_work *work)
 
 /* ---- By samples ------------------------------------------------------------------------------ */
 
-/* A number in [0, n), n <= 2^31: of a sequence that spreads evenly, and has no period. */
+/* A number in [0, n), n <= 2^31, from a sequence that spreads evenly and has no period. */
 static int64_t draw(pfd_work *work, int64_t n)
 {
     const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 divided by the golden ratio */

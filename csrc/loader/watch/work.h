@@ -130,7 +130,7 @@ void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
  * it calls pfd_lock_taken(), of every call. */
 void pfd_work_wants_lock(pfd_work *work, int32_t item);
 
-/* An item has made rows of so many elements, of which so many are padding. */
+/* States how many elements the rows of an item have, and how many of these are padding. */
 void pfd_work_pads(pfd_work *work, int32_t item, int64_t elements, int64_t padded);
 
 /* Adds the slow ranges of an item, and the largest record of its reader; any thread. */
@@ -202,7 +202,8 @@ static inline void pfd_work_end(pfd_work *work)
     pfd_work_set(&work->now.file, -1);
 }
 
-/* In between: it begins an item, and has done it for so many rows. */
+/* Between these two calls: the thread begins an item, and has done the item for this number of
+ * rows. */
 static inline void pfd_work_start(pfd_work *work, int32_t item)
 {
     atomic_store_explicit(&work->now.item, item, memory_order_relaxed);

@@ -191,7 +191,7 @@ int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a)
 
 /* ---- One dense output ------------------------------------------------------------------------ */
 typedef struct output_marks {
-    int64_t rows_without, first_without; /* rows of which no byte was written */
+    int64_t rows_without, first_without; /* rows in which no byte was written */
     int64_t rows_partly, first_partly;
     int64_t first_byte, num_bytes; /* bytes that this row lacks */
     int64_t end;                   /* no row has a written byte from here on */

@@ -82,7 +82,7 @@ __attribute__((no_sanitize_address)) static int32_t was_smashed(uintptr_t sp)
     return 0;
 }
 
-/* Says in words what a fault has to do with the stack; NULL: nothing. The signal handler reads no
+/* How a fault was caused by the stack, in words; NULL: it was not. The signal handler reads no
  * memory of a stack that has such a fault. */
 static const char *stack_fault(int signal, const void *address, int32_t by_kernel,
                                const void *context)
@@ -98,7 +98,7 @@ static const char *stack_fault(int signal, const void *address, int32_t by_kerne
     if (at == now.pc && at >= 65536)
         return "wrote over an address on the stack to which it returns, or called a wild one";
     if (stack_high && at >= stack_high && at - stack_high < near_bytes)
-        return "wrote past the end of an array on the stack, up to the end of all of it";
+        return "wrote past the end of an array on the stack, up to the end of the stack";
     if (stack_low && at < stack_low + near_bytes && at + 64 * (uintptr_t)near_bytes > stack_low)
         return "needs more memory of the stack than there is";
     return NULL;

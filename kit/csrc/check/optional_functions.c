@@ -43,9 +43,9 @@ pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int6
         }
         if (one != two)
             pfd_kit_report(call->run, "group-differs",
-                           "two calls of group() with record %" PRId64 " gave %" PRId64
-                           " and %" PRId64 ": set *group in every case, from the record and the "
-                           "attrs alone, or batches are others in each run",
+                           "two calls of group() with record %" PRId64 " gave %" PRId64 " and "
+                           "%" PRId64 ": set *group in every case, from the record and the attrs "
+                           "alone, or batches differ from run to run",
                            records[i].ordinal, one, two);
     }
     return PFD_OK;

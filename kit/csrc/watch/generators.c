@@ -55,7 +55,7 @@ static void name_shared(const char *name)
                        call->computing->records[0].ordinal);
     pfd_kit_report(call->run, "own-generator",
                    "%s called %s()%s: its state belongs to the program and is shared by all "
-                   "threads, so that rows are others in each run; take "
+                   "threads, so that rows differ from run to run; use "
                    "host->random_bits(args->random_key, args->records[row].ordinal, draw)",
                    call->function, name, record);
 }

@@ -96,8 +96,8 @@ static void arithmetic_check(pfd_kit_call *call)
     set(call->arithmetic);
     pfd_kit_report(call->run, "arithmetic-mode",
                    "%s changed %s, and left it so: all sums that this thread computes afterwards "
-                   "come out otherwise, those of other ops too; put it back before each return, "
-                   "also where the call fails",
+                   "change, those of other ops too; restore it before each return, also where the "
+                   "call fails",
                    call->function, part_of(now ^ call->arithmetic));
 }
 
@@ -192,7 +192,7 @@ static void mask_check(const pfd_kit_call *call)
         if (is_blocked == (sigismember(&call->mask, number) == 1)) continue;
         (void)pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
         pfd_kit_report(call->run, "process-state",
-                       "%s left the signal %s %s in the thread that called it: put the mask back "
+                       "%s left the signal %s %s in the thread that called it: restore the mask "
                        "before each return, also where the call fails",
                        call->function, name_of(number, name, sizeof name),
                        is_blocked ? "blocked" : "unblocked");
@@ -447,7 +447,7 @@ static void locale_check(const pfd_kit_call *call)
     if (uselocale((locale_t)0) == (locale_t)call->locale) return;
     (void)uselocale((locale_t)call->locale);
     pfd_kit_report(call->run, "process-state",
-                   "%s left another locale in the thread that called it (uselocale()): put it back "
+                   "%s left another locale in the thread that called it (uselocale()): restore it "
                    "before each return, also where the call fails",
                    call->function);
 }

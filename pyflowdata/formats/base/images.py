@@ -131,8 +131,8 @@ _END_MARKS = {"jpg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 
 def end_problem(data: bytes) -> str | None:
     """The fault at the end of a JPEG, PNG or WebP file; None: no fault, or another kind of file.
-Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end mark
-after the last picture.
+    Decoders do not look beyond the end of an image.  A JPEG file of several pictures has an end
+    mark after the last picture.
     """
     kind = ending_of(data)
     size = len(data)

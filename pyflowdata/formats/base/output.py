@@ -463,7 +463,7 @@ def remove(path: Path) -> None:
 
 def put_in_place(made: Path, path: Path) -> None:
     """Renames a file or a folder, replacing a former one of that name.  A folder with files is not
-replaced in one step: for a moment no folder has the name.
+    replaced in one step: for a moment no folder has the name.
 
     Raises:
         OSError: It cannot be renamed; the former file still has the name.

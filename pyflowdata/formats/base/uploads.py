@@ -19,8 +19,8 @@ from .output import Names, remove
 
 class Upload:
     """The files for an address, which are first made in a local folder. An object appears whole or
-not at all.  If one of several cannot be stored, the objects of this upload that replaced nothing
-are removed again.
+    not at all.  If one of several cannot be stored, the objects of this upload that replaced
+    nothing are removed again.
 
     Attributes:
         path: The path in the local folder that stands for the address.

@@ -509,7 +509,7 @@ def test_strict_numbers(table) -> None:
             assert loose == found[is_strict]
         kept = [place for place in found[False] if _is_kept(cells[place], np.dtype(name))]
         assert found[True] == kept and 0 < len(kept) < len(found[False]), name
-    with pytest.raises(flow.CorruptDataError, match="column 0: '07' is not what '0:int64'"):
+    with pytest.raises(flow.CorruptDataError, match="column 0: '07' is a number that '0:int64'"):
         read(table("1\n07\n"), ["0:int64"], strict_numbers=True)
 
 

@@ -96,7 +96,7 @@ def test_an_array_without_elements_has_no_records(tmp_path):
     assert list(flow.open(empty, fields=["a:int64"])) == []
     for files in ([full, empty], [empty, full]):
         assert [int(r["a"]) for r in flow.open(files, fields=["a:int64"])] == [1]
-    with pytest.raises(flow.InvalidArgumentError, match="as there are no records; say them"):
+    with pytest.raises(flow.InvalidArgumentError, match="as there are no records; give them"):
         flow.open(empty)
 
 

@@ -47,9 +47,9 @@ def test_the_files_dtype_or_a_wider_one() -> None:
         rows = read(FIXTURES / "uint16.bin", dtype=dtype)
         assert {row.dtype for row in rows} == {np.dtype(dtype)}
         assert np.array_equal(join(rows), expected)
-    with pytest.raises(flow.InvalidArgumentError, match="'int16', and the tokens.*are uint16"):
+    with pytest.raises(flow.InvalidArgumentError, match="'int16', but the tokens.*are uint16"):
         read(FIXTURES / "uint16.bin", dtype="int16")
-    with pytest.raises(flow.InvalidArgumentError, match="'uint16', and the tokens.*are int32"):
+    with pytest.raises(flow.InvalidArgumentError, match="'uint16', but the tokens.*are int32"):
         read(FIXTURES / "int32.bin", dtype="uint16")
 
 

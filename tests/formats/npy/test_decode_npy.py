@@ -55,7 +55,7 @@ GOOD = saved(np.arange(6, dtype=np.int32))
     (GOOD + b"\0", "25 bytes follow the header"),
     (GOOD[:40], "header"),
     (b"x" + GOOD[1:], "npy|NumPy|magic|begin"),
-    (saved(np.arange(6)), r"is int64 \(6,\); by the attrs dtype and shape it is int32 \(6,\)"),
+    (saved(np.arange(6)), r"is int64 \(6,\), but the attrs dtype and shape say int32 \(6,\)"),
     (saved(np.arange(5, dtype=np.int32)), r"the array is int32 \(5,\)"),
     (saved(np.zeros((2, 3), np.int32)), r"the array is int32 \(2, 3\)"),
     (saved(np.zeros(6, "complex64")), "c8"),

@@ -190,11 +190,11 @@ def test_the_op_checks_its_tables():
     for arguments, attrs, words in (
         ((six, none), {"dtype": "int32"}, "'array' has int64, not int32"),
         ((six, none), {"shape": [4]}, "has 48 bytes, which are no rows of 32"),
-        ((six, none), {"shape": [None]}, "'splits'; it must be int64, from 0 to the 6"),
-        ((six, Table(np.array([0, 5]))), {"shape": [None]}, "from 0 to the 6 of the array"),
+        ((six, none), {"shape": [None]}, "'splits'; it must be int64, and go from 0 to 6"),
+        ((six, Table(np.array([0, 5]))), {"shape": [None]}, "from 0 to 6, the length of the array"),
         ((six, Table(np.array([0, 4, 3, 6]))), {"shape": [None]}, "has 3 after 4"),
         ((six, Table(np.array([0.0, 6.0]))), {"shape": [None]}, "it must be int64"),
-        ((np.arange(6), none), {}, r"'array' is no Table; flow.from_arrays\(\)"),
+        ((np.arange(6), none), {}, r"'array' is not a Table; flow.from_arrays\(\)"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=words):
             opened(*arguments, **attrs)

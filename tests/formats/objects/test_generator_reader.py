@@ -247,7 +247,7 @@ def test_attrs():
         (["x"], "'x' has no type; write KEY:TYPE"),
         (["x:int64=3"], "has a default"),
         (["x:int65"], "int65"),
-        (["x:int64", "x:int32"], "name of one before"),
+        (["x:int64", "x:int32"], "name of an earlier one"),
         (["id:int64"], "every reader has"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):

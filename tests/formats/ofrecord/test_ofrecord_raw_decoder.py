@@ -128,9 +128,9 @@ def test_fewer_and_more_values(
 @pytest.mark.parametrize(
     "shape, attrs, says",
     [
-        ((3,), {}, r"feature 'x': it has 4 values, but by shape it must have 3; truncate=True"),
-        ((5,), {}, r"it has 4 values, but by shape it must have 5"),
-        ((3,), {"dim1_varying_length": True}, "has 4 values, but by shape it must have up to 3"),
+        ((3,), {}, r"feature 'x': it has 4 values, but the attr shape needs 3; truncate=True"),
+        ((5,), {}, r"it has 4 values, but the attr shape needs 5"),
+        ((3,), {"dim1_varying_length": True}, "has 4 values, but the attr shape takes up to 3"),
         ((4, 3), {"dim1_varying_length": True}, r"up to 12, in rows of 3"),
     ],
 )

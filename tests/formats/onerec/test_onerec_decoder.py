@@ -86,7 +86,7 @@ def test_features_that_do_not_fit(feature: str, says: str) -> None:
         (["x:int8[?]=1"], "must be empty"),
         (["x:float32[0]"], "no feature has a row of this size|at least 1"),
         ([], "features"),
-        (["a:int8", "a:int8"], "has the name of one before"),
+        (["a:int8", "a:int8"], "has the name of an earlier one"),
     ],
 )
 def test_refuses_attrs(features: list[str], says: str) -> None:

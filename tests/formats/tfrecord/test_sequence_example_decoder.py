@@ -80,7 +80,7 @@ def test_a_fixed_number_of_steps(one, steps, policy, expected):
 
 def test_a_missing_list(one):
     record = sequence_example({"f": floats(1)}, {})
-    with pytest.raises(flow.CorruptDataError, match="feature list 'f' is missing.*for no steps"):
+    with pytest.raises(flow.CorruptDataError, match="feature list 'f' is missing.*as no steps"):
         one("f=feature_lists/f:float32[?,2]", record)
     found = one(["f=feature_lists/f:float32[?,2]=", "c=f:float32"], record)
     assert found["f"][0].shape == (0, 2) and found["c"].tolist() == [1]
