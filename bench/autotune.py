@@ -45,12 +45,23 @@ def is_heavy() -> bool:
     return 1 <= 3 * (time.perf_counter() - clock["begin"]) / clock["seconds"] < 2
 
 
+# The kernel kills it, also while it is stopped, when the thread that started it ends; had that
+# thread ended before, the print fails.
+_SPIN = "import ctypes; ctypes.CDLL(None).prctl(1, 9); print(flush=True)\nwhile True: pass"
+
+
 class Others:
-    """Programs that compute while they are told to, until this one ends."""
+    """Programs that compute while they are told to.  They end with the thread that starts them."""
 
     def __init__(self, count: int) -> None:
-        spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-        self.programs = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
+        self.programs = [
+            subprocess.Popen([sys.executable, "-c", _SPIN], stdout=subprocess.PIPE)
+            for _ in range(count)
+        ]
+        for one in self.programs:
+            assert one.stdout is not None
+            with one.stdout as ready:
+                ready.readline()
         self.are_on = True
         self.turn(is_on=False)
 

@@ -4,7 +4,8 @@ to the speed of the line.
     python -m bench.remote [cache] [line] [--data 160]
 
 The server is that of tests/remote, on loopback, so that bytes and requests are counted where they
-are sent.
+are sent.  Lines that each connection has for itself, as at most stores, are nginx's: the line is
+what all requests at a time may have together.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bench.remote_peers import serving as nginx
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -115,7 +118,39 @@ def measure_line(size: int, rate: int, latency: float) -> None:
                 )  # fmt: skip
 
 
+def measure_connections(size: int, requests: int, rate: int) -> None:
+    """A cold epoch from connections of `rate` MB/s each."""
+    rows = np.zeros((size // 4096, 1024), np.int32)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder, "root")
+        root.mkdir()
+        (root / "a").write_bytes(rows.tobytes())
+        with nginx(Path(folder), root, rate) as (url, log):
+            for order in ("in order", "window", "global"):
+                flow.remote.configure(cache_dir=Path(folder, order), budget=2 * size,
+                                      requests=requests)  # fmt: skip
+                data = flow.open(f"{url}/a", format="raw", shape=[1024], dtype="int32")
+                if order != "in order":
+                    data = data.shuffle(kind=order, seed=1)
+                with flow.DataLoader(data.batch(64)) as loader:
+                    before = len(log.read_text().splitlines())
+                    begin = time.monotonic()
+                    count = sum(len(batch) for (batch,) in loader)
+                    took = time.monotonic() - begin
+                sent = len(log.read_text().splitlines()) - before
+                print(
+                    f"| {requests} of {rate} MB/s | {order} | {took:.2f} s | "
+                    f"{took * requests * rate * MB / size:.2f} | {count / took:.0f} | {sent} |",
+                    flush=True,
+                )
+
+
 def line_table(size: int) -> None:
+    print("| connections | order | time | of the line's | records/s | requests |")
+    print("|---|---|---|---|---|---|")
+    for requests, rate in [(4, 10), (16, 2), (16, 5)]:  # threads become more, not fewer
+        measure_connections(size, requests, rate)
+    print()
     print("| latency | line | epoch | time | of the line's | records/s | requests | fetched/used |")
     print("|---|---|---|---|---|---|---|---|")
     for rate, latency in [(20 * MB, 0.001), (40 * MB, 0.02), (40 * MB, 0.1)]:

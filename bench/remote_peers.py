@@ -175,11 +175,14 @@ def mosaicml_streaming(root: Path, url: str, cache: Path) -> Epoch:
 def litdata(root: Path, url: str, cache: Path) -> Epoch:
     """StreamingDataset in StreamingDataLoader."""
     from litdata import StreamingDataLoader, StreamingDataset
+    from litdata.streaming import downloader
 
-    options = {"endpoint_url": url, "aws_access_key_id": "me", "aws_secret_access_key": "secret"}
+    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # it has no option for this
+    store = {"endpoint_url": url, "aws_access_key_id": "me", "aws_secret_access_key": "secret"}
     data = StreamingDataset("s3://data/litdata", cache_dir=str(cache), shuffle=True,
-                            storage_options=options)
-    return torch_epoch(StreamingDataLoader(data, BATCH, num_workers=WORKERS, collate_fn=as_is))
+                            storage_options=store)
+    options: Any = {"batch_size": BATCH, "num_workers": WORKERS, "collate_fn": as_is}
+    return torch_epoch(StreamingDataLoader(data, **options))
 
 
 def webdataset(root: Path, url: str, cache: Path) -> Epoch:

@@ -71,6 +71,7 @@ struct pfd_view {
     int32_t num_inner;
     int64_t size; /* set by open(): rows of an epoch, the same in every epoch */
     int64_t num_batches, most_rows; /* batches of an epoch; the most rows of one of them */
+    int64_t wanted_rows; /* 0, or set by open(): how many rows at once cost map() least for each */
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */

@@ -60,6 +60,7 @@ static pfd_remote_calls calls;
 static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
+static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
 static pfd_block_plan *plans;
 
 static int64_t least(int64_t a, int64_t b)
@@ -93,7 +94,8 @@ static pfd_status returned(int32_t status, pfd_error *err)
     return err->status;
 }
 
-pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
+static pfd_status look(char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+                       pfd_error *err)
 {
     int32_t any = 0;
     memset(facts, 0, (size_t)n * sizeof *facts);
@@ -101,7 +103,18 @@ pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *fact
     if (!any) return PFD_OK;
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
-    return returned(calls.look((const char *const *)paths, n, facts, err), err);
+    return returned(calls.look((const char *const *)paths, n, is_kept, facts, err), err);
+}
+
+pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
+{
+    return look(paths, n, 0, facts, err);
+}
+
+pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts *facts,
+                                pfd_error *err)
+{
+    return look(paths, n, 1, facts, err);
 }
 
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
@@ -725,10 +738,29 @@ static int64_t room_in_flight(void)
     return bytes_ahead() / block_bytes - in_flight;
 }
 
+/* A request is so large that waiting for its answer is a fifth of its time, and its own cost is
+ * little; and no larger, since a connection that is slow would end its request when others have
+ * nothing to do any more (lock held). */
+static int64_t blocks_of_request(void)
+{
+    const double bytes = per_request[0], answer_ns = per_request[1], transfer_ns = per_request[2];
+    if (bytes < 1) return 1 + in_flight % 3; /* the first ones do not end, and wait, all at once */
+    double blocks = bytes / (transfer_ns + 1) * (4 * answer_ns + 50e6) / block_bytes;
+    return blocks < most_of_request ? (int64_t)blocks + 1 : most_of_request;
+}
+
+static void note_request(int64_t bytes, int64_t answer_ns, int64_t all_ns) /* lock held */
+{
+    if (answer_ns <= 0) answer_ns = all_ns / 2; /* the client does not tell */
+    const int64_t now[] = {bytes, answer_ns, all_ns - answer_ns};
+    double part = counts.requests < 16 ? 1.0 / (double)(counts.requests + 1) : 1.0 / 16;
+    for (int32_t i = 0; i < 3; i++) per_request[i] += ((double)now[i] - per_request[i]) * part;
+}
+
 /* Takes the blocks that follow, as far as they are wanted too (lock held). */
 static int64_t take_run(pfd_remote_file *file, int64_t first)
 {
-    int64_t n = 0, most = least(room_in_flight(), most_of_request);
+    int64_t n = 0, most = least(room_in_flight(), blocks_of_request());
     for (; n < most && first + n < file->cache.num_blocks; n++) {
         uint8_t *asked = &file->asked[first + n];
         if (*asked != URGENT && *asked != AHEAD) break;
@@ -833,9 +865,11 @@ pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd
         fail_blocks(self->file, self->first, self->blocks, err);
     } else {
         pthread_mutex_lock(&lock);
+        int64_t took = pfd_clock_ns() - self->since;
+        note_request(size, self->answer_ns, took);
         counts.requests++;
         counts.bytes += size;
-        counts.fetch_ns += pfd_clock_ns() - self->since;
+        counts.fetch_ns += took;
         counts.answer_ns += self->answer_ns;
         for (int64_t i = 0; i < self->blocks; i++) {
             uint8_t *had = &self->file->had[self->first + i];

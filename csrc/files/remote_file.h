@@ -24,6 +24,9 @@ int64_t pfd_remote_bytes_ahead(void);
 /* Looks at n addresses at once, those of `paths` that are remote; facts[i] is zeroed for others.
  * PFD_IO names the first one that cannot be read. */
 pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+/* The same; an object keeps the facts that it had at the first look since the last opening. */
+pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts *facts,
+                                pfd_error *err);
 
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);

@@ -1,5 +1,6 @@
 /* FillMissing: numbers in place of NaN, and of the NaT of dates. */
 #include "core/convert.h"
+#include "core/cpu.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
@@ -56,7 +57,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static uint8_t is_nan(int32_t dtype, const uint8_t *element)
+PFD_INLINE uint8_t is_nan(int32_t dtype, const uint8_t *element)
 {
     int64_t date;
     uint16_t half;
@@ -85,27 +86,52 @@ static void put(double value, int32_t dtype, uint8_t *out)
     (void)pfd_convert(PFD_FLOAT64, &value, dtype, out, 1, PFD_OVERFLOW_WRAP);
 }
 
+/* Fills n numbers, of which the first is at the beginning of a row.  missing: NULL or n bools.  The
+ * dtype is a constant. */
+PFD_INLINE void fill_each(pfd_list_float64 value, int32_t dtype, const uint8_t *in, uint8_t *out,
+                          uint8_t *missing, int64_t n)
+{
+    const int64_t bytes = dtype == PFD_FLOAT32                          ? 4
+                          : dtype == PFD_INT64 || dtype == PFD_FLOAT64 ? 8
+                                                                       : 2;
+    if (n) memcpy(out, in, (size_t)(n * bytes));
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t is_missing = is_nan(dtype, in + k * bytes);
+        if (missing) missing[k] = is_missing;
+        if (is_missing) put(value.data[k % value.size], dtype, out + k * bytes);
+    }
+}
+
+static void fill(pfd_list_float64 value, int32_t dtype, const uint8_t *in, uint8_t *out,
+                 uint8_t *missing, int64_t n)
+{
+    switch (dtype) {
+    case PFD_INT64: fill_each(value, PFD_INT64, in, out, missing, n); break;
+    case PFD_FLOAT32: fill_each(value, PFD_FLOAT32, in, out, missing, n); break;
+    case PFD_FLOAT64: fill_each(value, PFD_FLOAT64, in, out, missing, n); break;
+    case PFD_FLOAT16: fill_each(value, PFD_FLOAT16, in, out, missing, n); break;
+    default: fill_each(value, PFD_BFLOAT16, in, out, missing, n);
+    }
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const fill_missing_attrs *attrs = args->attrs;
-    const pfd_tensor *in = args->inputs[0];
-    int32_t dtype = in->type.dtype;
-    int64_t bytes = pfd_dtype_size(dtype), period = attrs->value.size;
+    const pfd_tensor *in = args->inputs[0], *to = args->outputs[0];
+    uint8_t *missing = attrs->with_missing ? args->outputs[1]->data : NULL;
+    if (!in->is_ragged) {
+        fill(attrs->value, in->type.dtype, in->data, to->data, missing,
+             args->num_rows * pfd_row_elements(&in->type));
+        return PFD_OK;
+    }
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_row row;
         pfd_row_at(in, i, &row);
         uint8_t *out = pfd_row_to_write(args, 0, i, row.shape, err);
         if (!out) return err->status;
-        uint8_t *missing = NULL;
         if (attrs->with_missing && !(missing = pfd_row_to_write(args, 1, i, row.shape, err)))
             return err->status;
-        if (row.num_elements) memcpy(out, row.data, (size_t)(row.num_elements * bytes));
-        for (int64_t k = 0; k < row.num_elements; k++) {
-            uint8_t is_missing = is_nan(dtype, row.data + k * bytes);
-            if (missing) missing[k] = is_missing;
-            if (is_missing)
-                put(attrs->value.data[period > 1 ? k % period : 0], dtype, out + k * bytes);
-        }
+        fill(attrs->value, in->type.dtype, row.data, out, missing, row.num_elements);
     }
     return PFD_OK;
 }

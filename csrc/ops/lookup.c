@@ -1,4 +1,5 @@
 /* Lookup: the number of each text in a vocabulary. */
+#include "core/bytes.h"
 #include "core/hash.h"
 #include "core/op_parts.h"
 #include "core/rows.h"
@@ -6,7 +7,6 @@
 #include "parse/row_type.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { MOST_SHOWN = 40 }; /* bytes of a text in a message */
 
@@ -21,7 +21,7 @@ typedef struct entry {
 
 /* A vocabulary, as datasets/fitting.py lays it out in a table of int64: three numbers, the first
  * entry of each bucket and the end, the entries by bucket, and the bytes of all words.  The bucket
- * of a word is its XXH64, modulo the buckets. */
+ * of a word is its XXH64, modulo the buckets, which are a power of two. */
 typedef struct vocabulary {
     int64_t words, unknown, buckets; /* unknown: the number of other texts; -1: none */
     const int64_t *begins;
@@ -44,11 +44,11 @@ static pfd_status open_vocabulary(const pfd_compute_args *args, vocabulary *out,
 static int64_t number_of(const vocabulary *words, pfd_bytes text)
 {
     const int64_t *begin =
-        words->begins + pfd_xxh64(text.data, text.size) % (uint64_t)words->buckets;
+        words->begins + (pfd_xxh64(text.data, text.size) & (uint64_t)(words->buckets - 1));
     for (int64_t i = begin[0]; i < begin[1]; i++) {
         const entry *word = &words->entries[i];
         if (word->size == text.size &&
-            (!text.size || !memcmp(words->bytes + word->offset, text.data, (size_t)text.size)))
+            pfd_is_same(words->bytes + word->offset, text.data, text.size))
             return word->id;
     }
     return words->unknown;

@@ -464,12 +464,15 @@ static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_s
     return pfd_text_walk_read(&walk, position, n, out, done, err);
 }
 
-/* Whether there is a newline before each of n records of mapped files. */
+/* Whether there is a newline before each of n records of mapped files.  Their ends are prefetched:
+ * a short record is in two lines of the cache as often as in one. */
 static int32_t begin_lines(const pfd_record *records, int64_t n)
 {
     uint8_t others = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(records[i].data + records[i].size);
         if (records[i].offset > 0) others |= records[i].data[-1] ^ '\n';
+    }
     return !others;
 }
 

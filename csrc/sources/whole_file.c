@@ -142,7 +142,7 @@ static void look_at_objects(const pfd_compute_args *args, const pfd_whole_file *
         if (files[i].url && !files[i].tag) urls[n++] = (char *)(uintptr_t)files[i].url;
     pfd_remote_facts *facts =
         n > 0 ? args->host->alloc(args->scratch, n * (int64_t)sizeof *facts) : NULL;
-    if (!facts || pfd_remote_look(urls, n, facts, &ignored) != PFD_OK) return;
+    if (!facts || pfd_remote_look_once(urls, n, facts, &ignored) != PFD_OK) return;
     for (int64_t i = 0; i < args->num_rows; i++) {
         if (!files[i].url || files[i].tag) continue;
         objects[i].facts = facts[known++];
@@ -179,7 +179,7 @@ static pfd_status find_object(const sample_reading *self, sample_object *object,
     int32_t kind = PFD_PATH_FILE;
     pfd_error ignored = {.struct_size = sizeof ignored};
     if (object->is_known) return PFD_OK;
-    pfd_status status = pfd_remote_look(&url, 1, &object->facts, err);
+    pfd_status status = pfd_remote_look_once(&url, 1, &object->facts, err);
     if (status == PFD_IO && pfd_remote_kind(url, &kind, &ignored) == PFD_OK &&
         kind == PFD_PATH_MISSING)
         return fail_sample(self, "is not there: there is no such object", err);

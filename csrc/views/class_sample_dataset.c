@@ -92,7 +92,7 @@ static void close_view(pfd_view *view)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-enum { rows_at_once = 512, most_chains = 512 };
+enum { rows_at_once = 1024, most_chains = 512, rows_of_class = 16 };
 
 typedef struct dealer {
     const class_sample *self;
@@ -267,6 +267,9 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     if (status == PFD_OK) status = find_size(self, attrs, err);
     self->args = *args;
     self->seed = attrs->seed;
+    /* A permutation is made for the rows of a class, see deal_rows(). */
+    int64_t num_classes = self->members.num_classes;
+    self->base.wanted_rows = num_classes <= most_chains ? num_classes * rows_of_class : 0;
     return pfd_view_opened(status, self, out);
 }
 

@@ -35,6 +35,11 @@ typedef struct mix_dataset_attrs {
     pfd_list_string source_names;
 } mix_dataset_attrs;
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- The tree: floors, see the header -------------------------------------------------------- */
 
 static int32_t bits_of(int64_t n) /* ceil(log2 n), n > 0 */
@@ -162,28 +167,45 @@ int64_t pfd_mix_count(const pfd_mix_tree *tree, int64_t source, int64_t n)
     return (int64_t)rows;
 }
 
-void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
-                  int64_t n, int32_t *sources)
+enum { walks_at_once = 4 };
+
+/* Takes some rows down the tree, from its root to leaves.  A walk waits for each of its levels, and
+ * others go on meanwhile. */
+static inline void walk_down(const pfd_mix_tree *tree, uint64_t *rows, uint64_t *nodes)
 {
     const uint64_t *fractions = tree->fractions;
-    const int32_t *sources_of_leaves = tree->sources;
     const int32_t levels = tree->levels;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t row = (uint64_t)(rows[i] - start);
-        size_t node = 1;
-        for (int32_t level = 0; level < levels; level++) {
-            uint128 product = (uint128)row * fractions[node];
+    for (int32_t level = 0; level < levels; level++) {
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < walks_at_once; k++) {
+            uint64_t row = rows[k], fraction = fractions[nodes[k]];
+            uint128 product = (uint128)row * fraction;
             uint64_t left = (uint64_t)(product >> 64), rest = (uint64_t)product;
             /* The floor rises with the next row where adding f to the rest carries. No branches:
              * sides follow each other in no order that a processor could predict. */
-            uint64_t is_right = rest + fractions[node] >= rest;
+            uint64_t is_right = rest + fraction >= rest;
             uint64_t right_mask = UINT64_C(0) - is_right;
-            row = ((row - left) & right_mask) | (left & ~right_mask);
-            node = 2 * node + is_right;
+            rows[k] = ((row - left) & right_mask) | (left & ~right_mask);
+            nodes[k] = 2 * nodes[k] + is_right;
         }
-        int32_t source = sources_of_leaves[node - ((size_t)1 << levels)];
-        rows[i] = (int64_t)row + base[source];
-        sources[i] = source;
+    }
+}
+
+void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
+                  int64_t n, int32_t *sources)
+{
+    const uint64_t num_leaves = UINT64_C(1) << tree->levels;
+    for (int64_t begin = 0; begin < n; begin += walks_at_once) {
+        uint64_t walking[walks_at_once] = {0}, nodes[walks_at_once];
+        int64_t count = least(n - begin, walks_at_once);
+        for (int64_t k = 0; k < count; k++) walking[k] = (uint64_t)(rows[begin + k] - start);
+        for (int64_t k = 0; k < walks_at_once; k++) nodes[k] = 1;
+        walk_down(tree, walking, nodes);
+        for (int64_t k = 0; k < count; k++) {
+            int32_t source = tree->sources[nodes[k] - num_leaves];
+            rows[begin + k] = (int64_t)walking[k] + base[source];
+            sources[begin + k] = source;
+        }
     }
 }
 
@@ -340,11 +362,6 @@ typedef struct mix {
     int64_t block_size, seed; /* block_size 1: regular */
     divisor sources[];
 } mix;
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 {

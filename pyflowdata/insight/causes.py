@@ -109,7 +109,7 @@ def holding_the_lock(m: Measures) -> Finding | None:
         "python-op" if one.kind == "op" else "python-source",
         f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
         "the training loop waits for it, too",
-        (_RUN_ELSEWHERE, *((_VECTORISE,) if one.is_by_row else ()), _KEEP_SAME),
+        _less_python(m, one),
         {"python_processors": held},
     )
 
@@ -144,7 +144,7 @@ def long_steps(m: Measures) -> Finding | None:
     share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
     if share < BLOCKED or few > _NO_MEMORY or sum(times[begin:]) < FELT:
         return None
-    if m.have_others and m.caller_runnable_seconds >= MOST * sum(times[begin:]):
+    if m.have_others and m.loop_runnable_seconds >= MOST * sum(times[begin:]):
         return None  # the thread could have gone on, and had no processor
     return Finding(
         "long-steps",
@@ -327,18 +327,47 @@ def _lock_of_next(m: Measures) -> Finding:
     said = "waiting for the interpreter's lock, which other threads hold"
     # Who waits longer than the loader's Python has computed, waits for others.
     if computed < m.next_parts["lock"] or held < min(MOST, m.process_rate / 2):
-        own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if work else ()
+        has_ops = any(one.kind == "op" for one in work)
+        own = (f"the ops that hold it: {_RUN_ELSEWHERE}",) if has_ops else ()
         return Finding("lock", said, (*_fewer_threads(m), _FOREIGN, *own))
     one = m.top(work)
     return Finding(
         "python-op" if one.kind == "op" else "python-source",
         f"waiting for the interpreter's lock, which {one.title} holds",
-        (_RUN_ELSEWHERE, *((_VECTORISE,) if one.is_by_row else ()), _KEEP_SAME),
+        _less_python(m, one),
     )
 
 
 def _python_work(m: Measures) -> list[Work]:
     return [one for one in m.counters.work if one.language == "Python"]
+
+
+def _less_python(m: Measures, one: Work) -> tuple[str, ...]:
+    """How to have an op or a source in Python hold the interpreter's lock for less."""
+    if one.kind != "op":
+        return _less_source(m, one)
+    return (_RUN_ELSEWHERE, *_by_batch(one), _KEEP_SAME)
+
+
+def _by_batch(one: Work) -> tuple[str, ...]:
+    """What saves calls of Python, where there is one for each row."""
+    return (_VECTORISE,) if one.is_by_row else ()
+
+
+def _less_source(m: Measures, one: Work) -> tuple[str, ...]:
+    """How to wait less for an object of the program that gives records."""
+    overlap: tuple[str, ...] = ()
+    if one.takes_turns and one.kind != "read" and m.call_waiting_share(one) >= MOST:
+        overlap = (
+            "thread_safe=True, if several threads may call it at once, and num_threads="
+            f"{m.further_threads}: it waits for something else than the interpreter",
+        )
+    return (
+        *overlap,
+        f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
+        "make the object cheaper for each record: read in larger pieces, or move work into ops "
+        "after it, which run in all threads",
+    )
 
 
 def _checking(m: Measures) -> Finding:
@@ -538,8 +567,10 @@ def _cuts_prefetch(m: Measures) -> bool:
 
 
 def _python_source(m: Measures) -> Finding | None:
-    work = [one for one in m.counters.work if one.kind != "op"
-            and (one.language == "Python" or one.source and m.source_share >= MOST)]  # fmt: skip
+    work = [
+        one for one in m.counters.work if one.kind != "op"
+        and (one.language == "Python" or one.source and m.source_share(one) >= MOST)
+    ]  # fmt: skip
     if not work:
         return None
     one = m.top(work)
@@ -549,22 +580,11 @@ def _python_source(m: Measures) -> Finding | None:
         return None
     order = "one after another" if is_stream else "one at a time"
     rate = ratio(m.counters.stats["records"], m.loop_seconds)
-    overlap: tuple[str, ...] = ()
-    if one.takes_turns and not is_stream and m.call_waiting_share(one) >= MOST:
-        overlap = (
-            "thread_safe=True, if several threads may call it at once, and num_threads="
-            f"{m.further_threads}: it waits for something else than the interpreter",
-        )
     return Finding(
         "python-source",
         f"the Python object of {one.source or one.op} gives its records {order}, {number(rate)} a "
         f"second, and takes {percent(m.wall_share(one))} of the threads' time",
-        (
-            *overlap,
-            f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
-            "make the object cheaper for each record: read in larger pieces, or move work into ops "
-            "after it, which run in all threads",
-        ),
+        _less_source(m, one),
         {"threads_in": inside, "waiting_share": m.call_waiting_share(one)},
         part=min(m.wall_share(one), 1.0),
     )
@@ -720,9 +740,7 @@ def _python(m: Measures) -> Finding | None:
         return _waiting_python(m, one, share)
     if m.have_others and m.wanted_processors >= MOST > m.process_rate:
         return _without_processor(m, one)
-    elsewhere: tuple[str, ...] = (
-        *((_RUN_ELSEWHERE, _VECTORISE) if one.is_by_row else (_RUN_ELSEWHERE,)), _KEEP_SAME,
-    )  # fmt: skip
+    elsewhere = _less_python(m, one)
     if one.gives == "samples":
         elsewhere = (f"fetch in processes: num_workers={m.processors}", *_OF_DATASET)
     return Finding(
@@ -770,7 +788,7 @@ def _foreign_thread(m: Measures, one: Work, share: float) -> Finding:
         "lock",
         f"the Python op {one.title} computes little, and waits {percent(m.lock_share)} of its time "
         "for the interpreter's lock, which other threads of this program hold",
-        (_FOREIGN, _VECTORISE, _KEEP_SAME),
+        (_FOREIGN, *_by_batch(one), _KEEP_SAME),
         {"python_share": share, "lock_share": m.lock_share},
         part=min(share, 1.0),
     )
@@ -1079,9 +1097,9 @@ def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     if (dear := _dear(m, one)) is not None:
         return (dear[1], _KEEP)
     if one.kind == "op" and one.language == "Python" and _lets_go(m, one):
-        return (_VECTORISE, _KEEP, _COMPILE) if one.is_by_row else (_KEEP, _COMPILE)
+        return (*_by_batch(one), _KEEP, _COMPILE)
     if one.kind == "op" and one.language == "Python":
-        return (_VECTORISE, _RUN_ELSEWHERE, _KEEP) if one.is_by_row else (_RUN_ELSEWHERE, _KEEP)
+        return (*_by_batch(one), _RUN_ELSEWHERE, _KEEP)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
         return (
             "put the records into few files (pyflowdata convert): each small file is opened and "

@@ -26,9 +26,23 @@ from ..errors import Error
 from ..native import CData, check, ffi, file_path, lib, new_error, new_struct, text, version
 from ..native.calling_line import other_threads
 from ..native.calls import inside
-from ..nodes.python_ops import calls_by_row, language_of, process_times_of, processes_of
+from ..nodes.python_ops import (
+    SourceTimes,
+    calls_by_row,
+    language_of,
+    process_times_of,
+    processes_of,
+)
 from ..nodes.node import Blob, Node, nodes_of
-from .stats import TIMES, CallerTimes, FirstWork, read_fetched, read_other_times, read_stats
+from ..nodes.objects import Object
+from .stats import (
+    TIMES,
+    FirstWork,
+    LoopThreadTimes,
+    read_fetched,
+    read_stats,
+    read_worker_seconds,
+)
 from .tuning import read_tuning
 
 
@@ -125,7 +139,9 @@ class Work:
         row_seconds: The time that its processes take for a row, without copies; 0: not known.
         row_wait_seconds: The part of row_seconds in which a process waits for something else than a
             processor.
-        start_seconds: How long its first call waited until its processes had started.
+        start_seconds: How long the loader's first call waited until its processes had started.
+        call_seconds: For "records", how long the calls of objects of the program took.
+        turn_seconds: How long these calls waited for their turn before.
         row_bytes: For an op in processes, the bytes of a row of its inputs and outputs, which are
             copied; 0: rows differ.
         is_by_row: Whether it is Python code that is called for each row.
@@ -160,6 +176,8 @@ class Work:
     row_seconds: float = 0.0
     row_wait_seconds: float = 0.0
     start_seconds: float = 0.0
+    call_seconds: float = 0.0
+    turn_seconds: float = 0.0
     row_bytes: int = 0
     elements: int = 0
     padded: int = 0
@@ -275,16 +293,15 @@ class Counters:
         automatic: "num_threads" or "prefetch", if the loader adjusts them.
         most_threads: The most threads of num_threads="auto"; 0: the number was given.
         last_stall: The text of the last StallWarning, or "".
-        callers, lock_waiters: The number of threads that ran Python for a loader, and how many of
-            them waited for a lock of the program.  Both are sums over several looks: some while
-            next() waits, and one when a report is made.
+        python_threads, lock_waiters: The number of threads that ran Python for a loader, and how
+            many of them waited for a lock of the program.  Both are sums over several looks: some
+            while next() waits, and one when a report is made.
         script, version: The file of the program, and the version of this package; "": not known.
         taken: When the counters were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`, and times since the loader was opened:
             worker_cpu_seconds, the CPU time of the worker processes of this program;
-            caller_cpu_seconds and caller_runnable_seconds, how long the thread that calls next()
-            computed and waited for a processor; source_call_seconds and source_turn_seconds, see
-            `SourceTimes`.
+            loop_cpu_seconds and loop_runnable_seconds, how long the thread of the training loop
+            computed and waited for a processor.
         first_work: Work that was done once while the loader was opened, besides the indexes of its
             own readers.
         fetched: How much of remote files this process fetched since the loader was opened.
@@ -311,7 +328,7 @@ class Counters:
     automatic: tuple[str, ...] = ()
     most_threads: int = 0
     last_stall: str = ""
-    callers: int = 0
+    python_threads: int = 0
     lock_waiters: int = 0
     script: str = ""
     version: str = ""
@@ -343,7 +360,7 @@ class Counters:
             readers=readers,
             hand_over=_copies_since(self.hand_over, earlier.hand_over),
             ahead=_copies_since(self.ahead, earlier.ahead),
-            callers=self.callers - earlier.callers,
+            python_threads=self.python_threads - earlier.python_threads,
             lock_waiters=self.lock_waiters - earlier.lock_waiters,
             history=_history_since(self.history, earlier),
             last_stall=last_stall,
@@ -356,7 +373,7 @@ class Counters:
 
 _COUNTED = (
     "rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds", "help_seconds",
-    "lock_seconds", "elements", "padded", "start_seconds",
+    "lock_seconds", "elements", "padded", "start_seconds", "call_seconds", "turn_seconds",
 )  # fmt: skip
 _COPIED = ("batches", "bytes", "seconds")
 
@@ -392,6 +409,7 @@ def _history_since(history: History, earlier: Counters) -> History:
 
 
 _Place = tuple[int, int, int]  # reader, file and ordinal of a record
+_NO_SOURCES: Mapping[int, SourceTimes] = {}
 
 
 class _Names:
@@ -423,8 +441,9 @@ class _Names:
 
 
 def read_work(
-    handle: CData, nodes: Sequence[Node] = (), known: dict[_Place, str] | None = None
-) -> tuple[Work, ...]:
+    handle: CData, nodes: Sequence[Node] = (), known: dict[_Place, str] | None = None,
+    begin: float = 0.0, end: float = 0.0, sources: Mapping[int, SourceTimes] = _NO_SOURCES,
+) -> tuple[Work, ...]:  # fmt: skip
     """The work of the threads of a loader.
 
     Args:
@@ -432,6 +451,8 @@ def read_work(
         nodes: All nodes of its graph.
         known: The files of records that were looked up before; for a closed loader no others are
             known.  None: the slowest records are left out.
+        begin, end: The time of the loader, as for `process_times_of()`.
+        sources: The times of its sources, see `InUse`.
     """
     names = None if known is None else _Names(handle, known, nodes)
     by_name = {(node.op.name, node.name): node for node in nodes}
@@ -439,18 +460,36 @@ def read_work(
     one = new_struct("pfd_work_stats")
     while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
         check(status, new_error())
-        found.append(_work_of(one, by_name, names))
+        work, node = _work_of(one, by_name, names)
+        times: dict[str, Any] = {}
+        if node is not None and work.kind == "op":
+            times = process_times_of(node, begin, end)
+        elif node is not None and work.kind == "records":
+            times = _source_times(node, sources)
+        found.append(dataclasses.replace(work, **times))
     return tuple(found)
 
 
-def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | None) -> Work:
+def _source_times(node: Node, sources: Mapping[int, SourceTimes]) -> dict[str, float]:
+    """The times of the objects of the program among what a reader or a view reads."""
+    objects = [one.values.get("source") for one in _objects_in(node)]
+    numbers = {one.number for one in objects if isinstance(one, Object)}
+    called = [sources[number] for number in numbers if number in sources]
+    return {
+        "call_seconds": sum(one.call_seconds for one in called),
+        "turn_seconds": sum(one.turn_seconds for one in called),
+    }
+
+
+def _work_of(
+    one: CData, nodes: dict[tuple[str, str], Node], names: _Names | None
+) -> tuple[Work, Node | None]:
     kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
     # A reader without a name is called by its op and its number.
     node = nodes.get((op, name)) or nodes.get((op, ""))
     slowest = [] if names is None else [*map(names.range, one.slowest[0 : one.num_slowest])]
-    times = {} if node is None or kind != "op" else process_times_of(node)
-    joined = [] if node is None or kind == "op" else [*_objects_in(node)]
-    return Work(
+    objects = [] if node is None or kind == "op" else [*_objects_in(node)]
+    work = Work(
         kind=kind,
         op=op,
         name=name if node is not None and node.name else "",
@@ -468,20 +507,20 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node], names: _Names | Non
         lock_seconds=one.lock_ns / 1e9,
         is_by_row=node is not None and kind == "op" and calls_by_row(node),
         processes=processes_of(node) if node is not None and kind == "op" else 0,
-        source=joined[0].op.name if joined else "",
-        takes_turns=any(map(takes_turns, joined or ([] if node is None else [node]))),
+        source=objects[0].op.name if objects and objects != [node] else "",
+        takes_turns=any(map(takes_turns, objects)),
         row_bytes=_row_bytes(node) if node is not None and processes_of(node) else 0,
         elements=one.elements,
         padded=one.padded,
         slowest=tuple(slowest),
         largest=None if names is None or not one.largest.bytes else names.range(one.largest),
-        **times,
     )
+    return work, node
 
 
 def _objects_in(node: Node) -> Iterator[Node]:
-    """The readers of objects of the program whose records a view gives."""
-    above = [blob.node for blob in node.inputs] if node.op.is_view else []
+    """The readers of objects of the program whose records a reader or a view gives."""
+    above = [blob.node for blob in node.inputs] if node.op.is_view else [node]
     for one in nodes_of([output for each in above for output in each.outputs]):
         if _asks_program(one):
             yield one
@@ -521,7 +560,7 @@ def _gives(node: Node) -> str:
 # ---- Threads that wait for a lock of the program ------------------------------------------------
 
 
-def callers_now() -> tuple[int, int]:
+def python_threads_now() -> tuple[int, int]:
     """How many threads run Python for a loader now, and how many of them wait for a lock of the
     program.  Of the threads that share a lock, one is not counted as waiting.
     """
@@ -578,8 +617,10 @@ class CountedLoader:
             first epoch.
         first_work: As in `Counters`.
         collectives: The `Collectives` of the program; empty: it marks none.
-        caller: Times of the thread that takes batches.
-        before: What read_fetched() and read_other_times() gave when the loader opened.
+        loop_thread: The times of the thread that takes batches.
+        sources: The times of its sources, see `InUse`.
+        before: What read_fetched() and read_worker_seconds() gave when the loader opened, the
+            latter as "worker_cpu_seconds".
     """
 
     handle: CData
@@ -591,9 +632,10 @@ class CountedLoader:
     before: Mapping[str, float] = field(default_factory=dict)
     first_work: tuple[FirstWork, ...] = ()
     collectives: Sequence[Any] = ()
-    caller: CallerTimes = field(default_factory=CallerTimes)
+    loop_thread: LoopThreadTimes = field(default_factory=LoopThreadTimes)
+    sources: Mapping[int, SourceTimes] = field(default_factory=dict)
     _names: dict[_Place, str] = field(default_factory=dict)
-    _seen: list[int] = field(default_factory=lambda: [0, 0])  # callers, summed over reports
+    _seen: list[int] = field(default_factory=lambda: [0, 0])  # threads in Python, over reports
     _suffixes: dict[int, str] = field(default_factory=dict)  # by reader
     _others: dict[str, float] = field(default_factory=dict)  # times until the loader was closed
 
@@ -637,8 +679,8 @@ class CountedLoader:
         """Those of `Counters.stats` that the library does not count."""
         if self._others:
             return self._others
-        times = {name: now - self.before.get(name, 0) for name, now in read_other_times().items()}
-        return {**times, **self.caller.seconds()}
+        worked = read_worker_seconds() - self.before.get("worker_cpu_seconds", 0)
+        return {"worker_cpu_seconds": worked, **self.loop_thread.seconds()}
 
     def count(self, *, looks: bool = False) -> Counters:
         """The counters of this moment; after close(), the counters at the end.
@@ -648,10 +690,12 @@ class CountedLoader:
                 for a moment.
         """
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
-        now = callers_now() if looks else (0, 0)
-        self._seen[:] = self._seen[0] + now[0], self._seen[1] + now[1]
-        sums = (self._seen, *(one.callers for one in self.waits))
-        callers, waiters = map(sum, zip(*sums, strict=True))
+        threads, waiters = python_threads_now() if looks else (0, 0)
+        self._seen[:] = self._seen[0] + threads, self._seen[1] + waiters
+        sums = (self._seen, *(one.python_threads for one in self.waits))
+        threads, waiters = map(sum, zip(*sums, strict=True))
+        history, stats = _read_history(self.handle), read_stats(self.handle)
+        now = stats["now_seconds"]
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
@@ -664,16 +708,19 @@ class CountedLoader:
             host=os.uname().nodename,
             pid=os.getpid(),
             readers=self._reader_facts(),
-            stats={**read_stats(self.handle), **self._other_times()},
-            work=read_work(self.handle, nodes_of(self.blobs), self._names),
-            history=_read_history(self.handle),
+            stats={**stats, **self._other_times()},
+            work=read_work(
+                self.handle, nodes_of(self.blobs), self._names, history.begin or now, now,
+                self.sources,
+            ),
+            history=history,
             hand_over=copies if copies.batches else None,
             ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
             most_threads=tuning.most_threads if tuning else 0,
             script=os.path.basename(sys.argv[0]) if sys.argv else "",
-            callers=callers,
+            python_threads=threads,
             lock_waiters=waiters,
             version=version(),
             taken=time.time(),

@@ -117,11 +117,9 @@ class Measures:
         runnable_share: The share of the time of busy threads spent waiting for a processor; 0 where
             the machine has idle ones: then it is the time until a thread is awake.
         others_rate: Processors that other programs kept busy, on average.
-        caller_runnable_seconds: How long the thread that calls next() stood in line for a
+        loop_runnable_seconds: How long the thread of the training loop stood in line for a
             processor.
-        caller_part: Of the time in which that thread could compute, the part in which it did.
-        source_share: The share of the time of finding records in which objects of the program
-            were called for them.
+        loop_part: Of the time in which that thread could compute, the part in which it did.
         lock_share: The share of the time of Python in the loader's threads in which its calls
             waited to take the interpreter's lock.
         own_lock_share: The share of the threads in Python for a loader that waited for a lock of
@@ -135,7 +133,7 @@ class Measures:
         wall_seconds, cpu_seconds: Seconds of all work, in all threads.
         own_cpu_share: The loader's share of the CPU time of the process and its workers.  Work of
             the program's thread while it waits is measured by the clock, and taken to have the CPU
-            share of other work.
+            share of other work, up to all that the kernel counted for that thread.
         have_others: Whether other programs use processors that this one could use.
         is_crowded: Whether other programs use the processors that this program waits for.
         program_cpu_seconds: The CPU time of this process and its workers.
@@ -204,6 +202,9 @@ class Measures:
         self.process_rate = min(ratio(stats["process_cpu_seconds"], loop), processors)
         self.wanted_processors = self.process_rate + ratio(in_line, loop)
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
+        loop_cpu = stats.get("loop_cpu_seconds", 0.0)
+        if loop_cpu > 0:  # the thread may have stood in line while it helped
+            helped = min(helped, loop_cpu)
         workers = stats.get("worker_cpu_seconds", 0.0)
         self.worker_rate = min(ratio(workers, self.elapsed), processors)
         self.program_cpu_seconds = stats["process_cpu_seconds"] + workers
@@ -219,21 +220,16 @@ class Measures:
             have_others = self.others_rate >= BLOCKED and (pressure == 0 or pressure >= BLOCKED)
         self.have_others = have_others
         self.is_crowded = self.runnable_share >= BLOCKED and have_others
-        self.caller_runnable_seconds = stats.get("caller_runnable_seconds", 0.0)
-        caller_cpu = stats.get("caller_cpu_seconds", 0.0)
-        self.caller_part = 1.0 - ratio(
-            self.caller_runnable_seconds, self.caller_runnable_seconds + caller_cpu
+        self.loop_runnable_seconds = stats.get("loop_runnable_seconds", 0.0)
+        self.loop_part = 1.0 - ratio(
+            self.loop_runnable_seconds, self.loop_runnable_seconds + loop_cpu
         )
-        finding = sum(one.wall_seconds for one in self.counters.work if one.kind == "records")
-        self._called_seconds = stats.get("source_call_seconds", 0.0)
-        in_source = self._called_seconds + stats.get("source_turn_seconds", 0.0)
-        self.source_share = min(ratio(in_source, finding), 1.0)
         python = [one for one in self.counters.work if one.language == "Python"]
         # All waits for the lock are counted, and the time of work is estimated.
         locked = sum(one.lock_seconds for one in python)
         self.lock_share = min(ratio(locked, sum(one.wall_seconds for one in python)), 1.0)
-        callers = self.counters.callers
-        self.own_lock_share = ratio(self.counters.lock_waiters, callers) if callers > 1 else 0.0
+        asked = self.counters.python_threads
+        self.own_lock_share = ratio(self.counters.lock_waiters, asked) if asked > 1 else 0.0
         # Of the time when busy threads do not compute, what they wait for a processor, or wake up.
         self._runnable_part = min(ratio(runnable, self.busy_seconds - computed), 1.0)
 
@@ -258,10 +254,16 @@ class Measures:
         held = max(one.wall_seconds - one.cpu_seconds - one.lock_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
 
+    def source_share(self, one: Work) -> float:
+        """The share of an item's time in which objects of the program were called for its records,
+        waits for their turn included.
+        """
+        return min(ratio(one.call_seconds + one.turn_seconds, one.wall_seconds), 1.0)
+
     def call_waiting_share(self, one: Work) -> float:
         """The same of the calls of a source, without their waits for their turn."""
-        called = self._called_seconds or one.wall_seconds
-        in_line = self._in_line_seconds + self.caller_runnable_seconds
+        called = one.call_seconds or one.wall_seconds
+        in_line = self._in_line_seconds + self.loop_runnable_seconds
         held = called - one.cpu_seconds - one.lock_seconds - in_line
         return ratio(max(held, 0.0), called)
 

@@ -232,7 +232,8 @@ class Wait:
     Attributes:
         stall: The last one, or None.
         failure: A warning that a filter made an error, for the next() that waits for its batch.
-        callers: What `counters.callers_now()` found while next() waited, summed over looks.
+        python_threads: What `counters.python_threads_now()` found while next() waited, summed over
+            looks.
     """
 
     def __init__(self, loader: Any, seconds: float) -> None:
@@ -240,7 +241,7 @@ class Wait:
         self.stall: Stall | None = None
         self.failure: _Failure | None = None
         self.is_over = False
-        self.callers = (0, 0)
+        self.python_threads = (0, 0)
         self._pause = _SHORTEST_PAUSE / 2
         self._loader = weakref.ref(loader, self._mark_over)
         self._turns = loader.turns
@@ -277,7 +278,7 @@ class Wait:
         loader = self._loader()
         if loader is None:
             return
-        self._look_at_callers()
+        self._look_at_python()
         now, place = time.monotonic(), (loader.cursor.iterator, *loader.cursor.next())
         if place != self._place:
             self._place, self._since, self._is_told = place, now, False
@@ -293,11 +294,11 @@ class Wait:
             self._is_told = True
             self._tell(loader, now)
 
-    def _look_at_callers(self) -> None:
-        from .counters import callers_now
+    def _look_at_python(self) -> None:
+        from .counters import python_threads_now
 
-        callers, waiters = callers_now()
-        self.callers = self.callers[0] + callers, self.callers[1] + waiters
+        threads, waiters = python_threads_now()
+        self.python_threads = self.python_threads[0] + threads, self.python_threads[1] + waiters
 
     def _tell(self, loader: Any, now: float) -> None:
         assert self._place is not None

@@ -6,15 +6,14 @@ A loader imports this module; counters.py, which reports need, takes longer to i
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import resource
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..native import CData, check, ffi, lib, new_error, new_struct
-from ..nodes.python_ops import source_times
 
 
 # The shares of the wall clock of the thread that calls next(), in it (in words) and outside of it.
@@ -53,38 +52,56 @@ def read_worker_seconds() -> float:
     return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
 
 
-def read_other_times() -> dict[str, float]:
-    """What this process counts besides the library, for all loaders."""
-    return {"worker_cpu_seconds": read_worker_seconds(), **dataclasses.asdict(source_times)}
 
-
-class CallerTimes:
+class LoopThreadTimes:
     """What the kernel counted for the threads that take the batches of a loader, each from its
-    first epoch on; one at a time does."""
+    first epoch until another one begins an epoch, or until it ends.  Any thread may use it.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._here = threading.local()  # its values go in a thread that ends, at its end
         self._thread, self._begin, self._sums = 0, (0, 0), (0, 0)
 
     def begin(self) -> None:
         """This thread begins an epoch."""
         thread = threading.get_native_id()
-        if thread != self._thread:
-            self.end()
+        if thread == self._thread:
+            return
+        if not hasattr(self._here, "mark"):
+            self._here.mark = _Mark()
+            end = weakref.finalize(self._here.mark, _end_thread, weakref.ref(self), thread)
+            end.atexit = False
+        with self._lock:
+            self._sums = self._ns()
             self._thread, self._begin = thread, _schedstat(thread)
 
-    def end(self) -> None:
-        """No thread takes batches any more."""
-        self._sums, self._thread, self._begin = self._ns(), 0, (0, 0)
+    def _end(self, thread: int) -> None:
+        """Called in this thread when it ends; afterwards the kernel has no counts of it."""
+        with self._lock:
+            if thread == self._thread:
+                self._sums, self._thread, self._begin = self._ns(), 0, (0, 0)
 
     def seconds(self) -> dict[str, float]:
         """How long they computed, and how long they stood in line for a processor."""
-        cpu, runnable = self._ns()
-        return {"caller_cpu_seconds": cpu / 1e9, "caller_runnable_seconds": runnable / 1e9}
+        with self._lock:
+            cpu, runnable = self._ns()
+        return {"loop_cpu_seconds": cpu / 1e9, "loop_runnable_seconds": runnable / 1e9}
 
     def _ns(self) -> tuple[int, int]:
         now = _schedstat(self._thread) if self._thread else (0, 0)
         gone = [max(a - b, 0) for a, b in zip(now, self._begin, strict=True)]
         return self._sums[0] + gone[0], self._sums[1] + gone[1]
+
+
+class _Mark:
+    """An object whose end is seen."""
+
+
+def _end_thread(times: weakref.ref[LoopThreadTimes], thread: int) -> None:
+    found = times()
+    if found is not None:
+        found._end(thread)
 
 
 def _schedstat(thread: int) -> tuple[int, int]:

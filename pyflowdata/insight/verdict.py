@@ -164,7 +164,7 @@ def _is_held_up_by_next(measures: Measures) -> bool:
     rest = sum(parts.values()) - waited
     share = measures.next_share * ratio(rest, rest + waited)
     if measures.have_others:  # handing out takes long where the thread stands in line
-        share *= measures.caller_part
+        share *= measures.loop_part
     return rest > waited and share >= _HANDED_OUT and measures.steps >= _FEW_STEPS
 
 

@@ -27,11 +27,11 @@ from ..errors import (
 )
 from ..insight.at_end import report_at_end
 from ..insight.stats import (
-    CallerTimes,
+    LoopThreadTimes,
     first_work,
     note_first_work,
     read_fetched,
-    read_other_times,
+    read_worker_seconds,
 )
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
@@ -153,7 +153,8 @@ class Observation:
         self._first_work = loader.first_work
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
-        self._before, self._caller = {**read_fetched(), **read_other_times()}, CallerTimes()
+        self._before = {**read_fetched(), "worker_cpu_seconds": read_worker_seconds()}
+        self._loop_thread, self._sources = LoopThreadTimes(), loader.in_use.sources
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
@@ -168,7 +169,8 @@ class Observation:
 
         return CountedLoader(
             self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
-            first_work=self._first_work, collectives=self._collectives, caller=self._caller,
+            first_work=self._first_work, collectives=self._collectives,
+            loop_thread=self._loop_thread, sources=self._sources,
         )
 
     def report(
@@ -252,7 +254,7 @@ class Observation:
     def watch(self, loader: OpenLoader) -> None:
         """This thread begins an epoch of this OpenLoader, whose waits are watched from then on."""
         self._serve_as_asked(loader)
-        self._caller.begin()
+        self._loop_thread.begin()
         if self._wait is None:
             from ..insight.stalls import begin
 
@@ -325,6 +327,7 @@ class OpenLoader:
         handle: The `pfd_loader *`.
         share: The steps that the loader delivers.
         options: The arguments of the DataLoader, as given.
+        in_use: What its ops and sources use until it is closed.
         info: The `pfd_loader_info` from when it was opened.
         err: The `pfd_error *` of the thread that has the turn.
         arrays: Makes the arrays of batches.
@@ -363,7 +366,7 @@ class OpenLoader:
             "zip": zip, "share": share,
         }  # fmt: skip
         with first_work() as found:
-            self.handle, self._in_use = open_handle(
+            self.handle, self.in_use = open_handle(
                 blobs, num_threads, prefetch, memory_budget, zip, self.share
             )
         self.first_work = tuple(found)
@@ -643,7 +646,7 @@ class OpenLoader:
             self.observation.end()
         finally:
             lib.pfd_loader_close(self.handle)
-            self._in_use.release()
+            self.in_use.release()
             self.observation.report_end()
 
     def forget(self) -> None:

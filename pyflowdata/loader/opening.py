@@ -161,9 +161,10 @@ class _Opening:
         self._is_wanted = True
 
     def _open(self) -> None:
-        status = lib.pfd_loader_open(
-            self._options, self._slots, len(self._blobs), self._out, self._err
-        )
+        with self._in_use.opening():
+            status = lib.pfd_loader_open(
+                self._options, self._slots, len(self._blobs), self._out, self._err
+            )
         if status >= 0:
             self._handle = ffi.gc(self._out[0], _releasing(self._in_use, self._blobs))
             if not self._is_wanted:

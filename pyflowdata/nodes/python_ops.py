@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from ..native import CData, address_of, lib
@@ -22,7 +21,9 @@ class Resource(Protocol):
     processes: int  # how many it has
     row_seconds: float  # time of a row in a process; 0: not known
     row_wait_seconds: float  # the part in which the process does not compute
-    start_seconds: float  # how long the first call waited until they had started
+    # For each start of processes, the moments at which the first call began to wait for them, and
+    # at which they had started, on the monotonic clock; None: no call was answered yet.
+    starts: list[tuple[float, float] | None]
 
     def acquire(self) -> None:
         """Called before a loader opens."""
@@ -109,36 +110,62 @@ def processes_of(node: Node) -> int:
     return 0 if resource is None else resource.processes
 
 
-def process_times_of(node: Node) -> dict[str, float]:
-    """The times of a `Resource` of a node's op in processes, by name; {}: it has none."""
+def process_times_of(node: Node, begin: float, end: float) -> dict[str, float]:
+    """The times of a `Resource` of a node's op in processes, by name; {}: it has none.
+
+    Args:
+        begin, end: The time of a loader of the op, on the monotonic clock: "start_seconds" is how
+            long it lasted while a first call waited for processes to start.
+    """
     resource = _resources.get(address_of(lib.pfd_node_op(node.handle).compute))
     if resource is None:
         return {}
-    names = ("row_seconds", "row_wait_seconds", "start_seconds")
-    return {name: getattr(resource, name) for name in names}
+    waits = [min(last, end) - max(first, begin) for first, last in filter(None, resource.starts)]
+    return {
+        "row_seconds": resource.row_seconds,
+        "row_wait_seconds": resource.row_wait_seconds,
+        "start_seconds": sum(wait for wait in waits if wait > 0),
+    }
 
 
-@dataclass
 class SourceTimes:
-    """Of the calls of objects of the program that give records by number, of all loaders.
+    """The times of a loader's calls of one object of the program that gives records by number.  Any
+    thread may use it.
 
     Attributes:
-        source_call_seconds: How long they took.
-        source_turn_seconds: How long they waited for their turn before, where one is called at a
-            time.
+        call_seconds: How long the calls took.
+        turn_seconds: How long they waited for their turn before, where the object is called by one
+            thread at a time.
     """
 
-    source_call_seconds: float = 0.0
-    source_turn_seconds: float = 0.0
+    def __init__(self) -> None:
+        self.call_seconds = self.turn_seconds = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, call_seconds: float, turn_seconds: float) -> None:
+        """Adds the times of a call."""
+        with self._lock:
+            self.call_seconds += call_seconds
+            self.turn_seconds += turn_seconds
 
 
-source_times = SourceTimes()
+def source_times(number: int) -> SourceTimes:
+    """The times of the source with this number, for the loader that this thread opens."""
+    sources: dict[int, SourceTimes] = getattr(_own, "sources", {})
+    return sources.setdefault(number, SourceTimes())
 
 
 class InUse:
-    """The acquired resources of the ops upstream of some blobs."""
+    """What an open loader uses of Python.
+
+    Attributes:
+        sources: The times of its sources that give records by number, by the numbers of these
+            objects.
+    """
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
+        """Acquires the resources of the ops upstream of the blobs."""
+        self.sources: dict[int, SourceTimes] = {}
         self._held: list[Resource] = []
         try:
             for resource in _resources_of(blobs):
@@ -148,8 +175,17 @@ class InUse:
             self.release()
             raise
 
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """In the block, this thread opens the loader, with its sources."""
+        _own.sources = self.sources
+        try:
+            yield
+        finally:
+            del _own.sources
+
     def release(self) -> None:
-        """Releases them; may be called again."""
+        """Releases the resources; may be called again."""
         held, self._held = self._held, []
         for resource in held:
             resource.release()

@@ -49,7 +49,7 @@ class Pool(pool.Pool):
         self._cannot_start: Failed | None = None  # the answer of every process
         self.row_seconds = 0.0  # time of a row in a worker; 0: not known
         self.row_wait_seconds = 0.0  # the part in which it does not compute
-        self.start_seconds = 0.0  # how long the first call waited until they had started
+        self.starts: list[tuple[float, float] | None] = []  # waits of first calls, see Resource
 
     # ---- Life -----------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class Pool(pool.Pool):
 
     def _first_message(self) -> bytes:
         self._cannot_start = None
-        self.start_seconds = 0.0
+        self.starts.append(None)
         return pickle.dumps((self.check(), self._how))
 
     # ---- Calls ----------------------------------------------------------------------------------
@@ -115,12 +115,12 @@ class Pool(pool.Pool):
                 _Piece(self._runner.said, one, args, begin, end - begin, inputs, outputs)
                 for one, begin, end in zip(workers, [0, *ends], ends, strict=False)
             ]
-            begin = time.perf_counter()
+            begin = time.monotonic()
             for piece in pieces:
                 piece.start(keywords, ids, keys)
             for piece in pieces:
                 piece.finish(is_cancelled)
-            took = time.perf_counter() - begin
+            end = time.monotonic()
         finally:
             for one in workers:
                 self.give_back(one)
@@ -128,8 +128,8 @@ class Pool(pool.Pool):
             if piece.failure is not None:
                 self._cannot_start = self._cannot_start or piece.cannot_start
                 raise piece.failure
-        if not self.start_seconds:
-            self.start_seconds = max(took - max(piece.seconds for piece in pieces), 1e-9)
+        if self.starts[-1] is None:
+            self.starts[-1] = begin, end - max(piece.seconds for piece in pieces)
         weight = 0.2 if self.row_seconds else 1
         seconds = sum(piece.seconds for piece in pieces) / num_rows
         waited = sum(piece.wait_seconds for piece in pieces) / num_rows

@@ -23,7 +23,7 @@ from ..nodes.objects import Identity, object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import Handles, c_function, is_ctrl_c, message_of, status_of
 from .function_digest import Digest, place_of
-from ..nodes.python_ops import source_times
+from ..nodes.python_ops import SourceTimes, source_times
 from ..nodes.row_types import read_row_type
 from ..words.remedies import FROM_ARROW, is_arrow
 from .samples import Damaged, Raised, Samples, samples_of, values_by_field
@@ -81,9 +81,12 @@ def _name_of(source: Any) -> str:
 class _Indexed:
     """Samples by number."""
 
-    def __init__(self, source: Any, samples: Samples, *, is_concurrent: bool) -> None:
+    def __init__(
+        self, source: Any, samples: Samples, times: SourceTimes, *, is_concurrent: bool
+    ) -> None:
         self.source = source
         self.samples = samples
+        self._times = times
         self.name = _name_of(source)
         self.num_records = len(source)
         if self.num_records < 1:
@@ -100,8 +103,7 @@ class _Indexed:
             try:
                 found = self._read(ordinals, host, scratch)
             finally:
-                source_times.source_call_seconds += _clock() - began
-                source_times.source_turn_seconds += began - asked
+                self._times.add(_clock() - began, began - asked)
         try:
             self.samples.write(found, None, host, scratch, out)
         except Raised as raised:
@@ -345,7 +347,8 @@ def _run_open(
     samples = Samples(keys, [read_row_type(fields.types[i]) for i in range(fields.size)])
     opened: _Indexed | _Stream
     if _is_indexed(source):
-        opened = _Indexed(source, samples, is_concurrent=bool(is_concurrent))
+        times = source_times(number)
+        opened = _Indexed(source, samples, times, is_concurrent=bool(is_concurrent))
     else:
         opened = _Stream(source, samples)
     session[0], num_records[0] = _sessions.add(opened), opened.num_records

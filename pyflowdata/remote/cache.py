@@ -554,13 +554,13 @@ def _fail(err: CData, failure: BaseException, url: str) -> int:
     return int(lib.pfd_remote_fail(err, status, reason, str(where).encode(), message))
 
 
-def look(paths: CData, n: int, facts: CData, err: CData) -> int:
+def look(paths: CData, n: int, is_kept: int, facts: CData, err: CData) -> int:
     """`look` of pfd_remote_calls."""
     names = [text(paths[i]) for i in range(n)]
     places = [i for i, name in enumerate(names) if client.is_remote(name)]
     try:
         _prepared()
-        found = client.look_at([names[i] for i in places])
+        found = client.look_at([names[i] for i in places], is_kept=bool(is_kept))
         for i, one in zip(places, found, strict=True):
             facts[i].size, facts[i].modified_ns = one.size, int(one.modified * 1e9)
             facts[i].tag = one.tag.encode()

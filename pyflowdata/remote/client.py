@@ -567,6 +567,7 @@ _PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
 _seen: dict[str, tuple[float, Facts]] = {}
 _lists: dict[str, tuple[float, list[str]]] = {}  # of folders
+_listings: dict[str, _Listing] = {}  # of folders whose objects are looked at a few at a time
 
 
 def _begin_child() -> None:
@@ -584,11 +585,21 @@ def _note(url: str, facts: Facts) -> Facts:
     return facts
 
 
+def _note_all(listed: Mapping[str, Facts | None]) -> set[str]:
+    """Notes the facts that a list told; which objects have them."""
+    told = {url: facts for url, facts in listed.items() if facts is not None}
+    now = time.monotonic()
+    with _lock:
+        _seen.update((url, (now, facts)) for url, facts in told.items())
+    return {*told}
+
+
 def forget_facts() -> None:
     """All facts are asked for again."""
     with _lock:
         _seen.clear()
         _lists.clear()
+        _listings.clear()
 
 
 def folder_facts(url: str) -> tuple[Facts, list[str]]:
@@ -606,27 +617,31 @@ def folder_facts(url: str) -> tuple[Facts, list[str]]:
     return Facts(len(names), 0.0, tag), inside
 
 
-def _known(url: str) -> Facts | None:
-    """What is known of an object, and still true."""
+def _known(url: str, is_kept: bool = False) -> Facts | None:
+    """What is known of an object, and still true, or kept since the last opening."""
     with _lock:
         since, facts = _seen.get(url, (0.0, None))
-    return facts if time.monotonic() - since < _SEEN_SECONDS else None
+    return facts if is_kept or time.monotonic() - since < _SEEN_SECONDS else None
 
 
 def _look(url: str) -> Facts:
     return _known(url) or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
 
 
-def look_at(urls: list[str]) -> list[Facts]:
+def look_at(urls: list[str], *, is_kept: bool = False) -> list[Facts]:
     """The facts of objects, several at a time.
+
+    Args:
+        urls: Their addresses.
+        is_kept: Whether the facts that an object had when it was first looked at since the last
+            opening are right.
 
     Raises:
         FileError: One cannot be read.
         UnsupportedError: A store cannot be.
     """
-    if len(urls) > 1:
-        _look_by_lists(urls)
-    found = {url: _known(url) for url in urls}
+    _look_by_lists(urls, is_kept)
+    found = {url: _known(url, is_kept) for url in urls}
     missing = [url for url, facts in found.items() if facts is None]
     if len(missing) > 1:
         from concurrent.futures import ThreadPoolExecutor
@@ -636,23 +651,56 @@ def look_at(urls: list[str]) -> list[Facts]:
     return [found[url] or _look(url) for url in urls]
 
 
-def _look_by_lists(urls: list[str]) -> None:
+class _Listing:
+    """The list of a folder, which is read on as more of its objects are looked at: as many requests
+    as a quarter of the looks would be, since others may be in the folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()  # one thread reads on, and others wait for what it finds
+        self._looks = self._taken = 0
+        self._is_refused = False  # by stores in which one may read objects, and not list them
+        self._objects: Iterator[tuple[str, Facts | None]] | None = None
+
+    def look_for(self, wanted: set[str], is_kept: bool) -> None:
+        """Notes what the list tells, until it has told of all that are wanted."""
+        with self._lock:
+            wanted = {url for url in wanted if _known(url, is_kept) is None}
+            self._looks += len(wanted)
+            if self._looks < _LOOKERS or self._is_refused:
+                return
+            try:
+                _tried(partial(self._read_on, wanted), self._folder, ())
+            except Error:
+                self._is_refused = True
+
+    def _read_on(self, wanted: set[str]) -> None:
+        try:
+            if self._objects is None:
+                self._objects, self._taken = _store_of(self._folder).list(self._folder, True), 0
+            while wanted and self._taken < self._looks * _PAGE // 4:
+                page = dict(islice(self._objects, _PAGE))
+                if not page:
+                    return
+                self._taken += len(page)
+                wanted -= _note_all(page)
+        except BaseException:
+            self._objects = None
+            raise
+
+
+def _look_by_lists(urls: list[str], is_kept: bool) -> None:
     """Notes the facts of objects of one folder from its list, where that takes fewer requests."""
     folders: dict[str, set[str]] = {}
     for url in urls:
-        if _known(url) is None:
+        if urlsplit(url).scheme not in _WEB and _known(url, is_kept) is None:
             folders.setdefault(url[: url.rindex("/") + 1], set()).add(url)
     for folder, wanted in folders.items():
-        if len(wanted) < _LOOKERS or urlsplit(folder).scheme in _WEB:
-            continue
-
-        def find(folder: str = folder, wanted: set[str] = wanted) -> list[tuple[str, Facts]]:
-            # As many requests as a quarter of the looks would be: others may be in the folder.
-            found = islice(_store_of(folder).list(folder, True), len(wanted) * _PAGE // 4)
-            return [(url, facts) for url, facts in found if facts is not None and url in wanted]
-
-        for url, facts in _tried(find, folder, _LOOK_PAUSES):
-            _note(url, facts)
+        listing = _Listing(folder)
+        if is_kept:
+            with _lock:
+                listing = _listings.setdefault(folder, listing)
+        listing.look_for(wanted, is_kept)
 
 
 def is_folder(url: str) -> bool:
@@ -711,9 +759,7 @@ def listed(pattern: str) -> list[str]:
 def _noted(url: str, find: Callable[[], dict[str, Facts | None]]) -> list[str]:
     """The addresses of a list, sorted, whose facts are known from now on."""
     found = _tried(find, url, _LOOK_PAUSES)
-    now = time.monotonic()
-    with _lock:
-        _seen.update((name, (now, facts)) for name, facts in found.items() if facts is not None)
+    _note_all(found)
     return sorted(found)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from bench import (
     wide_text,
 )  # fmt: skip
 from bench import text as text_data
+from support.paths import ROOT
 
 
 @pytest.fixture
@@ -181,3 +185,39 @@ def test_means_of_photographs_may_differ_by_chance_only():
     assert "from those of the images" in truth.compare(data.Truth(400, 400 * 118.0, 1800))
     assert "labels' sum" in truth.compare(data.Truth(400, 400 * 115.0, 1801))
     assert "399 rows" in truth.compare(data.Truth(399, 400 * 115.0, 1800))
+
+
+BESIDE = """
+import time
+from bench.autotune import Others
+print(*(one.pid for one in Others(1).programs), flush=True)
+time.sleep(60)
+"""
+
+
+def state_of(pid):
+    """As in proc(5): "R" for a process that runs, "T" for a stopped one, "Z": it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_programs_beside_end_with_a_benchmark_that_is_killed():
+    """Also while they are stopped, and cannot notice."""
+    with subprocess.Popen(
+        [sys.executable, "-c", BESIDE], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:  # fmt: skip
+        pid, end = int(process.stdout.readline()), time.monotonic() + 20
+        while state_of(pid) != "T" and time.monotonic() < end:
+            time.sleep(0.01)
+        process.kill()
+    try:
+        while state_of(pid) != "Z" and time.monotonic() < end:
+            time.sleep(0.01)
+        assert state_of(pid) == "Z"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -109,9 +109,9 @@ def open_data(urls: list[str], kind: str, seed: int) -> Any:
     return data.batch(choose.choice([64, 256, 1024]))
 
 
-def read_epoch(urls: list[str], kind: str, seed: int) -> Iterator[npt.NDArray[Any]]:
-    """The batches of an epoch, of all ranks; each loader is left in the middle, and another one
-    goes on with its state."""
+def read_epoch(urls: list[str], kind: str, seed: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """The batches of an epoch, of all ranks, with the rank; each loader is left in the middle, and
+    another one goes on with its state."""
     choose = random.Random(seed + 1)
     ranks, threads = choose.choice([1, 1, 2, 3]), choose.randint(1, 3)
     for rank in range(ranks):
@@ -122,7 +122,7 @@ def read_epoch(urls: list[str], kind: str, seed: int) -> Iterator[npt.NDArray[An
                 if is_last:
                     loader.load_state_dict(state)
                 for number, batch in enumerate(loader, 1):
-                    yield rows_in(batch)
+                    yield rank, rows_in(batch)
                     if number == steps and not is_last:
                         break
                 else:
@@ -185,12 +185,16 @@ class Soak:
         report.runs += 1
         name = event.__name__ if event else "network"
         seen: list[npt.NDArray[Any]] = []
+        last = -1  # rank
         try:
             with event(urls, kind, seed) if event else contextlib.nullcontext():
-                for rows in read_epoch(urls, kind, seed):
+                for rank, rows in read_epoch(urls, kind, seed):
                     # A list out of date tells of the old version: the cache may have it whole.
-                    if event == self.be_out_of_date and not seen and is_wrong(rows, version):
+                    # A rank that opens the objects after they changed reads the new one.
+                    is_either = not seen if event == self.be_out_of_date else event == self.change
+                    if is_either and rank != last and is_wrong(rows, version):
                         version = 1 - version
+                    last = rank
                     if is_wrong(rows, version):
                         report.wrong.append(f"{kind} {seed} {name}: other bytes")
                         return

@@ -17,7 +17,7 @@ import pyflowdata as flow
 from pyflowdata import io
 from pyflowdata.formats.base.detection import read_range
 from pyflowdata.native import ffi
-from pyflowdata.remote import configure
+from pyflowdata.remote import client, configure
 from pyflowdata.remote.cache import bring_index, index_beside
 
 pytest.importorskip("obstore")
@@ -443,3 +443,33 @@ def test_image_folders_and_lists_of_images_are_read_from_stores(bucket, tmp_path
     assert found == [(folder / "cat/a.png").read_bytes()] * 3
     with pytest.raises(flow.UnsupportedError, match="lists no files"):
         flow.ImageFolderReader(f"{bucket.url}/b/train", batch_size=1)
+
+
+@pytest.mark.parametrize("may_list", [True, False])
+def test_images_that_a_list_names_are_looked_at_once_and_most_of_them_by_a_list(
+    bucket, tmp_path, may_list, monkeypatch
+):
+    """Also where lists are refused, as to those who may only read objects."""
+    count = 300
+    names = [f"{number:04d}.png" for number in range(count)]
+    bucket.files |= {f"b/i/{name}": b"\x89PNG\r\n\x1a\n" + name.encode() for name in names}
+    lines = [
+        {"source": f"s3://b/i/{name}", "usage": "train", "annotation": [{"name": "x"}]}
+        for name in names
+    ]
+    (tmp_path / "l.manifest").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    bucket.fails = set() if may_list else {"LIST"}
+    data = flow.open(tmp_path / "l.manifest").shuffle(seed=1).batch(8)
+    with flow.DataLoader(data) as loader:
+        for _ in range(2):
+            found = [bytes(image)[8:].decode() for images, _ in loader for image in images]
+            assert sorted(found) == names
+            monkeypatch.setattr(client, "_SEEN_SECONDS", 0.0)
+    assert bucket.kinds["GET"] == count
+    assert bucket.kinds["HEAD"] < 48 if may_list else bucket.kinds["HEAD"] == count
+    assert bucket.kinds["LIST"] == 1
+    monkeypatch.undo()
+    # Files of a folder that cannot be listed are looked at one by one, too.
+    urls = [line["source"] for line in lines[:40]]
+    client.forget_facts()
+    assert [facts.size for facts in client.look_at(urls)] == [16] * 40

@@ -142,6 +142,10 @@ def test_slow_connections_of_nginx_are_used_side_by_side(nginx):
     begin = time.monotonic()
     np.testing.assert_array_equal(all_of(raw(f"{nginx.url}/slow/a.bin")), data)
     assert time.monotonic() - begin < 32 / 2  # what one connection takes
+    # A request is small now, so that all connections have work up to the end.
+    (nginx.files / "b.bin").write_bytes(data[: 24 * MB // 4].tobytes())
+    np.testing.assert_array_equal(all_of(raw(f"{nginx.url}/slow/b.bin")), data[: 24 * MB // 4])
+    assert sum(path == "/slow/b.bin" for _, path, *_ in nginx.requests()) > 24 // 2
 
 
 def test_nginx_that_is_started_again_costs_time_only(nginx):

@@ -11,12 +11,12 @@ import contextlib
 import functools
 import itertools
 import os
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 
 import pytest
+from bench.autotune import Others
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -85,14 +85,12 @@ def twice(test):
 @contextlib.contextmanager
 def computing(count):
     """So many programs compute, of normal priority, until this one ends."""
-    spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-    others = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
+    others = Others(count)
+    others.turn(is_on=True)
     try:
         yield
     finally:
-        for one in others:
-            one.kill()
-            one.wait()
+        others.end()
 
 
 @pytest.fixture(params=BESIDE, ids=lambda count: f"beside {count}")

@@ -23,6 +23,7 @@ import pyflowdata as flow
 from pyflowdata.insight import counters, trials
 from pyflowdata.nodes.node import nodes_of
 from pyflowdata.nodes.python_ops import language_of, processes_of
+from pyflowdata.pyops import sources
 
 PAGE = ROOT / "docs" / "speed" / "slow.md"
 
@@ -344,9 +345,9 @@ def test_a_lock_of_the_program_is_told_from_sleep(kind):
             while time.monotonic() < end:
                 next(batches)
                 found = loader.report().counters
-                if found.callers >= 8 and (found.lock_waiters or function is asleep):
+                if found.python_threads >= 8 and (found.lock_waiters or function is asleep):
                     break
-        assert found.callers >= 8
+        assert found.python_threads >= 8
         assert (found.lock_waiters > 0) == (function is not asleep), function
 
 
@@ -384,7 +385,7 @@ def test_a_report_is_made_where_a_thread_has_no_line():
         taker.start()
         try:
             assert entered.wait(10)
-            assert loader.report().counters.callers >= 1  # next() may help
+            assert loader.report().counters.python_threads >= 1  # next() may help
         finally:
             gate.release()
             taker.join()
@@ -469,27 +470,113 @@ def test_trials_move_all_python_ops_at_once():
         assert len(nodes) == 2 and {processes_of(node) for node in nodes} == {count}
 
 
-class Slow:
-    """32 numbers, 2 ms each."""
+class Clock:
+    """A clock that calls move on: for all threads, or for the thread of the call alone."""
+
+    def __init__(self, monkeypatch, *, is_common):
+        self.times, self.readers = threading.local(), set()
+        if is_common:
+            self.times = SimpleNamespace()
+        monkeypatch.setattr(sources, "_clock", self)
+
+    def __call__(self):
+        self.readers.add(threading.get_ident())
+        time.sleep(0.0001)  # another thread may come in between
+        return getattr(self.times, "now", 0)
+
+    def add(self, seconds):
+        self.times.now = getattr(self.times, "now", 0) + seconds
+
+
+class Timed:
+    """32 numbers that take so many seconds of a clock each."""
+
+    def __init__(self, clock, seconds):
+        self.clock, self.seconds, self.called = clock, seconds, []
 
     def __len__(self):
         return 32
 
     def __getitem__(self, number):
-        time.sleep(0.002)
+        end = time.monotonic() + 20
+        while self.seconds and len(self.clock.readers) < 2 and time.monotonic() < end:
+            time.sleep(0.001)
+        self.clock.add(self.seconds)
+        self.called.append(self.seconds)
         return {"x": np.float32(number)}
 
+    def data(self, **attrs):
+        return flow.Dataset(flow.GeneratorReader(self, fields=["x:float32"], **attrs))
 
-def test_an_object_in_a_mix_is_counted_apart():
-    """The time in its calls, and that of the thread which takes batches."""
-    slow = flow.Dataset(flow.GeneratorReader(Slow(), fields=["x:float32"]))
-    data = flow.mix([flow.from_arrays({"x": np.zeros(32, np.float32)}), slow], seed=1)
-    with flow.DataLoader(data.batch(8).blobs, num_threads=2) as loader:
+
+def found_by(loader):
+    """The work of a loader that finds records."""
+    (one,) = (one for one in loader.report().counters.work if one.kind == "records")
+    return one
+
+
+def test_the_calls_of_an_object_are_counted_for_each_loader(monkeypatch):
+    """In a mix, beside another loader that is open, and in several threads at once."""
+    clock = Clock(monkeypatch, is_common=True)
+    other = flow.from_arrays({"x": np.zeros(32, np.float32)})
+    slow = Timed(clock, 2)
+    mixed = flow.mix([other, slow.data()], seed=1).batch(8)
+    with flow.DataLoader(mixed, num_threads=2) as loader, flow.DataLoader(mixed) as same:
         assert len([*loader]) == 8
-        counters = loader.report().counters
-    (one,) = (one for one in counters.work if one.kind == "records")
+    one = found_by(loader)
     assert (one.op, one.source, one.takes_turns) == ("BatchDataset", "GeneratorReader", True)
-    called = counters.stats["source_call_seconds"]
-    assert 32 * 0.002 <= called <= one.wall_seconds * 1.5 + 0.01
-    assert counters.stats["source_turn_seconds"] >= 0
-    assert (counters.stats["caller_cpu_seconds"] > 0) == (counters.stats["cpu_seconds"] > 0)
+    assert one.call_seconds == sum(slow.called) >= 64
+    assert one.turn_seconds >= 2  # a second thread had asked before the first record was read
+    assert (found_by(same).source, found_by(same).call_seconds) == ("GeneratorReader", 0)
+    clock = Clock(monkeypatch, is_common=False)
+    slow, free = Timed(clock, 2), Timed(clock, 0)
+    at_once, quick = slow.data(thread_safe=True).batch(1), free.data().batch(8)
+    with flow.DataLoader(at_once, num_threads=4) as loader, flow.DataLoader(quick) as other:
+        assert (len([*loader]), len([*other])) == (32, 4)
+    one = found_by(loader)
+    assert (one.source, one.takes_turns, one.turn_seconds) == ("", False, 0)
+    assert one.call_seconds == sum(slow.called) >= 64
+    assert found_by(other).call_seconds == 0 and free.called
+
+
+def test_threads_that_took_batches_and_ended_are_counted():
+    def compute():
+        assert len([*loader]) == 64
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+
+    found = []
+    with flow.DataLoader(data().batch(10)) as loader:
+        for _ in range(2):
+            taker = threading.Thread(target=compute)
+            taker.start()
+            taker.join()
+            found.append(loader.report().counters.stats["loop_cpu_seconds"])
+    if loader.stats()["cpu_seconds"] > 0:  # else the kernel counts nothing
+        assert 0.01 < found[0] < found[1] - 0.01
+
+
+def test_only_a_loader_that_waited_for_processes_has_their_start(tmp_path, monkeypatch):
+    (tmp_path / "started.py").write_text("def started(x):\n    return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from started import started
+
+    computed = data().map(started, "x", outputs={"x": "float32[4]"}, processes=1).batch(10)
+
+    def start_of(loader):
+        (one,) = (one for one in loader.report().counters.work if one.processes)
+        return one.start_seconds
+
+    with flow.DataLoader(computed) as first, flow.DataLoader(computed) as second:
+        take(first, 1)
+        start = start_of(first)
+        take(second, 1)
+        assert start > 0 and start_of(second) == 0
+        with flow.DataLoader(computed) as third:
+            take(third, 1)
+            assert start_of(third) == 0
+    with flow.DataLoader(computed) as fourth:
+        take(fourth, 1)
+        assert start_of(fourth) > 0
+    assert (start_of(first), start_of(second)) == (start, 0)

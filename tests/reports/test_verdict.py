@@ -85,18 +85,25 @@ CASES = {
                  "runnable_seconds": 13.0, "process_cpu_seconds": 3.0}),
         "loader", "processors", "Decode is the most expensive",
     ),
+    "a table of text beside other programs": (
+        of_files(recorded(work("Reader", 3.0, 3.0), **{
+            **CROWDED, "idle_seconds": 8.0, "cpu_seconds": 2.6, "runnable_seconds": 5.2,
+            "help_seconds": 3.8, "loop_cpu_seconds": 0.4, "loop_runnable_seconds": 3.5}), ".csv"),
+        "loader", "format", "Reader takes 100 % of the loader's CPU, 2 of 4 threads busy: it "
+        "splits lines and reads numbers as text; threads waited 65 % of their time for a processor",
+    ),
     "handing out beside other programs": (
-        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=2.0,
-                 caller_runnable_seconds=2.0),
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=2.0,
+                 loop_runnable_seconds=2.0),
         "loader", "small-batches", "35 %, 3.49 ms a step, went into handing batches out",
     ),
     "handing out that stands in line": (
-        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, caller_cpu_seconds=0.2,
-                 caller_runnable_seconds=3.0), "loader", "processors", "that other programs used",
+        recorded(**{**CROWDED, **in_next(hand_out=1.4, help=0.1)}, loop_cpu_seconds=0.2,
+                 loop_runnable_seconds=3.0), "loader", "processors", "that other programs used",
     ),
     "long steps that stand in line": (
         recorded(trains={20: 380, 25: 20}, machine_cpu_seconds=31.0, pressure_seconds=3.5,
-                 caller_cpu_seconds=0.5, caller_runnable_seconds=0.9),
+                 loop_cpu_seconds=0.5, loop_runnable_seconds=0.9),
         "training", "", "none of 400 steps waited",
     ),
     "the lock of an op in next()": (
@@ -105,18 +112,28 @@ CASES = {
         "loader", "python-op", "went into waiting for the interpreter's lock, which Augment holds; "
         "run it in processes",
     ),
+    "the lock of others in next()": (
+        recorded(work("Objects", 3.0, 0.4, kind="read", language="Python"),
+                 **{**WAITING, **in_next(lock=1.5, help=0.1)}, processors=2),
+        "loader", "lock", "the interpreter's lock, which other threads hold; have other Python",
+    ),
+    "the lock of an object in next()": (
+        recorded(work("Objects", 3.0, 2.4, kind="records", language="Python", takes_turns=True),
+                 **{**WAITING, **in_next(lock=1.5, help=0.1)}, processors=2),
+        "loader", "python-source", "the interpreter's lock, which find records of Objects holds; "
+        "keep its records with cache()",
+    ),
     "an object in a mix": (
-        recorded(OF_MIX, **QUIET, source_call_seconds=3.9, source_turn_seconds=11.0),
+        recorded(replace(OF_MIX, call_seconds=3.9, turn_seconds=11.0), **QUIET),
         "loader", "python-source", "and takes 100 % of the threads' time; thread_safe=True",
     ),
     "slow files in a mix with an object": (
-        recorded(OF_MIX, **QUIET, source_call_seconds=0.2),
+        recorded(replace(OF_MIX, call_seconds=0.2), **QUIET),
         "loader", "storage", "find records of BatchDataset waits 98 % of its time for the files",
     ),
     "an object that computes": (
-        recorded(work("Source", 11.9, 3.8, kind="records", language="Python", takes_turns=True),
-                 **{**QUIET, "cpu_seconds": 3.9}, source_call_seconds=4.0,
-                 source_turn_seconds=7.9),
+        recorded(work("Source", 11.9, 3.8, kind="records", language="Python", takes_turns=True,
+                      call_seconds=4.0, turn_seconds=7.9), **{**QUIET, "cpu_seconds": 3.9}),
         "loader", "python-source", "100 % of the threads' time; keep its records with cache()",
     ),
     "processes that start": (
@@ -236,7 +253,7 @@ CASES = {
     ),
     "a lock of the program": (
         replace(recorded(work("Fetch", 15.5, 0.3, language="Python"), **QUIET, num_threads=8),
-                callers=8, lock_waiters=7),
+                python_threads=8, lock_waiters=7),
         "loader", "own-lock", "88 % of its calls were waiting for a lock of the program, which "
         "one has at a time; give each thread an object of its own",
     ),
@@ -421,7 +438,8 @@ CASES = {
     ),
     "a generator beside training": (
         recorded(work("Objects", 3.6, 3.5, kind="read", language="Python")),
-        "training", "python-source", "read Objects holds the interpreter's lock 87 % of the time",
+        "training", "python-source", "read Objects holds the interpreter's lock 87 % of the time, "
+        "and the training loop waits for it, too; keep its records with cache()",
     ),
     "processes": (
         recorded(work("Augment", 15.5, 0.3, language="processes"), **BLOCKED),
@@ -571,6 +589,10 @@ def test_no_advice_is_for_what_an_op_does_not_do():
         ("NumPy without the lock", "processes="), ("NumPy row by row", "processes="),
         ("NumPy that computes on little more than one processor", "processes="),
         ("a lock of the program", "num_threads="),
+        ("the lock of an object in next()", "processes="),
+        ("a generator beside training", "processes="),
+        ("a thread that holds the interpreter's lock", "per="),
+        ("the lock of others in next()", "processes="),
     ):
         assert not any(wrong in one for one in judge(CASES[name][0]).remedies), name
     first = judge(CASES["large rows of processes"][0]).remedies[0]

@@ -157,9 +157,8 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     return n;
 }
 
-/* The loop of all variants. It reads nothing outside the text: the last block overlaps the one
- * before; if it is the only block, it is copied first. */
-#define SPLIT(target, name, look)                                                                  \
+/* The loop of all variants; rest() looks at what is behind the last whole block. */
+#define SPLIT(target, name, look, rest)                                                            \
     target static int64_t name(const uint8_t *text, int64_t size, uint8_t delimiter, uint8_t quote,\
                                int64_t most, uint32_t *ends, int32_t *has_quote)                   \
     {                                                                                              \
@@ -171,20 +170,30 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
             if (found < most) found += write_places(m.delimiters, at, ends + found);               \
         }                                                                                          \
         if (at < size) {                                                                           \
-            uint8_t copy[block_bytes];                                                             \
-            int64_t left = size - at, passed = block_bytes - left;                                 \
-            const uint8_t *last = text + size - block_bytes;                                       \
-            if (size < block_bytes) {                                                              \
-                memset(copy, 0, (size_t)passed);                                                   \
-                memcpy(copy + passed, text + at, (size_t)left);                                    \
-                last = copy;                                                                       \
-            }                                                                                      \
-            masks m = look(last, delimiter, quote);                                                \
-            quotes |= m.quotes >> passed;                                                          \
-            if (found < most) found += write_places(m.delimiters >> passed, at, ends + found);     \
+            masks m = rest(text, at, size, delimiter, quote);                                      \
+            quotes |= m.quotes;                                                                    \
+            if (found < most) found += write_places(m.delimiters, at, ends + found);               \
         }                                                                                          \
         *has_quote = quotes != 0 && quote != delimiter;                                            \
         return found < most ? found : most;                                                        \
+    }
+
+/* Looks at text[at, size), less than a block.  It reads nothing outside the text: its block
+ * overlaps the one before; if it is the only block, it is copied first. */
+#define REST(target, name, look)                                                                   \
+    target PFD_INLINE masks name(const uint8_t *text, int64_t at, int64_t size, uint8_t delimiter, \
+                                 uint8_t quote)                                                    \
+    {                                                                                              \
+        uint8_t copy[block_bytes];                                                                 \
+        int64_t left = size - at, passed = block_bytes - left;                                     \
+        const uint8_t *last = text + size - block_bytes;                                           \
+        if (size < block_bytes) {                                                                  \
+            memset(copy, 0, (size_t)passed);                                                       \
+            memcpy(copy + passed, text + at, (size_t)left);                                        \
+            last = copy;                                                                           \
+        }                                                                                          \
+        masks m = look(last, delimiter, quote);                                                    \
+        return (masks){m.delimiters >> passed, m.quotes >> passed};                                \
     }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -220,7 +229,8 @@ PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quot
 }
 #endif
 
-SPLIT(, split_plain, look_plain)
+REST(, rest_plain, look_plain)
+SPLIT(, split_plain, look_plain, rest_plain)
 
 #if defined(__AARCH64EL__)
 PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
@@ -235,22 +245,53 @@ PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote
     return (masks){pfd_bits64(delimiters), pfd_bits64(quotes)};
 }
 
-SPLIT(, split_neon, look_neon)
+REST(, rest_neon, look_neon)
+SPLIT(, split_neon, look_neon, rest_neon)
 #elif defined(__x86_64__)
+
+enum { half_bytes = block_bytes / 2 };
+
+PFD_TARGET_AVX2 PFD_INLINE masks look_half(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    __m256i bytes = _mm256_loadu_si256((const void *)text);
+    __m256i d = _mm256_set1_epi8((char)delimiter), q = _mm256_set1_epi8((char)quote);
+    return (masks){(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, d)),
+                   (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, q))};
+}
+
+PFD_TARGET_AVX2 PFD_INLINE masks look_halves(const uint8_t *low, const uint8_t *high, int64_t apart,
+                                             uint8_t delimiter, uint8_t quote)
+{
+    masks l = look_half(low, delimiter, quote), h = look_half(high, delimiter, quote);
+    return (masks){l.delimiters | h.delimiters << apart, l.quotes | h.quotes << apart};
+}
 
 PFD_TARGET_AVX2 PFD_INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
-    __m256i low = _mm256_loadu_si256((const void *)text);
-    __m256i high = _mm256_loadu_si256((const void *)(text + 32));
-    __m256i d = _mm256_set1_epi8((char)delimiter), q = _mm256_set1_epi8((char)quote);
-    uint32_t d0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, d));
-    uint32_t d1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, d));
-    uint32_t q0 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, q));
-    uint32_t q1 = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, q));
-    return (masks){d0 | (uint64_t)d1 << 32, q0 | (uint64_t)q1 << 32};
+    return look_halves(text, text + half_bytes, half_bytes, delimiter, quote);
 }
 
-SPLIT(PFD_TARGET_AVX2, split_avx2, look_avx2)
+/* As other rests, but of more than half a block without a copy, by two halves that overlap.  A
+ * masked load would wait for bytes behind the record, which are rarely in the cache. */
+PFD_TARGET_AVX2 PFD_INLINE masks rest_avx2(const uint8_t *text, int64_t at, int64_t size,
+                                           uint8_t delimiter, uint8_t quote)
+{
+    int64_t left = size - at;
+    const uint8_t *last = text + size - half_bytes;
+    if (left > half_bytes)
+        return look_halves(text + at, last, left - half_bytes, delimiter, quote);
+    uint8_t copy[half_bytes];
+    if (size < half_bytes) {
+        memset(copy, 0, sizeof copy);
+        memcpy(copy + half_bytes - left, text + at, (size_t)left);
+        last = copy;
+    }
+    masks m = look_half(last, delimiter, quote);
+    int64_t passed = half_bytes - left;
+    return (masks){m.delimiters >> passed, m.quotes >> passed};
+}
+
+SPLIT(PFD_TARGET_AVX2, split_avx2, look_avx2, rest_avx2)
 
 PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t delimiter,
                                                 uint8_t quote)
@@ -260,7 +301,7 @@ PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t deli
                    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)quote))};
 }
 
-SPLIT(PFD_TARGET_AVX512, split_avx512, look_avx512)
+SPLIT(PFD_TARGET_AVX512, split_avx512, look_avx512, rest_avx2)
 #endif
 
 pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level)
@@ -983,10 +1024,16 @@ typedef struct row {
     pfd_csv_doubles_fn doubles;
 } row;
 
+/* Where a field begins in a record without quotes. */
+static int64_t begin_of(const row *r, int64_t i)
+{
+    return i > 0 ? (int64_t)r->ends[i - 1] + 1 : 0;
+}
+
 static pfd_csv_field field_of(const row *r, int64_t i)
 {
     if (r->fields) return r->fields[i];
-    return (pfd_csv_field){.begin = i > 0 ? (int64_t)r->ends[i - 1] + 1 : 0, .end = r->ends[i]};
+    return (pfd_csv_field){.begin = begin_of(r, i), .end = r->ends[i]};
 }
 
 static const char *name_of(const row *r, int64_t field, char *out, size_t capacity)
@@ -1206,7 +1253,7 @@ static pfd_status check_number(const row *r, const pfd_csv_column *column, int64
 static inline pfd_status check_plain(const row *r, const pfd_csv_column *column, int64_t first,
                                      int64_t n, pfd_error *err)
 {
-    int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
+    int64_t begin = begin_of(r, first);
     for (int64_t i = first; i < first + n; i++) {
         const pfd_csv_field field = {.begin = begin, .end = r->ends[i]};
         if (!is_usual(r->text + begin, field.end - begin))
@@ -1263,7 +1310,7 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
 static int64_t set_plain(const row *r, int32_t dtype, int64_t first, int64_t n, uint8_t *out)
 {
     enum { at_once = 64 };
-    int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
+    int64_t begin = begin_of(r, first);
     double values[at_once];
     if (dtype == PFD_BOOL) return 0;
     if (!pfd_dtype_is_float(dtype))
@@ -1382,29 +1429,37 @@ static void spread(const row *r, int64_t column, int64_t n, int64_t item, const 
         memcpy(outputs[i]->data + at, values + item * i, (size_t)item);
 }
 
-/* Sets *done columns from `column` on, as long as their fields are plain numbers. */
-static pfd_status set_joined(const row *r, int64_t column, int64_t *done, pfd_error *err)
+/* How many of n neighbouring fields check_number() need not look at. */
+static int64_t count_usual(const row *r, int64_t first, int64_t n)
 {
-    double values[MOST_JOINED]; /* the largest item */
-    const pfd_csv_column *about = &r->table->columns[column];
-    int64_t n = r->joined[column], first = field_of_column(r, column);
-    if (n > MOST_JOINED) n = MOST_JOINED;
-    *done = 0;
-    if (first + n > r->num_fields) return PFD_OK;
-    *done = set_plain(r, about->type.dtype, first, n, (uint8_t *)values);
-    for (int64_t i = 0; r->table->is_strict && i < *done; i++)
-        PFD_TRY(check_plain(r, &about[i], first + i, 1, err));
-    spread(r, column, *done, pfd_dtype_size(about->type.dtype), (const uint8_t *)values);
-    return PFD_OK;
+    int64_t begin = begin_of(r, first), i = 0;
+    for (; i < n && is_usual(r->text + begin, r->ends[first + i] - begin); i++)
+        begin = (int64_t)r->ends[first + i] + 1;
+    return i;
 }
 
-static pfd_status set_columns(const row *r, pfd_error *err)
+/* Sets columns from `column` on, which are joined, as long as their fields are plain numbers.
+ * Returns how many. */
+static inline int64_t set_joined(const row *r, int64_t column)
 {
-    int64_t done;
+    double values[MOST_JOINED]; /* the largest item */
+    int32_t dtype = r->table->columns[column].type.dtype;
+    int64_t n = r->joined[column], first = field_of_column(r, column);
+    if (n > MOST_JOINED) n = MOST_JOINED;
+    if (first + n > r->num_fields) return 0;
+    n = set_plain(r, dtype, first, n, (uint8_t *)values);
+    if (r->table->is_strict) n = count_usual(r, first, n);
+    spread(r, column, n, pfd_dtype_size(dtype), (const uint8_t *)values);
+    return n;
+}
+
+/* Sets the columns whose cells in this row are left, which is a bit of `left`; NULL: all are. */
+static pfd_status set_columns(const row *r, const uint64_t *left, uint64_t bit, pfd_error *err)
+{
     for (int64_t k = 0; k < r->table->num_columns; k++) {
+        if (left && !(left[k] & bit)) continue;
         if (!r->fields && r->joined[k] > 1) {
-            PFD_TRY(set_joined(r, k, &done, err));
-            k += done;
+            k += set_joined(r, k);
             if (k == r->table->num_columns) break;
         }
         PFD_TRY(set_column(r, k, err));
@@ -1412,32 +1467,143 @@ static pfd_status set_columns(const row *r, pfd_error *err)
     return PFD_OK;
 }
 
+/* ---- Blocks of rows -------------------------------------------------------------------------- */
+
+/* Most columns of a table are read one after the other for a block of rows: what a column asks for
+ * is then done again and again, and rows do not wait for each other.  What is not plain is left for
+ * a second pass, row by row, which alone reports failures: so the first one is that of the first
+ * row.  Columns of several values are left as well, as their fields are side by side in a row. */
+
+enum { BLOCK_ROWS = 64, BLOCK_PLACES = 2048 }; /* few enough that its texts stay in the cache */
+
+typedef struct block {
+    int64_t first, count, places; /* its rows in the range; the ends that a row has room for */
+    uint32_t *ends;               /* of the fields of all its rows */
+    uint64_t odd;    /* a bit for each row that has quotes, or more or fewer fields than others */
+    uint64_t *left;  /* for each column, a bit for each row whose cell is left */
+} block;
+
+static void go_to(row *r, const block *b, int64_t i)
+{
+    const pfd_record *record = &r->args->records[b->first + i];
+    r->text = record->data;
+    r->size = record->size;
+    r->number = b->first + i;
+    r->ends = b->ends + i * b->places;
+}
+
+static void split_block(row *r, block *b)
+{
+    int64_t most = r->layout->num_fields;
+    b->odd = 0;
+    for (int64_t i = 0; i < b->count; i++) {
+        int32_t has_quote = 1;
+        go_to(r, b, i);
+        int64_t found = r->size > INT32_MAX ? 0
+                        : r->split(r->text, r->size, r->table->format.delimiter,
+                                   r->table->format.quote, most, r->ends, &has_quote);
+        r->ends[most - 1] = (uint32_t)r->size;
+        b->odd |= (uint64_t)(has_quote || found != most - 1) << i;
+    }
+    r->num_fields = most;
+    r->fields = NULL;
+}
+
+static void set_block_bytes(row *r, const block *b, int64_t column)
+{
+    const pfd_csv_column *about = &r->table->columns[column];
+    pfd_ragged_row *out = r->args->outputs[column]->rows + b->first;
+    int64_t number = field_of_column(r, column);
+    for (int64_t i = 0; i < b->count; i++) {
+        if (b->odd >> i & 1) continue;
+        go_to(r, b, i);
+        const pfd_csv_field field = field_of(r, number);
+        out[i] = (pfd_ragged_row){.data = r->text + field.begin,
+                                  .num_elements = field.end - field.begin};
+        if (about->default_text && is_missing(r, &field)) b->left[column] |= UINT64_C(1) << i;
+    }
+}
+
+static void set_block_numbers(row *r, const block *b, int64_t column, int64_t n)
+{
+    for (int64_t i = 0; i < b->count; i++) {
+        if (b->odd >> i & 1) continue;
+        go_to(r, b, i);
+        for (int64_t k = column + set_joined(r, column); k < column + n; k++)
+            b->left[k] |= UINT64_C(1) << i;
+    }
+}
+
+static pfd_status set_left(row *r, const block *b, pfd_error *err)
+{
+    uint64_t rows = b->odd;
+    for (int64_t k = 0; k < r->table->num_columns; k++) rows |= b->left[k];
+    for (; rows; rows &= rows - 1) {
+        uint64_t bit = rows & -rows;
+        int32_t is_odd = (b->odd & bit) != 0;
+        go_to(r, b, __builtin_ctzll(rows));
+        r->num_fields = r->layout->num_fields;
+        r->fields = NULL;
+        if (is_odd) PFD_TRY(split_row(r, err));
+        PFD_TRY(set_columns(r, is_odd ? NULL : b->left, bit, err));
+    }
+    return PFD_OK;
+}
+
+static pfd_status set_block(row *r, block *b, pfd_error *err)
+{
+    const uint64_t all = ~UINT64_C(0) >> (BLOCK_ROWS - b->count);
+    split_block(r, b);
+    for (int64_t k = 0, n; k < r->table->num_columns; k += n) {
+        n = r->joined[k] > 0 ? r->joined[k] : 1;
+        if (n > MOST_JOINED) n = MOST_JOINED;
+        for (int64_t i = k; i < k + n; i++) b->left[i] = 0;
+        if (r->table->columns[k].is_bytes)
+            set_block_bytes(r, b, k);
+        else if (r->joined[k] > 0)
+            set_block_numbers(r, b, k, n);
+        else
+            b->left[k] = all & ~b->odd;
+    }
+    return set_left(r, b, err);
+}
+
+/* How many rows from `first` on, at most `most`, are of files that have the same layout. */
+static int64_t count_alike(const pfd_csv_table *table, const pfd_compute_args *args, int64_t first,
+                           int64_t most)
+{
+    int64_t n = 1, end = args->num_rows - first;
+    const pfd_csv_layout *layout = table->layouts[args->records[first].file];
+    if (most > end) most = end;
+    while (n < most && table->layouts[args->records[first + n].file] == layout) n++;
+    return n;
+}
+
 pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args, pfd_error *err)
 {
-    int64_t places = table->most_fields + PFD_CSV_SPLIT_SLACK + 1;
+    int64_t places = table->most_fields + PFD_CSV_SPLIT_SLACK + 1, columns = table->num_columns;
+    int64_t rows = BLOCK_PLACES / places;
+    rows = rows < 1 ? 1 : rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
     row r = {.table = table,
              .args = args,
-             .ends = args->host->alloc(args->scratch, places * (int64_t)sizeof *r.ends),
              .split = pfd_csv_split_at(pfd_simd_level()),
-             .joined =
-                 args->host->alloc(args->scratch, table->num_columns * (int64_t)sizeof *r.joined),
+             .joined = args->host->alloc(args->scratch, columns * (int64_t)sizeof *r.joined),
              .doubles = pfd_csv_doubles_at(pfd_simd_level())};
-    if (!r.ends || !r.joined)
+    block b = {.places = places,
+               .ends = args->host->alloc(args->scratch, rows * places * (int64_t)sizeof *b.ends),
+               .left = args->host->alloc(args->scratch, columns * (int64_t)sizeof *b.left)};
+    if (!r.joined || !b.ends || !b.left)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        const pfd_record *record = &args->records[i];
-        const pfd_csv_layout *layout = table->layouts[record->file];
+    for (; b.first < args->num_rows; b.first += b.count) {
+        const pfd_csv_layout *layout = table->layouts[args->records[b.first].file];
+        if (!layout)
+            return args->host->fail_row(err, b.first, -1, PFD_IO,
+                                        "the file changed: it had no rows when it was opened");
+        b.count = count_alike(table, args, b.first, rows);
         int32_t is_new = layout != r.layout;
         r.layout = layout;
-        if (!r.layout)
-            return args->host->fail_row(err, i, -1, PFD_IO,
-                                        "the file changed: it had no rows when it was opened");
         if (is_new) find_joined(&r);
-        r.text = record->data;
-        r.size = record->size;
-        r.number = i;
-        PFD_TRY(split_row(&r, err));
-        PFD_TRY(set_columns(&r, err));
+        PFD_TRY(set_block(&r, &b, err));
     }
     return PFD_OK;
 }

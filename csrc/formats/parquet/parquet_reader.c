@@ -2,6 +2,7 @@
  *
  * A row group is decoded as a whole, in the thread that needs one of its rows first, and stays in a
  * cache.  So an order that stays within a few row groups decodes each once. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/op_parts.h"
 #include "core/scratch.h"
@@ -461,37 +462,80 @@ static void decode_ahead(const pfd_compute_args *args, int64_t number)
 }
 
 typedef struct holding {
-    int64_t numbers[MOST_HELD];
+    int64_t numbers[MOST_HELD]; /* -1: none */
     pfd_arrow_decoded *groups[MOST_HELD];
     pfd_arrow_space spaces[MOST_HELD];
+    int64_t next; /* place that the next group takes */
 } holding;
 
-/* Holds a group; *place is where `all` has it. */
+/* The place of a group in `all`; -1: it is not held.  Without branches, as the order is random. */
+static int64_t place_of(const holding *all, int64_t number)
+{
+    int64_t place = -1;
+    for (int64_t i = 0; i < MOST_HELD; i++) place = all->numbers[i] == number ? i : place;
+    return place;
+}
+
+/* Holds a group in the place of the one that has been held for the longest time. */
 static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t number, int64_t *place,
                        pfd_error *err)
 {
     const parquet *self = args->source;
-    int64_t i = *place = number % MOST_HELD;
-    if (!all->groups[i] || all->numbers[i] != number) {
-        pfd_arrow_cache_release(self->cache, all->groups[i]);
-        all->groups[i] = NULL;
-        all->numbers[i] = number;
-        if (self->in_sequence) decode_ahead(args, number);
-        PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
-                                     &all->groups[i], err));
-        all->spaces[i] = pfd_arrow_cache_lend(self->cache, all->groups[i], args->scratch);
-    }
+    int64_t i = *place = all->next++ % MOST_HELD;
+    pfd_arrow_cache_release(self->cache, all->groups[i]);
+    all->groups[i] = NULL;
+    all->numbers[i] = -1;
+    if (self->in_sequence) decode_ahead(args, number);
+    PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
+                                 &all->groups[i], err));
+    all->spaces[i] = pfd_arrow_cache_lend(self->cache, all->groups[i], args->scratch);
+    all->numbers[i] = number;
     return PFD_OK;
+}
+
+/* In shuffled order nothing of a row is in the cache.  Its offsets are prefetched FAR rows before
+ * the row is written, and NEAR rows before, what is copied then: ragged rows are copied when they
+ * are joined.  A group that is not decoded yet is left out. */
+enum { FAR = 12, NEAR = 4 };
+
+static void prefetch(const pfd_compute_args *args, holding *all, int64_t row, int32_t is_near)
+{
+    const parquet *self = args->source;
+    int64_t ordinal = args->records[row].ordinal, number = pfd_shard_of(&self->table, ordinal);
+    int64_t place = place_of(all, number), index = ordinal - self->table.first[number];
+    if (place < 0 && !is_near &&
+        pfd_arrow_cache_state(self->cache, number) == PFD_ARROW_DECODED) {
+        pfd_error later; /* dropped just now, and fails to decode: its first row tells the error */
+        pfd_error_init(&later);
+        if (hold(args, all, number, &place, &later) != PFD_OK) return;
+    }
+    if (place < 0) return;
+    const decoded_group *from = all->groups[place]->data;
+    const pfd_arrow_space *space = &all->spaces[place];
+    for (int64_t i = 0; space->base && i < self->num_outputs; i++) {
+        if (!is_near) {
+            pfd_arrow_column_prefetch(&from->columns[i], space, index);
+        } else if (!args->outputs[i]->is_ragged) {
+            pfd_arrow_extent found = pfd_arrow_column_place(&from->columns[i], space, index);
+            pfd_prefetch(space->base + found.offset, found.size);
+        }
+    }
 }
 
 static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_error *err)
 {
     const parquet *self = args->source;
+    const pfd_record *records = args->records;
     pfd_arrow_row row = {.args = args};
-    while (row.row < args->num_rows) {
-        int64_t place, ordinal = args->records[row.row].ordinal;
-        int64_t number = pfd_shard_of(&self->table, ordinal);
-        pfd_status status = hold(args, all, number, &place, err);
+    int64_t n = args->num_rows, far = 0, near = 0;
+    int32_t is_random = n > 1 && records[n - 1].ordinal - records[0].ordinal != n - 1;
+    while (row.row < n) {
+        for (; is_random && far < n && far <= row.row + FAR; far++) prefetch(args, all, far, 0);
+        for (; is_random && near < n && near <= row.row + NEAR; near++)
+            prefetch(args, all, near, 1);
+        int64_t ordinal = records[row.row].ordinal, number = pfd_shard_of(&self->table, ordinal);
+        int64_t place = place_of(all, number);
+        pfd_status status = place < 0 ? hold(args, all, number, &place, err) : PFD_OK;
         if (status != PFD_OK) {
             err->row = row.row;
             return status;
@@ -508,7 +552,9 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const parquet *self = args->source;
-    holding all = {0};
+    holding all;
+    for (int64_t i = 0; i < MOST_HELD; i++) all.numbers[i] = -1, all.groups[i] = NULL;
+    all.next = 0;
     pfd_status status = write_rows(args, &all, err);
     pfd_scratch_rows_last(args->scratch); /* they are in lent groups, or were copied */
     for (int64_t i = 0; i < MOST_HELD; i++) pfd_arrow_cache_release(self->cache, all.groups[i]);

@@ -1101,8 +1101,10 @@ typedef struct pfd_remote_facts {
 #define PFD_REMOTE_MARK 15
 
 typedef struct pfd_remote_calls {
-    /* The facts of those of n paths that are addresses. */
-    int32_t (*look)(const char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
+    /* The facts of those of n paths that are addresses.  is_kept: those that an object had when it
+     * was first looked at since the last opening are right. */
+    int32_t (*look)(const char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+                    pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
     /* Writes over each of n addresses the name of its object, which has no query: at most
      * PFD_REMOTE_MARK bytes longer.  Requests have the query. */

@@ -92,22 +92,38 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The most rows that a view of a tree wants at once. */
+static int64_t wanted_rows(const pfd_view *view)
+{
+    int64_t most = view->wanted_rows;
+    for (int32_t i = 0; i < view->num_inner; i++)
+        most = larger(most, wanted_rows(view->inner[i]));
+    return most;
+}
+
 /* The minimum number of rows of a range.  It is more than one if each call of an op costs as much
  * as some rows, as long as the rows fit into a core's second cache.  A choice needs several rows
  * for each data set, because a branch costs as much as some rows however few it has; so the rows
- * may then have twice as many bytes. */
+ * may then have twice as many bytes, as may those that a view wants. */
 static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
 {
     enum { MANY_ROWS = 16, MANY_BYTES = 8 * CHUNK_BYTES };
     uint32_t flags = 0;
-    int64_t leaves = 0, calls = 1, branches = 1;
+    int64_t wanted = 0, calls = 1;
     for (int32_t i = 0; i < plan->num_ops; i++) flags |= plan->ops[i].node->op->op->flags;
-    for (int32_t t = 0; t < plan->num_trees; t++)
-        if (plan->trees[t] && plan->trees[t]->num_leaves > leaves)
-            leaves = plan->trees[t]->num_leaves;
+    for (int32_t t = 0; t < plan->num_trees; t++) {
+        const pfd_view_tree *tree = pfd_plan_tree_of(plan, t);
+        if (!tree) continue;
+        int64_t rows = tree->num_leaves > 1 ? (int64_t)tree->num_leaves * MANY_ROWS : 0;
+        wanted = larger(wanted, larger(rows, wanted_rows(tree->top)));
+    }
     if (flags & PFD_COSTLY_CALLS) calls = smaller(MANY_ROWS, MANY_BYTES / row_bytes);
-    if (leaves > 1) branches = smaller(leaves * MANY_ROWS, 2 * MANY_BYTES / row_bytes);
-    return calls > branches ? calls : branches;
+    return larger(calls, smaller(wanted, 2 * MANY_BYTES / row_bytes));
 }
 
 /* A range is about as many rows as fit into a core's first cache with all that is made of them. */

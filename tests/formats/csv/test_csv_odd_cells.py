@@ -1,5 +1,6 @@
 """A column that is of bytes because of a few cells among numbers says which they are."""
 
+import numpy as np
 import pytest
 
 import pyflowdata as flow
@@ -44,3 +45,53 @@ def test_a_record_after_the_sample_names_the_argument_that_states_types(tmp_path
     with flow.DataLoader(flow.open(path).batch(1000)["x"]) as loader:
         with pytest.raises(flow.CorruptDataError, match="fields was left out.*give fields="):
             list(loader)
+
+
+def written(rows):
+    """Rows as CSV, of which each 7th has quotes."""
+    cells = [[f'"{c}"' if n % 7 == 0 else c for c in row] for n, row in enumerate(rows)]
+    return "a,b,c,d,e\n" + "".join(",".join(row) + "\n" for row in cells)
+
+
+def test_rows_that_are_not_plain_stand_among_others(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [[str(v) for v in rng.integers(-99, 1000, 3)] + [f"{rng.normal():.3f}", "x" * (n % 70)]
+            for n in range(300)]  # fmt: skip
+    for n in range(0, 300, 11):
+        rows[n][n % 4] = ""
+    for n in range(5, 300, 13):
+        rows[n][n % 4], rows[n][4] = "NA", "NA"
+    path = tmp_path / "a.csv"
+    path.write_text(written(rows) + "1,2\n")
+    fields = ["a:int16=-1", "b:float32=nan", "c:float32=nan", "d:float64=nan", "e:bytes=none"]
+    data = flow.open(path, fields=fields, uneven_rows="allow", strict_numbers=True)
+    with flow.DataLoader(data.batch(1000), num_threads=1) as loader:
+        batch = dict(zip("abcde", next(iter(loader))))
+    rows.append(["1", "2", "", "", ""])
+    for name, default in (("a", -1), ("b", np.nan), ("c", np.nan), ("d", np.nan)):
+        column = "abcd".index(name)
+        wanted = [float(row[column]) if row[column] not in ("", "NA") else default for row in rows]
+        np.testing.assert_array_equal(batch[name], np.array(wanted, batch[name].dtype))
+    texts = [row[4].encode() for row in rows]
+    quoted = [n % 7 == 0 and n < 300 for n in range(301)]
+    assert batch["e"].to_bytes_list() == [
+        b"none" if text in (b"", b"NA") and not q else text for text, q in zip(texts, quoted)
+    ]
+
+
+@pytest.mark.parametrize("bad", ["oo", "007"])
+def test_the_first_of_several_rows_that_fail_is_named(tmp_path, bad):
+    """Columns are read one after the other, and rows in blocks; still the first row counts."""
+    rows = [["1", "2", "3", "4.5", "x"] for _ in range(300)]
+    rows[90][0], rows[80][2], rows[70][1], rows[75] = bad, bad, bad, ["1"]
+    path = tmp_path / "a.csv"
+    path.write_text(written(rows))
+    data = flow.open(path, fields=["a:int64", "b:int64", "c:int64", "d", "e"], strict_numbers=True)
+    with flow.DataLoader(data.batch(1000), num_threads=1) as loader:
+        with pytest.raises(flow.CorruptDataError, match="column 1 .'b'.*" + bad) as raised:
+            list(loader)
+    assert raised.value.line == 72
+    with flow.DataLoader(data.batch(1000, on_error="skip"), num_threads=1) as loader:
+        (batch,) = loader
+    assert [record.line for record in loader.skipped] == [72, 77, 82, 92]
+    assert len(batch[0]) == 296

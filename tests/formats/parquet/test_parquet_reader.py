@@ -235,6 +235,18 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
 # ---- Row groups ----------------------------------------------------------------------------------
 
 
+def test_rows_of_more_groups_than_a_call_holds(tmp_path, decoded):
+    """A batch has rows of 30 groups or more, of which a call holds 16."""
+    path = write(tmp_path / "a.parquet", *numbered(*[41] * 60))
+    total = 41 * 60
+    for order in (dict(shuffle="window", shuffle_block_size=1, shuffle_window=30),
+                  dict(random_shuffle=True)):  # fmt: skip
+        blobs = flow.ParquetReader(files=path, columns=["i:int64", "text"], batch_size=60, **order)
+        found = read(blobs, num_threads=2)
+        assert sorted(found) == list(range(total)) != found
+    assert len(decoded) == 60 and set(decoded.values()) == {2}
+
+
 def test_each_group_is_decoded_once_in_an_epoch(tmp_path, decoded):
     sizes = [[700, 1300, 3, 256, 3000], [100, 50, 0, 900, 411]]
     tables = numbered(*sizes[0], *sizes[1])
