@@ -540,30 +540,39 @@ static char *pattern_of(const char *path)
 }
 
 static pfd_status add_found(const matching *m, const char *pattern, pfd_error *err);
+static pfd_status add_below_each(const matching *m, const char *folders, const char *rest,
+                                 const open_folders *around, pfd_error *err);
 
-/* Adds the matches of `rest` in the folders that `folder`, which ends with a slash, matches, and in
- * the folders in these that are not hidden; a link to a folder around it is left out. */
+/* Adds the matches of `rest` in a folder, whose path ends with a slash, and in the folders in it that
+ * are not hidden; a link to a folder around it is left out. */
 static pfd_status add_below(const matching *m, const char *folder, const char *rest,
                             const open_folders *around, pfd_error *err)
 {
-    char *here = NULL, *inside = NULL;
-    glob_t found = {0};
-    if (asprintf(&here, "%s%s", folder, rest) < 0) here = NULL;
-    if (asprintf(&inside, "%s*/", folder) < 0) inside = NULL;
-    pfd_status status = here && inside ? PFD_OK : pfd_fail_memory(err, 0, "a pattern");
+    struct stat st;
+    char *here = NULL, *inside = NULL, *prefix;
+    if (examine(folder[0] ? folder : ".", &st) != 0 || is_around(around, &st))
+        return check_unread(m->attr, m->pattern, err);
+    open_folders own = {.device = st.st_dev, .inode = st.st_ino, .around = around};
+    if (!(prefix = pattern_of(folder)) || asprintf(&here, "%s%s", prefix, rest) < 0) here = NULL;
+    if (!here || asprintf(&inside, "%s*/", prefix) < 0) inside = NULL;
+    pfd_status status = inside ? PFD_OK : pfd_fail_memory(err, 0, "a pattern");
     if (status == PFD_OK) status = add_found(m, here, err);
-    if (status == PFD_OK) status = find_matches(m->attr, inside, &found, err);
-    for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
-        struct stat st;
-        if (examine(found.gl_pathv[i], &st) != 0 || is_around(around, &st)) continue;
-        char *one = pattern_of(found.gl_pathv[i]);
-        open_folders own = {.device = st.st_dev, .inode = st.st_ino, .around = around};
-        status = one ? add_below(m, one, rest, &own, err) : pfd_fail_memory(err, 0, "a pattern");
-        free(one);
-    }
-    globfree(&found);
+    if (status == PFD_OK) status = add_below_each(m, inside, rest, &own, err);
+    free(prefix);
     free(here);
     free(inside);
+    return status;
+}
+
+/* The same for each folder that a pattern, which ends with a slash, matches. */
+static pfd_status add_below_each(const matching *m, const char *folders, const char *rest,
+                                 const open_folders *around, pfd_error *err)
+{
+    glob_t found;
+    pfd_status status = find_matches(m->attr, folders, &found, err);
+    for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++)
+        status = add_below(m, found.gl_pathv[i], rest, around, err);
+    globfree(&found);
     return status;
 }
 
@@ -579,10 +588,13 @@ static const char *find_deep(const char *pattern)
 
 static pfd_status add_deep(const matching *m, const char *pattern, const char *deep, pfd_error *err)
 {
-    char *folder = strndup(pattern, (size_t)(deep - pattern));
-    if (!folder) return pfd_fail_memory(err, 0, "a pattern");
-    pfd_status status = add_below(m, folder, deep[2] ? deep + 3 : "*", NULL, err);
-    free(folder);
+    const char *rest = deep[2] ? deep + 3 : "*";
+    while (find_deep(rest) == rest) rest = rest[2] ? rest + 3 : "*"; /* ** twice is ** */
+    if (deep == pattern) return add_below(m, "", rest, NULL, err);
+    char *folders = strndup(pattern, (size_t)(deep - pattern));
+    if (!folders) return pfd_fail_memory(err, 0, "a pattern");
+    pfd_status status = add_below_each(m, folders, rest, NULL, err);
+    free(folders);
     return status;
 }
 

@@ -643,6 +643,9 @@ def test_a_pattern_means_the_same_to_readers_to_open_and_in_stores(tmp_path):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(name)
         files.pipe(f"/globs/{name}", name.encode())
+    (tree / "d1/e/links").mkdir()
+    for link in ("up", "up-again", "here"):  # to folders around them
+        (tree / "d1/e/links" / link).symlink_to("." if link == "here" else "..")
     for pattern in (*PATTERNS, *DEEP):
         path = f"{tree}/{pattern}"
         found = read_names(path)
@@ -653,6 +656,21 @@ def test_a_pattern_means_the_same_to_readers_to_open_and_in_stores(tmp_path):
         stored = {key.removeprefix("memory://globs/") for key in keys}
         assert stored == opened == found, pattern
         assert bool(opened) == (pattern not in ("a[", "[.]h1", "?h1")), pattern
+
+
+def test_a_pattern_stands_for_files_first_and_then_for_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "d/b.csv", "d/e.csv/c.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n1\n")
+    assert expanded(["**"]) == expanded(["**/*.csv"]) == ["a.csv", "d/b.csv", "d/e.csv/c.csv"]
+    assert len(flow.open("d/*.csv")) == 1 and expanded(["d/e*"]) == ["d/e.csv"]
+    for pattern in ("**", "**/*.csv", "d/../**/**"):
+        columns = {"columns": ["x:int64"], "header": "yes", "batch_size": 4}
+        with flow.DataLoader(flow.CSVReader(files=pattern, **columns)) as loader:
+            assert loader.readers[0].records == 3
+    with pytest.raises(flow.FileError, match="no file matches the pattern 'd/[*][*]/x'"):
+        flow.DataLoader(flow.CSVReader(files="d/**/x", **columns))
 
 
 def test_options_are_checked(tmp_path):

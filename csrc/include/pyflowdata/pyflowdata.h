@@ -1106,8 +1106,8 @@ typedef struct pfd_remote_calls {
     int32_t (*look)(const char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
                     pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
-    /* Writes over each of n addresses the name of its object, which has no query: at most
-     * PFD_REMOTE_MARK bytes longer.  Requests have the query. */
+    /* Writes over each of n addresses the name of its object, which has no query and no
+     * user:password@: at most PFD_REMOTE_MARK bytes longer.  Requests have both. */
     int32_t (*name_objects)(char *const *urls, int64_t n, pfd_error *err);
     /* Calls pfd_remote_listed() for each object that the pattern stands for. */
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);

@@ -86,20 +86,16 @@ def _names(folder: str) -> list[str]:
 def _below(folder: str, around: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
     """The folder and everything in it, except for hidden files, and links to folders around them.
     """
+    if not _is_folder(folder):
+        yield folder
+        return
+    facts = os.stat(folder or ".")
+    if (own := (facts.st_dev, facts.st_ino)) in around:
+        return
     yield folder
     for name in _names(folder):
-        path = os.path.join(folder, name)
-        if name.startswith("."):
-            continue
-        if not _is_folder(path):
-            yield path
-        elif (own := _identity(path)) not in around:
-            yield from _below(path, (*around, own))
-
-
-def _identity(path: str) -> tuple[int, int]:
-    facts = os.stat(path)
-    return facts.st_dev, facts.st_ino
+        if not name.startswith("."):
+            yield from _below(os.path.join(folder, name), (*around, own))
 
 
 def _matches(pattern: str) -> Iterator[str]:
@@ -107,6 +103,9 @@ def _matches(pattern: str) -> Iterator[str]:
     read.
     """
     folder, name = os.path.split(pattern)
+    if name == os.path.basename(folder) == "**":
+        yield from _matches(folder)
+        return
     for one in _matches(folder) if glob.has_magic(folder) else [folder]:
         if name == "**":
             yield from _below(one)
