@@ -543,8 +543,8 @@ static pfd_status add_found(const matching *m, const char *pattern, pfd_error *e
 static pfd_status add_below_each(const matching *m, const char *folders, const char *rest,
                                  const open_folders *around, pfd_error *err);
 
-/* Adds the matches of `rest` in a folder, whose path ends with a slash, and in the folders in it that
- * are not hidden; a link to a folder around it is left out. */
+/* Adds the matches of `rest` in a folder, whose path ends with a slash, and in the folders in it
+ * that are not hidden; a link to a folder around it is left out. */
 static pfd_status add_below(const matching *m, const char *folder, const char *rest,
                             const open_folders *around, pfd_error *err)
 {

@@ -75,9 +75,9 @@ const char *pfd_missing_file_words(const char *pattern, char *out, size_t capaci
 
 /* For attrs that name files, as `files` does.
  * Adds, in order, each element that is the path of a file, and the files that each other one
- * matches as a pattern of glob(3) (*, ?, [...]), sorted by the bytes of their paths.  A part ** of a
- * pattern stands for any number of folders, or at its end for all that is below; a backslash is a
- * character like others.
+ * matches as a pattern of glob(3) (*, ?, [...]), sorted by the bytes of their paths.  A part ** of
+ * a pattern stands for any number of folders, or at its end for all that is below; a backslash is
+ * a character like others.
  * `keep_missing`: the path of a missing file is added too; pfd_fail_missing_path() reports it
  * later.
  * ERRORS  PFD_IO: no such file; PFD_INVALID_ARGUMENT: a file is named twice, or the element is not

@@ -32,8 +32,8 @@ pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts 
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
 
 /* Names the objects at those of n addresses that have a query, such as a signature, or a password,
- * which are kept for requests: see `name_objects` in pyflowdata.h.  `urls` is left in another order.
- */
+ * which are kept for requests: see `name_objects` in pyflowdata.h.  `urls` is left in another
+ * order. */
 pfd_status pfd_remote_name_objects(char **urls, int64_t n, pfd_error *err);
 
 /* Bytes of the mark behind "://" in the name of an object; 0: there is none. */

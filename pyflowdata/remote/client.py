@@ -98,9 +98,9 @@ def _with_login(address: str) -> str:
 
 def name_object(address: str, *, is_of_row: bool = False) -> str:
     """The name of the object at an address: without its query and `user:password@`, which requests
-    of this process will have.  The name stays the same where the object is signed again, and nothing that shows it
-    tells a secret.  Where a query says more than a signature, a digest of that is before the host,
-    so that another query names another object.
+    of this process will have.  The name stays the same where the object is signed again, and
+    nothing that shows it tells a secret.  Where a query says more than a signature, a digest of
+    that is before the host, so that another query names another object.
     """
     encode(address, "path")  # no NUL, which would end it in C
     address = _keep_login(address)
