@@ -166,8 +166,9 @@ def _with_addresses(values: dict[str, Plain], change: str) -> dict[str, Plain]:
 def _has_addresses(values: Mapping[str, Plain]) -> bool:
     given: list[Any] = [values.get(name) or () for name in _PATHS]
     return any(
-        "://" in one for paths in given for one in ((paths,) if isinstance(paths, str) else paths)
-    )
+        isinstance(one, str) and "://" in one
+        for paths in given for one in ((paths,) if isinstance(paths, str) else paths)
+    )  # fmt: skip
 
 
 def carried_values(op: Op, values: dict[str, Plain]) -> dict[str, Plain]:
