@@ -9,7 +9,7 @@ import threading
 
 import torch
 
-from pyflowdata.integrations.torch import hand_over, loader
+from pyflowdata.integrations.torch import epoch_iterators, loader
 from pyflowdata.integrations.torch.devices import DeviceCopies
 
 
@@ -60,7 +60,7 @@ class LateCopies(DeviceCopies):
 
 def use_late_copies(monkeypatch):
     """Has loaders and sinks copy every batch to "a device"."""
-    for module in (hand_over, loader):
+    for module in (epoch_iterators, loader):
         monkeypatch.setattr(module, "copies_to", LateCopies)
     monkeypatch.setattr(loader, "find_device", lambda device: torch.device("cuda", 0))
 
