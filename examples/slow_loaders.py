@@ -352,7 +352,7 @@ def small_files(folder: Path, *, remedied: bool) -> Run:
     paths = images(folder, 3000, 8)
     packed = folder / "small.tfrecord"
     if remedied:
-        with TFRecordWriter(packed) as writer:
+        with TFRecordWriter(packed, overwrite=True) as writer:
             for path in paths:
                 writer.write({"image": path.read_bytes()})
         data = flow.open(packed)
