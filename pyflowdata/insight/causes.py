@@ -732,7 +732,7 @@ def _python(m: Measures) -> Finding | None:
     if cores > 1 + _NEARLY or (not is_alone and _lets_go(m, one)):
         return None
     are_apart = m.lock_share < BLOCKED  # its calls do not wait for each other
-    if not are_apart and cores < BLOCKED and m.process_rate >= 2 * cores:
+    if not are_apart and cores < BLOCKED and _others_hold_the_lock(m, one, cores):
         return _foreign_thread(m, one, share)
     if m.worked_share < _BUSY and m.counters.prefetch < m.threads:
         return None  # there is no room for the batches that all threads could work on
@@ -762,6 +762,15 @@ def _lets_go(m: Measures, one: Work) -> bool:
     if m.threads == 1:
         return waited * one.wall_seconds < _NEARLY * one.help_seconds
     return waited < _LET_GO
+
+
+def _others_hold_the_lock(m: Measures, one: Work, cores: float) -> bool:
+    """Whether other threads compute more than the op; or whether hardly any thread computes, and
+    the op waits for nothing else than the lock: while it sleeps, the lock may be its own.
+    """
+    if m.process_rate >= MOST or m.have_others:
+        return m.process_rate >= 2 * cores
+    return m.waiting_share(one) < BLOCKED
 
 
 def _own_lock(m: Measures, one: Work, share: float) -> Finding:

@@ -257,6 +257,17 @@ CASES = {
         "loader", "own-lock", "88 % of its calls were waiting for a lock of the program, which "
         "one has at a time; give each thread an object of its own",
     ),
+    "a thread that sleeps with the interpreter's lock": (
+        recorded(work("Scale", 15.5, 0.9, language="Python", lock_seconds=14.0),
+                 **{**QUIET, "process_cpu_seconds": 1.5, "machine_cpu_seconds": 1.5}),
+        "loader", "lock", "Scale computes little, and waits 90 % of its time for the interpreter's "
+        "lock, which other threads of this program hold",
+    ),
+    "an op that sleeps with the interpreter's lock": (
+        recorded(work("Scale", 15.5, 0.9, language="Python", lock_seconds=7.5),
+                 **{**QUIET, "process_cpu_seconds": 1.5, "machine_cpu_seconds": 1.5}),
+        "loader", "python-op", "since one at a time holds the interpreter's lock",
+    ),
     "a thread that holds the interpreter's lock": (
         recorded(work("Scale", 15.5, 0.3, language="Python", lock_seconds=14.0),
                  **{**QUIET, "process_cpu_seconds": 4.2}),
