@@ -36,7 +36,7 @@ pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
  * order. */
 pfd_status pfd_remote_name_objects(char **urls, int64_t n, pfd_error *err);
 
-/* Bytes of the mark behind "://" in the name of an object; 0: there is none. */
+/* Bytes of the mark after "://" in the name of an object; 0: there is none. */
 size_t pfd_remote_mark_size(const char *url);
 
 /* Takes over an address, from malloc(); NULL: out of memory. */

@@ -574,7 +574,7 @@ static const pfd_op bucket_dataset = {
     PFD_VIEW_OP_WITH(bucket_dataset_attrs, attr_table, pfd_view_inputs, pfd_batch_outputs, infer),
     .name = "BucketDataset",
     .doc = "Makes batches of records of similar lengths, which need little padding. Each epoch has "
-           "every record once, in batches that are drawn anew; the batches have a random order if "
+           "every record once, in batches that are drawn again; the batches have a random order if "
            "random_shuffle is set, otherwise the longest comes first. The number of batches in an "
            "epoch is known and does not change. Rows are ordered so that the sums of squared "
            "lengths are nearly equal in all ranks. last_batch is short or drop, for each bucket; "

@@ -157,7 +157,7 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     return n;
 }
 
-/* The loop of all variants; rest() looks at what is behind the last whole block. */
+/* The loop of all variants; rest() looks at the bytes after the last complete block. */
 #define SPLIT(target, name, look, rest)                                                            \
     target static int64_t name(const uint8_t *text, int64_t size, uint8_t delimiter, uint8_t quote,\
                                int64_t most, uint32_t *ends, int32_t *has_quote)                   \
@@ -272,7 +272,7 @@ PFD_TARGET_AVX2 PFD_INLINE masks look_avx2(const uint8_t *text, uint8_t delimite
 }
 
 /* As other rests, but of more than half a block without a copy, by two halves that overlap.  A
- * masked load would wait for bytes behind the record, which are rarely in the cache. */
+ * masked load would wait for bytes after the record, which are rarely in the cache. */
 PFD_TARGET_AVX2 PFD_INLINE masks rest_avx2(const uint8_t *text, int64_t at, int64_t size,
                                            uint8_t delimiter, uint8_t quote)
 {

@@ -840,7 +840,7 @@ const char *pfd_record_file(const pfd_data_reader *reader, int64_t file)
     return file >= 0 && file < n ? files[file]->path : NULL;
 }
 
-/* *bytes: of what the epoch has still to read, or, where its last batch has begun, the next one.
+/* *bytes: of what the epoch has still to read, or the next one if the last batch is at work.
  * 0: the plan does not reach to its end. */
 static int32_t planned_missing(const pfd_data_reader *reader, int64_t num_batches, int64_t *bytes)
 {

@@ -140,7 +140,7 @@ int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
 const char *pfd_record_file(const pfd_data_reader *reader, int64_t file);
 
 /* Bytes of its remote files that the cache does not have: of those that the rest of the epoch, of
- * num_batches, will read, or the next one where the last batch has begun; of all until that is
+ * num_batches, will read, or the next one if the last batch is at work; of all until that is
  * known. */
 int64_t pfd_record_missing_bytes(const pfd_data_reader *reader, int64_t num_batches);
 
