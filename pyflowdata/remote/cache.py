@@ -1,4 +1,5 @@
 """The cache of blocks: its folder, its budget, the order of removal, and the threads that fill it.
+
 C opens the files, and says which blocks are missing (csrc/files/remote_file.h).
 """
 
@@ -140,17 +141,15 @@ class _Cache:
             os.close(lock)
 
     def drop(self, files: list[tuple[str, int]], size: int | None) -> int:
-        """Removes the blocks that will be used last, until this many bytes are free; None: all
-        blocks. A block counts as its share of the bytes that its file has on disk; files come from
-        files(). Blocks that were read whole are removed first: they are not needed before the next
-        epoch.  The block that was read last is the first of them, since epochs begin with the same
-        blocks.  Then follow blocks that were read in part, beginning with the block that was not
-        read for the longest time; then blocks that were requested ahead and not read yet, the
-        latest request first, since it is needed last.  Blocks whose next use a loader announced
-        come last, by the time of that use.
+        """Removes the blocks that will be used last, until this many bytes are free; None: all.
 
-        Returns:
-            How many bytes became free.
+        A block counts as its share of the bytes that its file has on disk; files come from files().
+        Blocks that were read whole are removed first: they are not needed before the next epoch.
+        The block that was read last is the first of them, since epochs begin with the same blocks.
+        Then follow blocks that were read in part, beginning with the block that was not read for
+        the longest time; then blocks that were requested ahead and not read yet, the latest request
+        first, since it is needed last.  Blocks whose next use a loader announced come last, by the
+        time of that use.
         """
         lib.pfd_remote_note_next_uses()
         tables = [(path, read_blocks(path)[0]) for path, _ in files]

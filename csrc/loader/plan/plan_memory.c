@@ -259,13 +259,12 @@ int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
     for (int32_t r = 0; r < plan->num_readers; r++)
         files += files_looked_at(plan, &plan->readers[r],
                                  plan->readers[r].shuffle == PFD_SHUFFLE_NONE);
-    int64_t ahead_bytes = clamp(files, 1, LARGE_BYTES / FILE_BYTES) * FILE_BYTES;
-    if (ahead_bytes < AHEAD_BYTES) ahead_bytes = AHEAD_BYTES;
-    int64_t ahead = clamp(ahead_bytes / batch_bytes, 0, MOST_AHEAD);
+    int64_t ahead_bytes = clamp(files * FILE_BYTES, AHEAD_BYTES, LARGE_BYTES);
+    int64_t ahead = smaller(ahead_bytes / batch_bytes, MOST_AHEAD);
     if (plan->known_batches >= 0) ahead = smaller(ahead, plan->known_batches);
     int64_t usual = 2 * num_threads + 2, needed = 2 + 2 * num_threads / plan->num_chunks;
     int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
-    return (int32_t)(ahead > least ? ahead : least);
+    return (int32_t)larger(ahead, least);
 }
 
 /* More threads than processors are for work that waits. Their memory is part of the budget. */
