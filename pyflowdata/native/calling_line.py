@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import operator
 import os
 import sys
 import threading
@@ -21,11 +23,30 @@ def frames_of(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+_MAY_HANG = (3, 11) <= sys.version_info < (3, 11, 10)
+
+
+def _all_threads() -> dict[int, FrameType]:
+    """The innermost frames of all threads.
+
+    CPython 3.11 makes objects in this call while it holds a lock that each thread needs at its end.
+    A garbage collection there can wait for such a thread, which has the interpreter's lock: all
+    would hang (python/cpython, issue 106883; 3.11.10 and 3.12 do not).
+    """
+    if not _MAY_HANG or not gc.isenabled():
+        return sys._current_frames()
+    # One call of C, in which no other thread runs: what it does with the collector stays in force.
+    calls = gc.disable, sys._current_frames, gc.enable
+    _, frames, _ = map(operator.call, calls)  # type: ignore[attr-defined, unused-ignore]
+    found: dict[int, FrameType] = frames
+    return found
+
+
 def other_threads() -> dict[int, FrameType]:
     """The innermost frames of all other threads.  A frame that has itself in a local variable forms
     a cycle, which would keep the variables of all these frames alive.
     """
-    frames = sys._current_frames()
+    frames = _all_threads()
     frames.pop(threading.get_ident(), None)
     return frames
 
@@ -65,7 +86,7 @@ def warn_program_once(key: Hashable, warning: Warning) -> None:
     _given.add(key)
     frame = calling_frame(sys._getframe())
     if frame is None:  # CPython 3.11 may crash in this call while a thread starts: so not before
-        frame = calling_frame(sys._current_frames().get(threading.main_thread().ident or 0))
+        frame = calling_frame(_all_threads().get(threading.main_thread().ident or 0))
     if frame is None:
         warnings.warn(warning, stacklevel=1)
     else:

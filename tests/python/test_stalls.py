@@ -430,3 +430,40 @@ def test_a_sink_is_told_at_the_line_that_runs_it():
         opener.join()
         run.close()
     assert [told[2:] for told in caught.about(1)] == [(__file__, line)]
+
+
+def test_a_look_at_threads_does_not_hang_while_garbage_is_collected():
+    """CPython 3.11.0 to 3.11.9 may, with the interpreter's lock: nothing else would run."""
+    script = """
+import faulthandler, gc, threading, time
+from pyflowdata.native.calling_line import other_threads
+
+class Cycle:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        time.sleep(0.0001)  # other threads run, and end
+
+def end_threads():
+    while True:
+        threads = [threading.Thread(target=int) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+
+faulthandler.dump_traceback_later(60, exit=True)
+threading.Thread(target=end_threads, daemon=True).start()
+for _ in range(300):
+    Cycle()
+    gc.set_threshold(1)
+    other_threads()
+    gc.set_threshold(700)
+assert gc.isenabled()
+gc.disable()
+other_threads()
+assert not gc.isenabled()
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
