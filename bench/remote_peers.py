@@ -163,6 +163,11 @@ def as_is(rows: Any) -> Any:
     return rows
 
 
+def as_bytes(rows: Any) -> list[bytes]:
+    """litData's rows are views of its chunk, which no process can send."""
+    return [bytes(row["x"]) for row in rows]
+
+
 def mosaicml_streaming(root: Path, url: str, cache: Path) -> Epoch:
     """StreamingDataset in torch's DataLoader."""
     from streaming import StreamingDataset
@@ -182,7 +187,7 @@ def litdata(root: Path, url: str, cache: Path) -> Epoch:
     store = {"endpoint_url": url, "aws_access_key_id": "me", "aws_secret_access_key": "secret"}
     data = StreamingDataset("s3://data/litdata", cache_dir=str(cache), shuffle=True,
                             storage_options=store)
-    options: Any = {"batch_size": BATCH, "num_workers": WORKERS, "collate_fn": as_is}
+    options: Any = {"batch_size": BATCH, "num_workers": WORKERS, "collate_fn": as_bytes}
     return torch_epoch(StreamingDataLoader(data, **options))
 
 

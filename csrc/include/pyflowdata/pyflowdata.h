@@ -1100,10 +1100,15 @@ typedef struct pfd_remote_facts {
  * address says beside a signature. */
 #define PFD_REMOTE_MARK 15
 
+/* Which facts are right: those of now; those that an object had when it was first looked at since
+ * the last opening; the same, where they are known without a request: else their size is -1. */
+#define PFD_LOOK_NOW 0
+#define PFD_LOOK_KEPT 1
+#define PFD_LOOK_KNOWN 2
+
 typedef struct pfd_remote_calls {
-    /* The facts of those of n paths that are addresses.  is_kept: those that an object had when it
-     * was first looked at since the last opening are right. */
-    int32_t (*look)(const char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+    /* The facts of those of n paths that are addresses; `how` is a PFD_LOOK_*. */
+    int32_t (*look)(const char *const *paths, int64_t n, int32_t how, pfd_remote_facts *facts,
                     pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
     /* Writes over each of n addresses the name of its object, which has no query and no
@@ -1131,17 +1136,21 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
                            const char *message);
 
-/* A range of an object to fetch. */
+/* A range of an object to fetch, or an object to look at. */
 typedef struct pfd_fetch pfd_fetch;
 typedef struct pfd_fetch_range {
-    const char *url, *tag; /* live as long as the request */
+    const char *url, *tag; /* live as long as the request; tag NULL: the facts are wanted, and at
+                              best `size` bytes, or as many as there are, in the same answer */
     int64_t object_bytes, offset, size;
 } pfd_fetch_range;
 
-/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put() or fail(), in any
- * thread.  Until then no other process of the machine fetches its blocks. */
+/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put(), found() or fail(),
+ * in any thread.  Until then no other process of the machine fetches its blocks. */
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
 pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
+/* The facts, as of PFD_LOOK_KEPT.  `bytes` are at hand, from the first one on: they are put or
+ * failed, unless the result is 0, which ends the request. */
+int32_t pfd_fetch_found(pfd_fetch *fetch, const pfd_remote_facts *facts, int64_t bytes);
 void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
 void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */
 

@@ -262,7 +262,7 @@ static pfd_status find_places(const pfd_view_tree *tree, pfd_branch_rows *rows, 
 
 pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                  const pfd_record *records, const pfd_data_reader *planner,
-                                 int64_t batch, pfd_error *err)
+                                 int64_t batch, pfd_scratch *scratch, pfd_error *err)
 {
     PFD_TRY(find_places(tree, rows, n, records, err));
     for (int32_t b = 0; b < tree->num_branches; b++) {
@@ -271,7 +271,7 @@ pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *row
         const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
         PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
                                          own->records, err));
-        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n);
+        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n, scratch);
         else if (!pfd_data_reader_plan(planner, leaf, own->records, own->n, batch))
             return pfd_fail_memory(err, own->n, "the plan of a view's blocks");
     }

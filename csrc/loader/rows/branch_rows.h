@@ -29,11 +29,11 @@ typedef struct pfd_branch_rows {
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity);
 void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows);
 
-/* Asks for the remote blocks of `n` rows of a later batch, or, with a planner, plans them there;
- * records[i] comes in as below.  Nothing is read. */
+/* Asks for what `n` rows of a later batch have in stores, or, with a planner, plans their blocks
+ * there; records[i] comes in as below.  `scratch` has memory of the call. */
 pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                  const pfd_record *records, const pfd_data_reader *planner,
-                                 int64_t batch, pfd_error *err);
+                                 int64_t batch, pfd_scratch *scratch, pfd_error *err);
 
 /* Finds the records of `n` rows.  records[i] comes in as a place of the outermost view (epoch in
  * offset, position in ordinal) and goes out as the row's record, `filler` as it was; drawn[i] as

@@ -175,6 +175,7 @@ static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t
     int64_t epoch = number / at->plan->num_batches, room = at->end - at->begin;
     int64_t first, end, from, to, *positions = at->worker->positions;
     pfd_record *records = range_records(at, r);
+    pfd_scratch *scratch = at->worker->scratch; /* no op of the range has run */
     pfd_error *err = &(pfd_error){.struct_size = sizeof(pfd_error)}; /* the batch itself tells it */
     reader->logical->methods->batch(reader->logical, epoch, number % at->plan->num_batches, &first,
                                     &end);
@@ -185,11 +186,11 @@ static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t
         if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
             return 0;
         if (tree && pfd_branch_rows_ahead(tree, at->worker->branches[r], n, records,
-                                          is_plan ? reader : NULL, number, err))
+                                          is_plan ? reader : NULL, number, scratch, err))
             return 0;
-        if (tree) continue;
-        if (!is_plan) pfd_data_reader_ask(reader, records, n);
-        else if (!pfd_data_reader_plan(reader, reader, records, n, number)) return 0;
+        if (!tree && is_plan && !pfd_data_reader_plan(reader, reader, records, n, number)) return 0;
+        if (!tree && !is_plan) pfd_data_reader_ask(reader, records, n, scratch);
+        pfd_scratch_reset(scratch);
     }
     return 1;
 }
