@@ -1,11 +1,12 @@
 """Remote files: what the cache fetches beside the least that any could, and how near fetching comes
 to the speed of the line.
 
-    python -m bench.remote [cache] [line] [images] [--data 160]
+    python -m bench.remote [cache] [line] [images] [ranks] [--data 160]
 
 The server is that of tests/remote, on loopback, so that bytes and requests are counted where they
 are sent.  Lines that each connection has for itself, as at most stores, are nginx's: the line is
 what all requests at a time may have together.  Images are small objects that a manifest names.
+Ranks have a cache for each, or for each node of two.
 """
 
 from __future__ import annotations
@@ -194,13 +195,50 @@ def images_table(_size: int) -> None:
         measure_images(latency, threads)
 
 
+ORDERS = {"global": {}, "window": {"kind": "window"}, "lanes": {"kind": "window", "lanes": 4}}
+
+
+def measure_ranks(size: int, order: str, ranks: int, ranks_of_node: int) -> list[list[float]]:
+    """Bytes that the store sends to each cache in each epoch, per byte of the data."""
+    rows = np.zeros((size // (16 << 10), 4096), np.int32)
+    with tempfile.TemporaryDirectory() as folder, serving({"a": rows.tobytes()}) as server:
+        found = [[0.0] * EPOCHS for _ in range(ranks // ranks_of_node)]
+        for rank in range(ranks):
+            node = rank // ranks_of_node
+            flow.remote.configure(cache_dir=Path(folder, f"{node}"), budget=4 * size)
+            before = sent(server)  # an opening fetches, too
+            data = flow.open(f"{server.url}/a", format="raw", shape=[4096], dtype="int32")
+            data = data.shuffle(seed=1, **ORDERS[order])
+            batches = data.batch(64, rank=rank, world_size=ranks)
+            with flow.DataLoader(batches, prefetch=1) as loader:
+                for epoch in range(EPOCHS):
+                    for _ in loader:
+                        pass
+                    found[node][epoch] += (sent(server) - before) / size
+                    before = sent(server)
+    return found
+
+
+def ranks_table(size: int) -> None:
+    print("| ranks | a cache for | order | epoch 1 | all 3 epochs | all caches |")
+    print("|---|---|---|---|---|---|")
+    for (ranks, of_node), order in itertools.product([(2, 1), (4, 1), (4, 2)], ORDERS):
+        found = measure_ranks(size, order, ranks, of_node)
+        first, whole = max(one[0] for one in found), max(map(sum, found))
+        cache = "each rank" if of_node == 1 else f"{of_node} ranks"
+        print(f"| {ranks} | {cache} | {order} | {first:.2f} | {whole:.2f} | "
+              f"{sum(map(sum, found)):.2f} |", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=["cache", "line"])
     parser.add_argument("--data", type=int, default=160, help="MB")
     given = parser.parse_args()
+    tables = {"cache": cache_table, "line": line_table, "images": images_table,
+              "ranks": ranks_table}  # fmt: skip
     for table in given.tables:
-        {"cache": cache_table, "line": line_table, "images": images_table}[table](given.data * MB)
+        tables[table](given.data * MB)
 
 
 if __name__ == "__main__":

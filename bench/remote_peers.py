@@ -328,7 +328,7 @@ def made(pythons: dict[str, str | None], megabytes: int) -> Path:
 
 def show(results: dict[str, list[dict[str, float]]], megabytes: int) -> None:
     count = megabytes * MB // RECORD
-    print("| contender | epoch | records/s | MB/s | CPU us/record | fetched/used | right |")
+    print("| contender | epoch | records/s | MB/s | CPU us/record | fetched/used | wrong rounds |")
     print("|---|---|---|---|---|---|---|")
     for (name, rounds), kind in itertools.product(results.items(), ("cold", "warm")):
         if not rounds:
@@ -336,10 +336,10 @@ def show(results: dict[str, list[dict[str, float]]], megabytes: int) -> None:
         seconds, cpu, came = (
             median(one[f"{kind} {key}"] for one in rounds) for key in ("seconds", "cpu", "bytes")
         )
-        wrong = max(one[f"{kind} wrong"] for one in rounds)
+        wrong = sum(one[f"{kind} wrong"] for one in rounds)
         print(f"| {name} | {kind} | {count / seconds:,.0f} | {megabytes / seconds:.0f} | "
               f"{cpu / count * 1e6:.0f} | {came / MB / megabytes:.2f} | "
-              f"{'no' if wrong else 'yes'} |")  # fmt: skip
+              f"{wrong:.0f} of {len(rounds)} |")  # fmt: skip
 
 
 def child(what: str, *words: str) -> None:

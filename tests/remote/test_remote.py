@@ -392,7 +392,7 @@ def test_images_of_later_batches_are_asked_for_ahead_and_so_many_at_a_time(tmp_p
         client.forget_facts()
         again = named_images(server, tmp_path, files)
         assert len(read(again, 16)) == 10
-        assert server.looks > looks + 100 and server.gets < gets + 40  # the first ones find that out
+        assert server.looks > looks + 100 and server.gets < gets + 40  # first ones tell
         # What is missing is told by its row, and costs the epoch nothing else.
         del server.files["077.png"]
         configure(cache_dir=tmp_path / "other")
