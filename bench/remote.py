@@ -195,7 +195,9 @@ def images_table(_size: int) -> None:
         measure_images(latency, threads)
 
 
-ORDERS = {"global": {}, "window": {"kind": "window"}, "lanes": {"kind": "window", "lanes": 4}}
+ORDERS: dict[str, dict[str, Any]] = {
+    "global": {}, "window": {"kind": "window"}, "lanes": {"kind": "window", "lanes": 4},
+}  # fmt: skip
 
 
 def measure_ranks(size: int, order: str, ranks: int, ranks_of_node: int) -> list[list[float]]:
