@@ -28,6 +28,7 @@ struct pfd_remote_file {
     char *url, *tag;
     int32_t references;  /* by its opener and by requests */
     uint8_t look;        /* IDLE: the facts are known */
+    uint8_t is_closed;   /* no queue may have it: only requests hold it */
     uint8_t *asked;      /* for each block */
     uint8_t *had;        /* blocks that were put */
     uint32_t *in_reach;  /* how often plans have each block in reach */
@@ -301,7 +302,7 @@ static void ask(pfd_remote_file *self, int64_t block, uint8_t how)
 {
     uint8_t *asked = state_of(&(wanted_block){self, block});
     block_queue *queue = how == URGENT ? &urgent : block < 0 ? &looks : &ahead;
-    if (*asked == TAKEN || (*asked >= how && *asked != FAILED)) return;
+    if (self->is_closed || *asked == TAKEN || (*asked >= how && *asked != FAILED)) return;
     if (!push(queue, self, block)) return; /* asked for again later */
     *asked = how;
     (void)pthread_cond_signal(&came);
@@ -425,6 +426,7 @@ void pfd_remote_file_close(pfd_remote_file *self)
     pthread_mutex_lock(&lock);
     if (self->next) self->next->previous = NULL;
     if (self->previous) self->previous->next = NULL;
+    self->is_closed = 1;
     forget(&urgent, self);
     forget(&ahead, self);
     forget(&looks, self);
