@@ -383,7 +383,8 @@ def test_images_of_later_batches_are_asked_for_ahead_and_so_many_at_a_time(tmp_p
             found = Counter(image.tobytes() for images, _ in loader for image in images)
             assert found == Counter(files.values())
             # One thread makes batches of two images; requests are those of many batches.
-            assert 6 <= server.most_at_once <= len(blocks._threads)
+            # The server ends one after the client has its answer.
+            assert 6 <= server.most_at_once < 2 * len(blocks._threads)
             assert server.looks + server.gets < 1.5 * len(files)
             looks, gets = server.looks, server.gets
             assert sum(len(labels) for _, labels in loader) == len(files)
