@@ -46,7 +46,7 @@ def measured(run):
 
 
 def certain(printed):
-    """The lines that do not say what is doubtful, as all is that is so short."""
+    """The lines but those that doubt the numbers, which are doubtful in runs this short."""
     lines = printed.rstrip("\n").split("\n")
     found = [line for line in lines if not line.startswith(("Doubtful: ", "To try: "))]
     assert len(found) < len(lines)

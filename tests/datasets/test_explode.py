@@ -1,4 +1,4 @@
-"""explode() and flat_map(): elements of fields and parts that a function makes, beside lists; when
+"""explode() and flat_map(): elements of fields and rows that a function makes, beside lists; when
 the function is called; errors.  Random pipelines are in tests/datasets/test_properties.py."""
 
 import json

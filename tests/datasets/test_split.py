@@ -37,7 +37,7 @@ def hash_bytes(hash_, text):
 
 
 def part_of(hash_, fractions):
-    """The part that is first in a race."""
+    """The subset whose draw comes first."""
     times = []
     for part, fraction in enumerate(fractions):
         u = ((hash_word(hash_, part) >> 12) + 0.5) / 2**52
