@@ -33,7 +33,7 @@ from ..pyops.records import (
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
 from ..pyops.tensors import Mismatch
 from .base import DatasetBase, named_view, names_of, whole
-from .batches import padding_of
+from .batches import padding_of, row_lengths
 from .columns import (
     Array,
     Columns,
@@ -45,7 +45,6 @@ from .columns import (
 )
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
-from .row_lengths import row_lengths
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")

@@ -262,8 +262,8 @@ def test_integrations_are_on_top():
     allowed = {
         "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_texts",
         "nodes.world",
-        "loader.batches", "loader.converting_loader", "loader.epoch_steps", "loader.epochs",
-        "loader.iterator_hook", "loader.ledger", "loader.loader_arguments",
+        "loader.batches", "loader.data_loader", "loader.epoch_steps", "loader.epochs",
+        "loader.ledger", "loader.loader", "loader.loader_arguments",
         "loader.open_loader", "loader.sinks",
         "loader.state",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
