@@ -31,7 +31,7 @@ def _all_threads() -> dict[int, FrameType]:
 
     CPython 3.11 makes objects in this call while it holds a lock that each thread needs at its end.
     A garbage collection there can wait for such a thread, which has the interpreter's lock: all
-    would hang, or the list of threads would change under the call (python/cpython, issue 106883;
+    would hang, or the list of threads would change under the call (gh-106883 of CPython;
     3.11.10 and 3.12 do not).
     """
     if not _MAY_HANG or not gc.isenabled():
