@@ -320,11 +320,11 @@ def test_attrs_of_the_view():
             out = flow.ExplodeDataset(*blobs, counts=Table(counts), divided=divided)
             len(flow.Dataset(out))
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
-    with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
+    with pytest.raises(CorruptDataError, match="has 0 elements in this record; .*'counts' says 2"):
         list(wrong)
     uneven = flow.from_arrays({"p": [7, 8], "a": [[1], [1, 2, 3]], "b": [[1], [1, 2]]})
-    for names, text in ((["a", "b"], "'b' has 2 parts in this record, and 'a' has 3: fields"),
-                        (["b", "a"], "'a' has 3 parts in this record, and 'b' has 2: fields")):
+    for names, text in ((["a", "b"], "'b' has 2 elements in this record, and 'a' has 3: fields"),
+                        (["b", "a"], "'a' has 3 elements in this record, and 'b' has 2: fields")):
         with pytest.raises(CorruptDataError, match=rf"record 1.*{text}") as failure:
             list(uneven.explode(names))
         assert failure.value.ordinal == 1
