@@ -282,7 +282,7 @@ def _below_view(blob: Blob) -> list[Blob]:
         for one in used
     ):
         raise InvalidArgumentError(
-            f"the lengths of {blob.name} are not known: its rows are made of parts, or of several "
+            f"the lengths of {blob.name} are not known: its rows are made of pieces, or of several "
             f"records, of what a view draws; pack or map before that view, or give lengths=array"
         )
     num_sources = int(str(view.values.get("num_sources", 1)))
