@@ -65,10 +65,10 @@ static pfd_status take_counts(const pfd_list_int64 *counts, int64_t rows, int64_
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const split_dataset_attrs *attrs = args->attrs;
-    const int64_t num_subsets = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
+    const int64_t num = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
     PFD_TRY(pfd_view_need_end(args, "subsets are cut from all records", err));
-    int64_t *sizes = malloc((size_t)num_subsets * sizeof *sizes), begin = 0;
-    if (!sizes) return pfd_fail_memory(err, num_subsets * 8, "a split");
+    int64_t *sizes = malloc((size_t)num * sizeof *sizes), begin = 0;
+    if (!sizes) return pfd_fail_memory(err, num * 8, "a split");
     pfd_status status = attrs->counts.size > 0 ? take_counts(&attrs->counts, rows, sizes, err)
                                                : share_out(&attrs->fractions, rows, sizes, err);
     if (status == PFD_OK) {
@@ -84,25 +84,25 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const split_dataset_attrs *attrs = args->attrs;
-    const int64_t num_subsets = attrs->counts.size + attrs->fractions.size;
+    const int64_t num = attrs->counts.size + attrs->fractions.size;
     if ((attrs->counts.size > 0) == (attrs->fractions.size > 0))
         return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
                              ": give fractions or counts, and not both");
     if (attrs->fractions.size > 0 && !(fabs(sum_of(&attrs->fractions) - 1) <= 1e-6))
         return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
                              ": they sum to %.9g; the sum must be 1", sum_of(&attrs->fractions));
-    if (attrs->part >= num_subsets)
+    if (attrs->part >= num)
         return pfd_fail_attr(err, "part", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 "; it must be in [0, %" PRId64 "), the subsets",
-                             attrs->part, num_subsets);
+                             attrs->part, num);
     return pfd_view_infer(args, err);
 }
 
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(split_dataset_attrs),
     PFD_FLOATS_ATTR(split_dataset_attrs, fractions, "", 0, 1,
-                    "The fraction of the records that each subset has, in the order of the records; "
-                    "the sum is 1. Sizes are rounded by largest remainders."),
+                    "The fraction of the records that each subset has, in the order of the "
+                    "records; the sum is 1. Sizes are rounded by largest remainders."),
     PFD_INTS_ATTR(split_dataset_attrs, counts, "", 0, 9.2e18,
                   "The number of records in each subset, in place of fractions; their sum is the "
                   "number of all records."),

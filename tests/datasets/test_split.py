@@ -147,7 +147,7 @@ def test_counts_are_exact(tmp_path):
     assert [xs(part) for part in parts] == [
         sorted(hashes[:700]), [], sorted(hashes[700:950]), sorted(hashes[950:])
     ]  # fmt: skip
-    with pytest.raises(InvalidArgumentError, match="have 999 records together, and the data set has"):
+    with pytest.raises(InvalidArgumentError, match="999 records together, and the data set has"):
         len(data.split([999, 0])[1])
 
 
