@@ -398,15 +398,26 @@ static void map(const pfd_view *view, const pfd_places *places)
     for (int64_t i = 0; i < places->n; i++)
         places->positions[i] = row_of(self, places->epochs[i], places->positions[i]);
     pfd_mix_schedule_find(&self->schedule, places->positions, places->n, places->sources);
+    uint64_t counted = 0, draw_of_counted = 0; /* mostly all rows are of one epoch */
     for (int64_t i = 0; i < places->n; i++) {
         divisor by = self->sources[places->sources[i]];
         uint64_t draw = (uint64_t)places->positions[i];
         /* The inverse is less than 1 too small, and draw < 2^64: at most 1 is missing. */
         uint64_t epoch = (uint64_t)((uint128)draw * by.inverse >> 64), record = draw - epoch * by.n;
         uint64_t is_short = record >= by.n;
-        places->epochs[i] = (int64_t)(epoch + is_short);
+        epoch += is_short;
+        places->epochs[i] = (int64_t)epoch;
         places->positions[i] = (int64_t)(record - (by.n & (0 - is_short)));
-        pfd_view_count_draw(&places->draws[i], epoch + is_short);
+        if (places->draws[i] > 0) {
+            pfd_view_count_draw(&places->draws[i], epoch);
+            continue;
+        }
+        if (epoch != counted) {
+            draw_of_counted = 0;
+            pfd_view_count_draw(&draw_of_counted, epoch);
+            counted = epoch;
+        }
+        places->draws[i] = draw_of_counted;
     }
 }
 

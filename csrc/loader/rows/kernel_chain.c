@@ -310,6 +310,18 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
                           has_id ? (void *)tensors[id].data : NULL);
 }
 
+/* Copies row k to row places[k].  Rows of one number are frequent, and a call for each is slow. */
+static void scatter_rows(uint8_t *to, const int64_t *places, const uint8_t *from, int64_t n,
+                         size_t bytes)
+{
+    for (int64_t k = 0; k < n; k++, from += bytes) {
+        uint8_t *row = to + (size_t)places[k] * bytes;
+        if (bytes == 8) memcpy(row, from, 8);
+        else if (bytes == 4) memcpy(row, from, 4);
+        else memcpy(row, from, bytes);
+    }
+}
+
 /* Takes each row of a field from the branch that it is of. */
 static void choose_rows(const range *at, const pfd_plan_op *op)
 {
@@ -319,14 +331,10 @@ static void choose_rows(const range *at, const pfd_plan_op *op)
         int32_t b = tree->branches[op->branch].children[s];
         const pfd_branch_rows *rows = &at->worker->branches[op->data_set][b];
         const pfd_tensor *from = &at->worker->tensors[op->inputs[s]];
-        size_t bytes = (size_t)from->row_bytes;
-        for (int64_t k = 0; k < rows->n; k++) {
-            if (to->is_ragged)
-                to->rows[rows->parents[k]] = from->rows[k];
-            else
-                memcpy((char *)to->data + (size_t)rows->parents[k] * bytes,
-                       (const char *)from->data + (size_t)k * bytes, bytes);
-        }
+        for (int64_t k = 0; to->is_ragged && k < rows->n; k++)
+            to->rows[rows->parents[k]] = from->rows[k];
+        if (!to->is_ragged)
+            scatter_rows(to->data, rows->parents, from->data, rows->n, (size_t)from->row_bytes);
     }
 }
 
