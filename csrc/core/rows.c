@@ -302,19 +302,25 @@ void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, in
 pfd_status pfd_copy_stored_rows(const pfd_compute_args *args, int64_t offset, int32_t swap,
                                 pfd_tensor *out, pfd_error *err)
 {
-    int64_t bytes = out->row_bytes, n = bytes / pfd_dtype_size(out->type.dtype), end;
+    int64_t item = pfd_dtype_size(out->type.dtype), bytes = out->row_bytes, end;
+    int32_t is_as_stored = out->type.dtype != PFD_BOOL && !(swap && item > 1);
     for (int64_t row = 0; row < args->num_rows; row = end) {
         const pfd_record *record = &args->records[row];
         if (record->size < offset + bytes)
             return pfd_fail_row(err, row, record->size, PFD_CORRUPT_DATA,
                                 "the record ends after %" PRId64 " bytes of %" PRId64, record->size,
                                 offset + bytes);
+        end = row + 1;
+        if (out->rows && is_as_stored) {
+            out->rows[row].data = record->data + offset;
+            continue;
+        }
         /* Rows that follow each other in a file are copied at once. */
-        for (end = row + 1; end < args->num_rows; end++)
+        for (; end < args->num_rows; end++)
             if (args->records[end].data != args->records[end - 1].data + bytes ||
                 args->records[end].size < offset + bytes)
                 break;
-        pfd_copy_stored(out->data + row * bytes, record->data + offset, (end - row) * n,
+        pfd_copy_stored(out->data + row * bytes, record->data + offset, (end - row) * bytes / item,
                         out->type.dtype, swap);
     }
     return PFD_OK;
