@@ -191,22 +191,28 @@ static inline void walk_down(const pfd_mix_tree *tree, uint64_t *rows, uint64_t 
     }
 }
 
+static inline void find_some(const pfd_mix_tree *tree, int64_t start, const int64_t *base,
+                             int64_t *rows, int64_t n, int32_t *sources)
+{
+    const uint64_t num_leaves = UINT64_C(1) << tree->levels;
+    uint64_t walking[walks_at_once] = {0}, nodes[walks_at_once];
+    for (int64_t k = 0; k < n; k++) walking[k] = (uint64_t)(rows[k] - start);
+    for (int64_t k = 0; k < walks_at_once; k++) nodes[k] = 1;
+    walk_down(tree, walking, nodes);
+    for (int64_t k = 0; k < n; k++) {
+        int32_t source = tree->sources[nodes[k] - num_leaves];
+        rows[k] = (int64_t)walking[k] + base[source];
+        sources[k] = source;
+    }
+}
+
 void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
                   int64_t n, int32_t *sources)
 {
-    const uint64_t num_leaves = UINT64_C(1) << tree->levels;
-    for (int64_t begin = 0; begin < n; begin += walks_at_once) {
-        uint64_t walking[walks_at_once] = {0}, nodes[walks_at_once];
-        int64_t count = least(n - begin, walks_at_once);
-        for (int64_t k = 0; k < count; k++) walking[k] = (uint64_t)(rows[begin + k] - start);
-        for (int64_t k = 0; k < walks_at_once; k++) nodes[k] = 1;
-        walk_down(tree, walking, nodes);
-        for (int64_t k = 0; k < count; k++) {
-            int32_t source = tree->sources[nodes[k] - num_leaves];
-            rows[begin + k] = (int64_t)walking[k] + base[source];
-            sources[begin + k] = source;
-        }
-    }
+    int64_t i = 0;
+    for (; i + walks_at_once <= n; i += walks_at_once)
+        find_some(tree, start, base, rows + i, walks_at_once, sources + i);
+    find_some(tree, start, base, rows + i, n - i, sources + i);
 }
 
 /* ---- The schedule: segments, and the rows at which sources are exhausted --------------------- */
