@@ -3,9 +3,11 @@
 
 #include "core/convert.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Rows of a tensor ------------------------------------------------------------------------ */
@@ -18,6 +20,50 @@ void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes,
         if (bytes) memcpy(at, rows[i].data, bytes);
         at += bytes;
     }
+}
+
+void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits)
+{
+    splits[0] = 0;
+    for (int64_t i = 0; i < n; i++) splits[i + 1] = splits[i] + rows[i].num_elements;
+}
+
+int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
+                       int64_t *counts)
+{
+    enum { NONE = -1 };
+    uint64_t places = 2;
+    while (places < 2 * (uint64_t)n) places *= 2;
+    int64_t *table = malloc(places * sizeof *table), found = 0; /* indices into firsts */
+    if (!table) return -1;
+    memset(table, NONE, places * sizeof *table);
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *row = values + splits[i];
+        int64_t bytes = splits[i + 1] - splits[i];
+        uint64_t place = pfd_xxh64(row, bytes) & (places - 1);
+        for (; table[place] != NONE; place = (place + 1) & (places - 1)) {
+            int64_t first = firsts[table[place]];
+            if (splits[first + 1] - splits[first] == bytes &&
+                !memcmp(values + splits[first], row, (size_t)bytes))
+                break;
+        }
+        if (table[place] == NONE) {
+            firsts[found] = i;
+            counts[found] = 0;
+            table[place] = found++;
+        }
+        counts[table[place]]++;
+    }
+    free(table);
+    return found;
+}
+
+void pfd_place_rows(const void *values, int64_t element_bytes, const int64_t *splits, int64_t n,
+                    pfd_ragged_row *rows)
+{
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = (pfd_ragged_row){.data = (const uint8_t *)values + splits[i] * element_bytes,
+                                   .num_elements = splits[i + 1] - splits[i]};
 }
 
 int32_t pfd_is_ragged(const pfd_row_type *type)
