@@ -163,7 +163,7 @@ def _definitions(source: str) -> dict[int, list[Definition]]:
 
 @functools.cache
 def _given_program() -> tuple[str, frozenset[types.CodeType]]:
-    """The program that `python -c` was given, which is in no file, and the code of all its functions.
+    """The program that `python -c` was given, which is in no file, and its code with all functions.
     """
     options = sys.orig_argv[1:]
     is_c = [len(one) > 1 and one[0] == "-" != one[1] and one[-1] == "c" for one in options[:-1]]

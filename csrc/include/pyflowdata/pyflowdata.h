@@ -139,9 +139,9 @@ void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes,
 /* Sets splits[0 .. n] to the number of elements of the rows before each row, and of all rows. */
 void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
 
-/* Counts equal rows of bytes, row i being bytes [splits[i], splits[i + 1]) of `values`: firsts[k] is
- * the first row that equals none before it, and counts[k] the number of those that equal it, in
- * their order.  Both have room for n.  Returns how many differ; -1: out of memory. */
+/* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
+ * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
+ * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
 int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
                        int64_t *counts);
 
