@@ -18,13 +18,13 @@ typedef struct pfd_branch_rows {
     int64_t *parents;    /* for each row, its row in the branch above */
     pfd_record *records; /* records of a branch with a reader, as its ops take them; in other
                             branches, the records that their rows come from, with files counted
-                            among those of all readers; with parts, the record of the first part */
+                            among those of all readers; with pieces, that of the first piece */
     pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
                             for each draw of a record, and between readers; not set where no op
                             computes */
-    pfd_part *parts;     /* parts of a branch below a view that joins records */
+    pfd_piece *pieces;   /* those of a branch below a view that joins records */
     struct pfd_branch_rows *dealt; /* of a choice: the rows of all branches below it, those of one
-                                      after those of the other.  Their arrays are parts of these:
+                                      after those of the other.  Their arrays are pieces of these:
                                       however many there are, they have few pages and lines */
     int64_t *ends;                 /* of a choice: where the rows of each branch end in `dealt` */
 } pfd_branch_rows;
