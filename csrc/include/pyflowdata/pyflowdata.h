@@ -136,6 +136,20 @@ int64_t pfd_dtype_size(int32_t dtype);
 /* Copies the elements of n rows back to back. */
 void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to);
 
+/* Sets splits[0 .. n] to the number of elements of the rows before each row, and of all rows. */
+void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
+
+/* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
+ * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
+ * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
+int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
+                       int64_t *counts);
+
+/* Makes n rows of one dimension of elements that lie back to back at `values`: row i has elements
+ * [splits[i], splits[i + 1]).  Nothing is copied. */
+void pfd_place_rows(const void *values, int64_t element_bytes, const int64_t *splits, int64_t n,
+                    pfd_ragged_row *rows);
+
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
  * are not converted.
