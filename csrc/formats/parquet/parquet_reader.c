@@ -450,7 +450,8 @@ static pfd_status import_piece(const parquet *self, const pfd_file *file, const 
     return PFD_OK;
 }
 
-/* A new piece at the end of a group, with the next array of its stream; NULL: out of memory. */
+/* A new piece at the end of a group, with the next array of its stream, whose batches are all
+ * decoded; NULL: out of memory. */
 static piece *next_piece(decoded_group *to)
 {
     int64_t n = to->num_pieces;
@@ -480,6 +481,7 @@ static pfd_status import_group(const parquet *self, const pfd_file *file, int64_
         out->bytes += one->imported.bytes + (int64_t)sizeof *one;
     }
     out->bytes += (int64_t)sizeof *out;
+    to->stream.release(&to->stream); /* now, as it takes the lock of Python */
     if (found == rows && is_even) return PFD_OK;
     return self->host->fail(err, PFD_CORRUPT_DATA,
                             "a row group has %" PRId64 " rows, but the footer states %" PRId64,
