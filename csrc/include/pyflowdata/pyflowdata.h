@@ -1010,7 +1010,8 @@ typedef struct pfd_readable_file {
  * skipped[i] to 1 where group i has no rows of `where`.
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
- * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
+ * a stream of structs of piece_rows rows each, the last one of fewer; the caller releases it.
+ * Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
@@ -1018,8 +1019,8 @@ typedef struct pfd_row_group_source {
                        const pfd_row_groups *groups, uint8_t *skipped, int64_t *session,
                        pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
-                         const int32_t *leaves, int64_t n, pfd_exported_schema *schema,
-                         pfd_exported_array *array, pfd_error *err);
+                         const int32_t *leaves, int64_t n, int64_t piece_rows,
+                         pfd_exported_stream *pieces, pfd_error *err);
     void (*close)(int64_t session);
 } pfd_row_group_source;
 
