@@ -564,7 +564,7 @@ def python_threads_now() -> tuple[int, int]:
     """How many threads run Python for a loader now, and how many of them wait for a lock of the
     program.  Of the threads that share a lock, one is not counted as waiting.
     """
-    if not inside:  # CPython 3.11 may crash in a look at all threads while one starts
+    if not inside:
         return 0, 0
     frames = other_threads()
     here = [frames[thread] for thread in list(inside) if thread in frames]

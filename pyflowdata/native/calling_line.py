@@ -31,7 +31,8 @@ def _all_threads() -> dict[int, FrameType]:
 
     CPython 3.11 makes objects in this call while it holds a lock that each thread needs at its end.
     A garbage collection there can wait for such a thread, which has the interpreter's lock: all
-    would hang (python/cpython, issue 106883; 3.11.10 and 3.12 do not).
+    would hang, or the list of threads would change under the call (gh-106883 of CPython;
+    3.11.10 and 3.12 do not).
     """
     if not _MAY_HANG or not gc.isenabled():
         return sys._current_frames()
@@ -85,7 +86,7 @@ def warn_program_once(key: Hashable, warning: Warning) -> None:
         return
     _given.add(key)
     frame = calling_frame(sys._getframe())
-    if frame is None:  # CPython 3.11 may crash in this call while a thread starts: so not before
+    if frame is None:
         frame = calling_frame(_all_threads().get(threading.main_thread().ident or 0))
     if frame is None:
         warnings.warn(warning, stacklevel=1)
