@@ -137,7 +137,7 @@ $(BUILD)/tests/c/fuzz_reader: %: %.o $(OBJECTS)
 # Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
-# Two pips that install into one venv may write the same package.
+# Two jobs that make one venv, or install into it, may write the same files.
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
 .venv/docs: .venv/train
@@ -151,12 +151,12 @@ ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 .venv/trainers: private WITH = torch jax ray lightning accelerate examples datasets transformers flax
 .venv/titan: .venv/trainers
 .venv/titan: private PIP_FLAGS = --no-deps
-$(IN_VENV):
+.venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+	@mkdir -p .venv
+	@$(ONE_AT_A_TIME) sh -c '[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv' || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-.venv/%: pyproject.toml lock.txt tools/requirements.py | $(IN_VENV)
 	@$(IN_VENV) tools/requirements.py $* $(WITH) > $@.txt
 	$(ONE_AT_A_TIME) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile \
 	    $(PIP_FLAGS) -r $@.txt -c lock.txt
@@ -179,6 +179,7 @@ PARALLEL = -n $(JOBS) --maxprocesses 8 --dist worksteal
 TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py messages.py \
               stubs.py)
 #: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
+# In this order: pip begins at once, beside the compiler.
 test: .venv/test all build/tests.txt run-c-tests
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
