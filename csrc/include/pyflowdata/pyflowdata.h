@@ -136,6 +136,20 @@ int64_t pfd_dtype_size(int32_t dtype);
 /* Copies the elements of n rows back to back. */
 void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to);
 
+/* Sets splits[0 .. n] to the number of elements of the rows before each row, and of all rows. */
+void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
+
+/* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
+ * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
+ * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
+int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
+                       int64_t *counts);
+
+/* Makes n rows of one dimension of elements that lie back to back at `values`: row i has elements
+ * [splits[i], splits[i + 1]).  Nothing is copied. */
+void pfd_place_rows(const void *values, int64_t element_bytes, const int64_t *splits, int64_t n,
+                    pfd_ragged_row *rows);
+
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
  * are not converted.
@@ -659,6 +673,12 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* Says in text[room] what thread i did when pfd_loader_get_thread() gave `now`, which is not idle:
+ * "thread 0 of 2 has been DOING for DURATION, on 4 rows, records 40 to 43 of data/part-000".  What
+ * does not fit is cut; the text ends with a 0.  PFD_END, PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_tell_thread(const pfd_loader *loader, int32_t i, const pfd_thread_now *now,
+                                  const char *doing, const char *duration, char *text,
+                                  int64_t room);
 /* From now on, until close(), a thread of the library looks at the loader.  If next() does not
  * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
  * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.
@@ -990,7 +1010,8 @@ typedef struct pfd_readable_file {
  * skipped[i] to 1 where group i has no rows of `where`.
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
- * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
+ * a stream of structs of piece_rows rows each, the last one of fewer; the caller releases it.
+ * Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
@@ -998,8 +1019,8 @@ typedef struct pfd_row_group_source {
                        const pfd_row_groups *groups, uint8_t *skipped, int64_t *session,
                        pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
-                         const int32_t *leaves, int64_t n, pfd_exported_schema *schema,
-                         pfd_exported_array *array, pfd_error *err);
+                         const int32_t *leaves, int64_t n, int64_t piece_rows,
+                         pfd_exported_stream *pieces, pfd_error *err);
     void (*close)(int64_t session);
 } pfd_row_group_source;
 
