@@ -58,7 +58,6 @@ def pytest_collection() -> Iterator[None]:
     gc.disable()
     yield
     gc.freeze()
-    gc.set_threshold(10_000)  # for young objects; 700 of them are soon made, and looked through
     gc.enable()
 
 
