@@ -8,8 +8,10 @@ SAN     ?=
 WERROR  ?= -Werror
 PYTHON  ?= python3
 FLAVOUR ?= $(if $(findstring address,$(SAN)),asan,$(if $(findstring thread,$(SAN)),tsan,$(if $(SAN),san,release)))
+# One more than there are cores: some jobs and tests wait, for a download or for another process.
+JOBS    := $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3)
 ifeq ($(MAKELEVEL),0)
-MAKEFLAGS += -j$(or $(JOBS),$(shell nproc 2>/dev/null),2)
+MAKEFLAGS += -j$(JOBS)
 endif
 
 BUILD    := build/$(FLAVOUR)
@@ -116,6 +118,8 @@ $(KIT_COMPILED): $(BUILD)/kit/%.o: $(KIT_DIR)/csrc/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call DO,compile) $(COMPILE) -I$(KIT_DIR)/csrc -I$(KIT_DIR)/pyflowdata_kit/include -MMD -MP -c -o $@ $< $(MARK)
 
+# Half of the time of -O2, for code that runs once.
+$(C_TESTS:%=%.o): private OPTIMIZE := -O1 -g1
 $(C_TESTS): %: %.o $(OBJECTS)
 	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -133,15 +137,16 @@ $(BUILD)/tests/c/fuzz_reader: %: %.o $(OBJECTS)
 # Tests start hundreds of processes that import the same modules: Python may keep their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
-# Two pips that install into one venv may write the same package.
+# Two jobs that make one venv, or install into it, may write the same files.
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 # tools/requirements.py knows each name.  The names on the right of a colon are installed first.
-.venv/test .venv/docs: .venv/train
-.venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages .venv/servers: .venv/test
+.venv/docs: .venv/train
+.venv/types .venv/mypy .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages .venv/servers: .venv/test
 .venv/lightning .venv/accelerate .venv/examples .venv/datasets: .venv/torch
 .venv/transformers: .venv/accelerate
 .venv/flax: .venv/jax
-# Those of all trainers come with one call of pip, as each call takes 3 seconds; then titan, alone.
+# These come with one call of pip, as each call takes 3 seconds; titan comes alone.
+.venv/test: private WITH = train
 .venv/trainers: .venv/test
 .venv/trainers: private WITH = torch jax ray lightning accelerate examples datasets transformers flax
 .venv/titan: .venv/trainers
@@ -149,7 +154,8 @@ ONE_AT_A_TIME := $(shell command -v flock >/dev/null && echo flock .venv)
 .venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
-	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
+	@mkdir -p .venv
+	@$(ONE_AT_A_TIME) sh -c '[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv' || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
 	@$(IN_VENV) tools/requirements.py $* $(WITH) > $@.txt
 	$(ONE_AT_A_TIME) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile \
@@ -167,14 +173,14 @@ $(C_TESTS:%=%-run): %-run: %
 
 # The plugin of anyio, which another package brings, imports asyncio in each process.
 PYTEST = $(IN_VENV) -m pytest -q -rs -p no:anyio
-# One process more than there are cores: some tests wait, for a lock or for another process.
-PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
+PARALLEL = -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 # Tests of the tree and of types, which open no data: `make check` runs them, and `make test` all others.
 TREE_TESTS := $(addprefix tests/project/test_,doors.py layering_c.py layering_python.py messages.py \
               stubs.py)
 #: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
-test: all run-c-tests build/tests.txt
+# In this order: pip begins at once, beside the compiler.
+test: .venv/test all build/tests.txt run-c-tests
 	$(PYTEST) $(PARALLEL) $(if $(ARGS),$(ARGS),$(addprefix --ignore=,$(TREE_TESTS)))
 
 # Once, beside the C tests: processes that start at a time would each rewrite the asserts of all files,
@@ -187,7 +193,7 @@ build/tests.txt build/trainers.txt:
 
 # The tests of the conformance kit: most compile a plugin and check it.
 #: 2 test-kit  the conformance kit
-test-kit: all .venv/test
+test-kit: all .venv/test .venv/mypy
 	$(PYTEST) $(PARALLEL) kit/tests $(ARGS)
 
 # The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  `make check` compiles
@@ -317,7 +323,7 @@ types-of-pages: page-modules
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
 types-by-pyright: page-modules
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
-check-tests: all .venv/test
+check-tests: all .venv/types
 	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/plugins/test_abi.py
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and

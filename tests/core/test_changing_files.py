@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +25,13 @@ def pairs(first: int) -> np.ndarray[Any, Any]:
     return np.stack([i, 10 * i], axis=1)
 
 
+@functools.cache
+def text(first: int) -> str:
+    return "".join(f"{i:07.0f},{j:08.0f}\n" for i, j in pairs(first))
+
+
 def write_text(path: Path, first: int) -> None:
-    path.write_text("".join(f"{i:07.0f},{j:08.0f}\n" for i, j in pairs(first)))
+    path.write_text(text(first))
 
 
 def write_npy(path: Path, first: int) -> None:
@@ -33,10 +39,15 @@ def write_npy(path: Path, first: int) -> None:
         np.save(file, pairs(first))
 
 
+@functools.cache
+def examples(first: int) -> list[bytes]:
+    return [encode_example({"x": row.astype(np.float32)}) for row in pairs(first)]
+
+
 def write_tfrecord(path: Path, first: int) -> None:
     with TFRecordWriter(path, overwrite=True) as writer:
-        for row in pairs(first):
-            writer.write(encode_example({"x": row.astype(np.float32)}))
+        for example in examples(first):
+            writer.write(example)
 
 
 def read_csv(path: Path, **attrs: Any) -> Any:

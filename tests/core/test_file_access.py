@@ -158,12 +158,12 @@ assert peak() - before < 60_000_000, peak() - before
 """
 
 
-LARGE_ROWS = 160_000
+LARGE_ROWS = 80_000
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """480 MB of text, removed when both tests have read it."""
+    """240 MB of text, removed when both tests have read it."""
     folder, blanks = tmp_path_factory.mktemp("large"), " " * 3000
     rows = LARGE_ROWS // 4
     for part in range(4):
@@ -176,7 +176,7 @@ def large(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("shuffle", ["none", "window"])
 def test_files_larger_than_the_memory_that_is_allowed(large, shuffle):
-    """480 MB of text within 120 MB of address space, and 60 MB of resident memory."""
+    """240 MB of text within 120 MB of address space, and 60 MB of resident memory."""
     environ = os.environ | {"PYTHONPATH": str(Path(flow.__file__).resolve().parent.parent)}
     command = [sys.executable, "-c", LIMITED, str(large), shuffle, str(LARGE_ROWS)]
     subprocess.run(command, env=environ, check=True)

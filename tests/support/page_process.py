@@ -7,6 +7,7 @@ __main__ is the module of the page; a command is a separate process, which start
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import linecache
 import os
@@ -21,8 +22,10 @@ def serve(orders: TextIO, answers: TextIO) -> None:
     import numpy  # noqa: F401
 
     import pyflowdata  # noqa: F401
-    from pyflowdata import cli  # noqa: F401
+    from pyflowdata import cli, datasets, io  # noqa: F401  (what most pages import)
+    from pyflowdata.insight import stalls  # noqa: F401
 
+    gc.freeze()
     page: _Page | None = None
     for line in orders:
         order = json.loads(line)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 from support.paths import ROOT
 
 if os.environ.get("PYFLOWDATA_NO_SKIP"):  # a target that installs all packages misses none
@@ -58,6 +59,17 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.freeze()
     gc.enable()
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Sends one report of a test that passes, not five: that took as long as pytest itself."""
+        for report in runtestprotocol(item, log=False, nextitem=nextitem):
+            if report.when == "call" or not report.passed:
+                item.ihook.pytest_runtest_logreport(report=report)
+        return True
 
 
 def left_out(sanitizer: str) -> dict[Path, set[str]]:
