@@ -146,8 +146,8 @@ pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *or
                                   int64_t block_size, int64_t window, int64_t num_lanes,
                                   int64_t batch_size, pfd_error *err);
 
-/* Random access only: a window shuffle in each of num_lanes disjoint parts of the data.  A batch of
- * batch_size records, a multiple of num_lanes, has as many rows of one part as of another; see
+/* Random access only: a window shuffle in each of num_lanes disjoint subsets of the data.  A batch
+ * of batch_size records, a multiple of num_lanes, has as many rows of one lane as of another; see
  * dataset/shuffle.h. */
 pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                  int32_t reshuffle, int64_t block_size, int64_t window_blocks,

@@ -141,6 +141,15 @@ int32_t pfd_json_element(pfd_json *json)
     return advance(json, ']', "expected a comma or ]");
 }
 
+int32_t pfd_json_array_first(const uint8_t *text, int64_t size)
+{
+    pfd_json json = pfd_json_begin(text, size);
+    int32_t c = peek(&json);
+    if (c >= 0 && c != '[') return 0;
+    json.at++;
+    return peek(&json);
+}
+
 /* A member that begins as the trail says: no byte of its comma, key and colon has to be looked for.
  * 0: it begins otherwise, nothing is read. */
 PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)

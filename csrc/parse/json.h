@@ -109,6 +109,10 @@ int32_t pfd_json_null(pfd_json *json);
 /* Passes the next value, of any kind, and checks it. */
 int32_t pfd_json_skip(pfd_json *json);
 
+/* The first byte, after blanks, in the array that the text begins with: '{' of an object, ']' of an
+ * empty array.  0: the text does not begin with an array; -1: it ends before that byte. */
+int32_t pfd_json_array_first(const uint8_t *text, int64_t size);
+
 /* Whether all went well, and only blanks follow. */
 int32_t pfd_json_end(pfd_json *json);
 

@@ -659,6 +659,12 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* Says in text[room] what thread i did when pfd_loader_get_thread() gave `now`, which is not idle:
+ * "thread 0 of 2 has been DOING for DURATION, on 4 rows, records 40 to 43 of data/part-000".  What
+ * does not fit is cut; the text ends with a 0.  PFD_END, PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_tell_thread(const pfd_loader *loader, int32_t i, const pfd_thread_now *now,
+                                  const char *doing, const char *duration, char *text,
+                                  int64_t room);
 /* From now on, until close(), a thread of the library looks at the loader.  If next() does not
  * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
  * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.

@@ -40,7 +40,7 @@ typedef struct pfd_plan_op {
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t data_set;  /* index of the reader whose data set it is a part of; -1: of none */
     int32_t branch;    /* branch of the data set whose rows it computes; -1: the batch's */
-    int32_t parts_of;  /* branch of the inputs of a view that joins records; -1: no such view */
+    int32_t pieces_of;  /* branch of the inputs of a view that joins records; -1: no such view */
     int32_t is_choice; /* 1: takes each row from one of its inputs, by branch; computes nothing */
     int32_t field;     /* which output of its node a choice takes */
     int32_t num_inputs, num_outputs;

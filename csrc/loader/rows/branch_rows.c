@@ -20,12 +20,12 @@ static void free_arrays(pfd_branch_rows *rows)
     free(rows->parents);
     free(rows->records);
     free(rows->drawn);
-    free(rows->parts);
+    free(rows->pieces);
     *rows = (pfd_branch_rows){.row_bytes = rows->row_bytes};
 }
 
 /* Room for n rows; what was there is lost.  0: out of memory. */
-static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
+static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_pieces)
 {
     if (n <= rows->capacity) return 1;
     free_arrays(rows);
@@ -39,10 +39,10 @@ static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
     rows->parents = malloc(count * sizeof *rows->parents);
     rows->records = calloc(count, sizeof *rows->records);
     rows->drawn = calloc(count, sizeof *rows->drawn);
-    rows->parts = has_parts ? malloc(count * sizeof *rows->parts) : NULL;
+    rows->pieces = has_pieces ? malloc(count * sizeof *rows->pieces) : NULL;
     if (!rows->memory || !rows->places.epochs || !rows->places.positions || !rows->places.draws ||
         !rows->places.sources || !rows->parents || !rows->records || !rows->drawn ||
-        (has_parts && !rows->parts)) {
+        (has_pieces && !rows->pieces)) {
         free_arrays(rows);
         return 0;
     }
@@ -50,7 +50,7 @@ static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
     return 1;
 }
 
-static int32_t has_parts(const pfd_view_tree *tree, int32_t b)
+static int32_t has_pieces(const pfd_view_tree *tree, int32_t b)
 {
     int32_t parent = tree->branches[b].parent;
     return parent >= 0 && tree->branches[parent].kind == PFD_VIEW_JOIN;
@@ -59,7 +59,7 @@ static int32_t has_parts(const pfd_view_tree *tree, int32_t b)
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity)
 {
     for (int32_t b = 0; b < tree->num_branches; b++)
-        if (!reserve(&rows[b], capacity, has_parts(tree, b))) return 0;
+        if (!reserve(&rows[b], capacity, has_pieces(tree, b))) return 0;
     return 1;
 }
 
@@ -109,13 +109,13 @@ static int32_t hand_down(const pfd_view_tree *tree, pfd_branch_rows *rows, int32
         pfd_branch_rows *own = &rows[branch->children[s]];
         int32_t is_join = branch->kind == PFD_VIEW_JOIN;
         const pfd_view *joint = branch->joint;
-        int64_t n = is_join ? joint->methods->num_parts(joint, &from->places) : from->n;
+        int64_t n = is_join ? joint->methods->num_pieces(joint, &from->places) : from->n;
         if (!reserve(own, n, is_join)) return 0;
         own->n = own->places.n = n;
-        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->parts);
+        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->pieces);
         for (int64_t i = 0; i < n; i++) {
             if (!is_join) copy_place(&from->places, i, &own->places, i);
-            own->parents[i] = is_join ? own->parts[i].row : i;
+            own->parents[i] = is_join ? own->pieces[i].row : i;
         }
     }
     return 1;
@@ -182,19 +182,21 @@ static pfd_record drawn_for(pfd_record drawn, int64_t begin)
     return drawn;
 }
 
-/* Gives the rows of a joint their records: a row of several parts has the record of its first part,
- * which may belong to rows before it, too, and a row without a part that of the row before it. */
-static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to, int32_t first_file)
+/* Gives the rows of a joint their records: a row of several pieces has the record of its first
+ * piece, which may belong to rows before it, too; a row without a piece has that of the row before
+ * it. */
+static void hand_up_pieces(const pfd_branch_rows *own, const pfd_branch_rows *to,
+                           int32_t first_file)
 {
     int64_t done = to->n; /* rows from here on have theirs */
-    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
-        const int64_t of = k - own->parts[k].back;
+    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first piece is the last to be written */
+        const int64_t of = k - own->pieces[k].back;
         pfd_record record = own->records[of];
         int64_t first = own->parents[k], end = done > first + 1 ? done : first + 1;
         if (record.file >= 0) record.file += first_file;
         for (int64_t row = first; row < end; row++) {
             to->records[row] = record;
-            to->drawn[row] = drawn_for(own->drawn[of], own->parts[of].begin + (row - first));
+            to->drawn[row] = drawn_for(own->drawn[of], own->pieces[of].begin + (row - first));
         }
         done = first;
     }
@@ -208,8 +210,8 @@ static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
     int32_t first_file = branch->leaf >= 0 ? (int32_t)tree->first_files[branch->leaf] : 0;
-    if (has_parts(tree, b)) {
-        hand_up_parts(own, to, first_file);
+    if (has_pieces(tree, b)) {
+        hand_up_pieces(own, to, first_file);
         return;
     }
     for (int64_t k = 0; k < own->n; k++) {

@@ -17,11 +17,11 @@ typedef struct pfd_branch_rows {
     int64_t *parents;    /* for each row, its row in the branch above */
     pfd_record *records; /* records of a branch with a reader, as its ops take them; in other
                             branches, the records that their rows come from, with files counted
-                            among those of all readers; with parts, the record of the first part */
+                            among those of all readers; with pieces, that of the first piece */
     pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
                             for each draw of a record, and between readers; not set where no op
                             computes */
-    pfd_part *parts;     /* parts of a branch below a view that joins records */
+    pfd_piece *pieces;   /* those of a branch below a view that joins records */
 } pfd_branch_rows;
 
 /* Room for the rows of each branch; 0: out of memory.  `rows`: of a range; rows[b].row_bytes is set

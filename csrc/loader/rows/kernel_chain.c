@@ -333,9 +333,9 @@ static void choose_rows(const range *at, const pfd_plan_op *op)
 /* What an op without inputs of its own is given besides its rows. */
 static const void *source_of(const range *at, const pfd_plan_op *op, pfd_join_args *join)
 {
-    if (op->parts_of >= 0) {
-        const pfd_branch_rows *parts = rows_of_branch(at, op, op->parts_of);
-        *join = (pfd_join_args){.num_parts = parts->n, .parts = parts->parts};
+    if (op->pieces_of >= 0) {
+        const pfd_branch_rows *below = rows_of_branch(at, op, op->pieces_of);
+        *join = (pfd_join_args){.num_pieces = below->n, .pieces = below->pieces};
         return join;
     }
     if (!pfd_op_is_reader(op->node->op->op)) return NULL;

@@ -394,7 +394,7 @@ def test_statistics_leave_out_no_row_that_where_keeps(tmp_path, dtype, number, t
 
 
 def test_bounds_of_decimals_keep_all_digits(tmp_path):
-    """They were rounded to 28, to a number that is no bound any more."""
+    """The bounds were rounded to 28, a number that is no bound any more."""
     with decimal.localcontext(prec=38):
         price = decimal.Decimal(10**29 + 6) / 10
     table = pa.table({"i": [5], "price": pa.array([price], pa.decimal128(38, 1))})
