@@ -95,6 +95,8 @@ int64_t pfd_source_record_bytes(const pfd_dataset *ds);
 const int64_t *pfd_source_blocks(const pfd_dataset *ds, int64_t *num_blocks); /* NULL: none */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
+int32_t pfd_source_need(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
+                        pfd_scratch *scratch); /* 0: it has no need() */
 
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds); /* it has size() and at() */
 

@@ -600,12 +600,21 @@ class RecordFunction(RowFunction):
                 f"flat_map(fan_out=){self._place()}"
             )
 
+    def _check_splits(self, name: str, found: Ragged) -> None:
+        sizes, count = found.shapes.prod(axis=1), found.values.size
+        if found.row_splits[0] or (sizes < 0).any() or sizes.sum() != count:
+            raise Mismatch(
+                f"{self.__name__}() returned '{name}', a Ragged of {count} elements whose rows do "
+                "not have as many: row_splits must not decrease, from 0 to the length of values"
+            )
+
     def _column(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
         self._check_rows(name, found, num_rows)
         try:
             if not declared.is_ragged:
                 return checked(name, found, declared, (num_rows,))
             if isinstance(found, Ragged) and declared.fits(found.dtype, found.row_shape):
+                self._check_splits(name, found)
                 return found
             if isinstance(found, (list, tuple)):
                 packed = _packed(list(found), declared)

@@ -25,6 +25,10 @@ typedef struct pfd_plan_tensor {
                           memory, the place of row 0 if there were room for one row */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t in_branch; /* 1: its rows are those of its op's branch, in memory of the branch */
+    int32_t may_point; /* 1: made by a reader in a branch, and only a choice takes its rows, from
+                          where they are: pfd_tensor.rows may say where.  Else they are copied
+                          twice */
+    int64_t pointers;  /* with may_point: offset of these */
     int32_t is_wanted;
     int32_t is_used; /* wanted, or an input of an op */
     int32_t is_ragged;

@@ -5,6 +5,7 @@
 #include "core/random.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ALIGNED_ROWS = 64 }; /* a capacity is a multiple of it, so that tensors are aligned */
 
@@ -21,7 +22,8 @@ static void free_arrays(pfd_branch_rows *rows)
     free(rows->records);
     free(rows->drawn);
     free(rows->pieces);
-    *rows = (pfd_branch_rows){.row_bytes = rows->row_bytes};
+    *rows = (pfd_branch_rows){
+        .row_bytes = rows->row_bytes, .dealt = rows->dealt, .ends = rows->ends};
 }
 
 /* Room for n rows; what was there is lost.  0: out of memory. */
@@ -50,51 +52,94 @@ static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_pieces)
     return 1;
 }
 
-static int32_t has_pieces(const pfd_view_tree *tree, int32_t b)
+static int32_t is_below(const pfd_view_tree *tree, int32_t b, int32_t kind)
 {
     int32_t parent = tree->branches[b].parent;
-    return parent >= 0 && tree->branches[parent].kind == PFD_VIEW_JOIN;
+    return parent >= 0 && tree->branches[parent].kind == kind;
+}
+
+static int32_t open_dealt(const pfd_branch *branch, pfd_branch_rows *rows, pfd_branch_rows *own,
+                          int64_t capacity)
+{
+    own->dealt = calloc(1, sizeof *own->dealt);
+    own->ends = calloc((size_t)branch->num_children, sizeof *own->ends);
+    if (!own->dealt || !own->ends) return 0;
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        int64_t bytes = rows[branch->children[s]].row_bytes;
+        if (bytes > own->dealt->row_bytes) own->dealt->row_bytes = bytes;
+    }
+    return reserve(own->dealt, capacity, 0);
 }
 
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity)
 {
-    for (int32_t b = 0; b < tree->num_branches; b++)
-        if (!reserve(&rows[b], capacity, has_pieces(tree, b))) return 0;
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        const pfd_branch *branch = &tree->branches[b];
+        int32_t has_pieces = is_below(tree, b, PFD_VIEW_JOIN);
+        if (branch->kind == PFD_VIEW_CHOICE && !open_dealt(branch, rows, &rows[b], capacity))
+            return 0;
+        if (!is_below(tree, b, PFD_VIEW_CHOICE) && !reserve(&rows[b], capacity, has_pieces))
+            return 0;
+    }
     return 1;
 }
 
 void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows)
 {
-    for (int32_t b = 0; b < tree->num_branches; b++) free_arrays(&rows[b]);
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        if (!is_below(tree, b, PFD_VIEW_CHOICE)) free_arrays(&rows[b]);
+        if (rows[b].dealt) free_arrays(rows[b].dealt);
+        free(rows[b].dealt);
+        free(rows[b].ends);
+    }
 }
 
 /* ---- Down: from places of the outermost view to places in readers ---------------------------- */
 
-static void copy_place(const pfd_places *from, int64_t i, pfd_places *to, int64_t k)
+static void copy_place(const pfd_places *from, int64_t i, const pfd_places *to, int64_t k)
 {
     to->epochs[k] = from->epochs[i];
     to->positions[k] = from->positions[i];
     to->draws[k] = from->draws[i];
 }
 
-/* Deals the rows of a choice out to the branches below, in one pass however many there are. */
+/* Makes the arrays of a branch the rows [begin, begin + n) of those that its parent dealt. */
+static void take_dealt(const pfd_branch_rows *dealt, int64_t begin, int64_t n, pfd_branch_rows *own)
+{
+    own->n = own->capacity = own->places.n = n;
+    own->memory = dealt->memory + begin * dealt->row_bytes;
+    own->places.epochs = dealt->places.epochs + begin;
+    own->places.positions = dealt->places.positions + begin;
+    own->places.draws = dealt->places.draws + begin;
+    own->places.sources = dealt->places.sources + begin;
+    own->parents = dealt->parents + begin;
+    own->records = dealt->records + begin;
+    own->drawn = dealt->drawn + begin;
+}
+
+/* Deals the rows of a choice out to the branches below: counts them, and sorts them by branch. */
 static int32_t deal_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
 {
     const pfd_branch *branch = &tree->branches[parent];
     const pfd_branch_rows *from = &rows[parent];
-    for (int32_t s = 0; s < branch->num_children; s++) rows[branch->children[s]].n = 0;
-    for (int64_t i = 0; i < from->n; i++) rows[branch->children[from->places.sources[i]]].n++;
+    pfd_branch_rows *dealt = from->dealt;
+    const int32_t *sources = from->places.sources;
+    int64_t *ends = from->ends, begin = 0;
+    if (!reserve(dealt, from->n, 0)) return 0;
+    memset(ends, 0, (size_t)branch->num_children * sizeof *ends);
+    for (int64_t i = 0; i < from->n; i++) ends[sources[i]]++;
     for (int32_t s = 0; s < branch->num_children; s++) {
-        pfd_branch_rows *own = &rows[branch->children[s]];
-        int64_t n = own->n;
-        if (!reserve(own, n, 0)) return 0;
-        own->places.n = n;
-        own->n = 0;
+        int64_t n = ends[s];
+        take_dealt(dealt, begin, n, &rows[branch->children[s]]);
+        ends[s] = begin;
+        begin += n;
     }
+    const pfd_places to = dealt->places;
+    int64_t *parents = dealt->parents;
     for (int64_t i = 0; i < from->n; i++) {
-        pfd_branch_rows *own = &rows[branch->children[from->places.sources[i]]];
-        copy_place(&from->places, i, &own->places, own->n);
-        own->parents[own->n++] = i;
+        int64_t k = ends[sources[i]]++;
+        copy_place(&from->places, i, &to, k);
+        parents[k] = i;
     }
     return 1;
 }
@@ -210,7 +255,7 @@ static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
     int32_t first_file = branch->leaf >= 0 ? (int32_t)tree->first_files[branch->leaf] : 0;
-    if (has_pieces(tree, b)) {
+    if (is_below(tree, b, PFD_VIEW_JOIN)) {
         hand_up_pieces(own, to, first_file);
         return;
     }
@@ -264,7 +309,7 @@ static pfd_status find_places(const pfd_view_tree *tree, pfd_branch_rows *rows, 
 
 pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                  const pfd_record *records, const pfd_data_reader *planner,
-                                 int64_t batch, pfd_error *err)
+                                 int64_t batch, pfd_scratch *scratch, pfd_error *err)
 {
     PFD_TRY(find_places(tree, rows, n, records, err));
     for (int32_t b = 0; b < tree->num_branches; b++) {
@@ -273,7 +318,7 @@ pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *row
         const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
         PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
                                          own->records, err));
-        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n);
+        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n, scratch);
         else if (!pfd_data_reader_plan(planner, leaf, own->records, own->n, batch))
             return pfd_fail_memory(err, own->n, "the plan of a view's blocks");
     }

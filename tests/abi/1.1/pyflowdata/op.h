@@ -69,8 +69,10 @@ typedef int32_t pfd_status;
 /* The reason of a failure, for programs; the message is for people only.  An op sets it after
  * host->fail(). */
 #define PFD_REASON_NONE 0
-#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
-#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: all of a stream after the damage */
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are complete, but hold no
+                                      * record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: the rest of a stream after the damage is
+                                      * lost */
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs and number of ranks disagree */
 #define PFD_REASON_TRANSIENT 4       /* tried again in vain, as on a network; may work later */
 #define PFD_REASON_ENVIRONMENT 5     /* the machine: rights, descriptors, memory, a disk */
@@ -290,6 +292,13 @@ typedef struct pfd_source_methods {
      * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
      * records, and cuts lanes from them. */
     const int64_t *(*blocks)(void *self, int64_t *num_blocks);
+
+    /* Since 1.1, optional, random access: compute() will soon be called for the records with n
+     * ordinals.  A source whose records name objects in a store begins to fetch these, and does not
+     * wait for them; compute() meets what fails, and tells it.  Any number of threads may call
+     * need() at once.  0: no record of the source names an object; the host asks this with n 0 when
+     * it opens the source, and then no more. */
+    int32_t (*need)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 } pfd_source_methods;
 
 /* The result of open(): the host owns self from then on, until close().  The host makes the struct,
@@ -528,8 +537,8 @@ typedef struct pfd_port {
  * folder is open, the host only notices that the folder is gone, and no change in it. */
 #define PFD_READS_FOLDERS 32u
 
-/* Since 1.1, other ops: the rows of a ragged output have one shape within each batch, always; or if
- * the rows of every ragged input have one. */
+/* Since 1.1, other ops: within each batch the rows of a ragged output have one shape: always, or if
+ * the rows of every ragged input have one shape. */
 #define PFD_EQUAL_ROWS 64u
 #define PFD_KEEPS_EQUAL_ROWS 128u
 
@@ -588,10 +597,10 @@ typedef struct pfd_op {
      * be 0. */
     const char *batch_size_attr;
 
-    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, but for the
-     * outputs that are not there, with the attrs `fewer`, which lack some elements of that attr.
-     * The host then opens and calls the op without those whose outputs a loader does not use.
-     * NULL: it never does. */
+    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, except for the
+     * missing outputs, with the attrs `fewer`, in which that attr lacks some elements. If so, the
+     * host opens and calls the op without the elements whose outputs a loader does not use. NULL:
+     * the host never does this. */
     int32_t (*same_without)(const pfd_host *host, const void *attrs, const void *fewer);
 } pfd_op;
 
@@ -605,7 +614,7 @@ typedef struct pfd_op {
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
-#define PFD_PROBE_FAILED -1000 /* what lies beside cannot be looked at: errno says why */
+#define PFD_PROBE_FAILED -1000 /* files beside it cannot be examined: errno says why */
 #define PFD_PROBE_BYTES 65536 /* the most bytes that a probe is given */
 
 typedef struct pfd_probe_args {
@@ -636,7 +645,7 @@ typedef struct pfd_format {
     const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
     const char *decoders; /* names of the ops that take the reader's records apart, the usual one
                              first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */
-    const char *checks;   /* what the reader compares to find damage: "header and size"; NULL:
+    const char *checks;   /* what the reader checks to find damage: "header and size"; NULL:
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
