@@ -40,6 +40,24 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return status;
 }
 
+static pfd_status fail_class(const pfd_compute_args *args, int64_t i, int64_t k, int64_t label,
+                             const uint8_t *element, pfd_error *err)
+{
+    const one_hot_attrs *attrs = args->attrs;
+    char found[64];
+    (void)pfd_format_element(args->inputs[0]->type.dtype, element, found, sizeof found);
+    if (label == INT64_MIN)
+        return args->host->fail_row(
+            err, i, -1, PFD_CORRUPT_DATA,
+            "element %" PRId64 " of the row is %s, a missing date: ParseDate with fill = %" PRId64
+            ", and depth = %" PRId64 ", give missing dates a class of their own",
+            k, found, attrs->depth, attrs->depth + 1);
+    return args->host->fail_row(
+        err, i, -1, PFD_CORRUPT_DATA,
+        "element %" PRId64 " of the row is %s; with depth = %" PRId64 " a class is 0 to %" PRId64,
+        k, found, attrs->depth, attrs->depth - 1);
+}
+
 static pfd_status set_places(const pfd_compute_args *args, int64_t i, const pfd_row *row,
                              uint8_t *out, const uint8_t *on, pfd_error *err)
 {
@@ -48,16 +66,10 @@ static pfd_status set_places(const pfd_compute_args *args, int64_t i, const pfd_
     int64_t bytes = pfd_dtype_size(attrs->dtype), in_bytes = pfd_dtype_size(dtype);
     for (int64_t k = 0; k < row->num_elements; k++) {
         const uint8_t *element = row->data + k * in_bytes;
-        char found[64];
         int64_t label = -1;
         int64_t fits = pfd_convert(dtype, element, PFD_INT64, &label, 1, PFD_OVERFLOW_RAISE);
         if (!fits || label < 0 || label >= attrs->depth)
-            return args->host->fail_row(
-                err, i, -1, PFD_CORRUPT_DATA,
-                "element %" PRId64 " of the row is %s; with depth = %" PRId64
-                " a class is 0 to %" PRId64,
-                k, pfd_format_element(dtype, element, found, sizeof found), attrs->depth,
-                attrs->depth - 1);
+            return fail_class(args, i, k, fits ? label : -1, element, err);
         memcpy(out + (k * attrs->depth + label) * bytes, on, (size_t)bytes);
     }
     return PFD_OK;

@@ -614,14 +614,22 @@ static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, 
                               int64_t piece, int64_t found, pfd_error *err)
 {
     const pack_dataset_attrs *attrs = args->attrs;
-    int64_t name = pfd_field_name_size(attrs->fields.size > input ? attrs->fields.data[input] : "");
+    const char *first = attrs->fields.data[0], *own = attrs->fields.data[input];
+    int64_t name = pfd_field_name_size(own);
+    if (input > 0) { /* the first input has as many elements as the lengths say */
+        return args->host->fail_row(
+            err, pack->row, -1, PFD_CORRUPT_DATA,
+            "record %" PRId64 " of the %" PRId64 " in this pack: fields packed together need as "
+            "many elements: %.*s %" PRId64 ", %.*s %" PRId64,
+            piece + 1, pack->num_pieces, (int)pfd_field_name_size(first), first,
+            pack->pieces[piece].whole, (int)name, own, found);
+    }
     return args->host->fail_row(
         err, pack->row, -1, PFD_CORRUPT_DATA,
         "record %" PRId64 " of the %" PRId64 " in this pack has %" PRId64 " elements in field "
         "number %d (%.*s), but attr 'lengths' says %" PRId64 ": the lengths belong to other data, "
         "or the data has changed",
-        piece + 1, pack->num_pieces, found, input, (int)name,
-        name > 0 ? attrs->fields.data[input] : "", pack->pieces[piece].whole);
+        piece + 1, pack->num_pieces, found, input, (int)name, own, pack->pieces[piece].whole);
 }
 
 /* Copies the pieces of a row; `first_piece`: the number of the first one among those of all rows.

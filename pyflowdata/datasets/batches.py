@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..formats import array_blob, lengths_of, output_names
 from ..native.calling_line import warn_program_once
 from ..nodes import Blob, Node, find_op
@@ -27,6 +27,7 @@ from .base import (
     SetT,
     batch_node,
     check_attrs,
+    is_several,
     names_of,
     no_field_of,
     whole,
@@ -59,8 +60,8 @@ _METHODS = {
                      "to_list"), _LOOP),
     **dict.fromkeys(("batch_and_pad", "padded_batch"), _PADDED),
     **dict.fromkeys(("batch_map", "map_batches"), "batch(n).map(function)"),
-    **dict.fromkeys(("bucket_batch_by_length", "bucket_by_sequence_length", "group_by_length"),
-                    _BY_LENGTH),
+    **dict.fromkeys(("bucket", "bucket_batch_by_length", "bucket_by_sequence_length",
+                     "group_by_length"), _BY_LENGTH),
     **dict.fromkeys(("cardinality", "get_dataset_size", "num_rows"), "len(data)"),
     **dict.fromkeys(("cast", "cast_column", "class_encode_column"), _CAST),
     **dict.fromkeys(("column_names", "columns", "element_spec", "features", "get_col_names",
@@ -520,6 +521,12 @@ class Packing(DatasetBase):
             InvalidArgumentError: An argument is wrong.
         """
         check_attrs(attrs)
+        if is_several(batch_size):
+            raise WrongUseError(
+                f"batch_size = {shown(batch_size)}; it is one size for all buckets: one for each "
+                f"bucket is batch_sizes={shown(batch_size)}",
+                attr="batch_size",
+            )
         sizes = wholes(batch_sizes, "batch_sizes")
         if (batch_size is None) != bool(sizes):
             raise InvalidArgumentError(

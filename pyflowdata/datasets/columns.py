@@ -171,6 +171,7 @@ class Computation:
         of_all: Maps the values of all records to the result.
         fields: The fields that the values depend on, if `blobs` are not these fields but results of
             a Python function that the key describes.
+        advice: What messages about a batch of values add.
     """
 
     blobs: Mapping[str, Blob]
@@ -182,6 +183,7 @@ class Computation:
     prepare: Callable[[DataLoader[Columns]], None] | None = None
     of_all: Callable[[Array], Array] | None = None
     fields: Mapping[str, Blob] | None = None
+    advice: str = ""
 
 
 def evaluate(wanted: Computation, fields: Mapping[str, Blob], *, is_bitmap: bool = False) -> Array:
@@ -376,6 +378,8 @@ class _Pass:
             else:
                 last = self._done + rows - 1
                 failure.message += f", for the records {self._done} to {last}"
+                if isinstance(failure.__cause__, (AttributeError, TypeError, ValueError)):
+                    failure.message += self._wanted.advice
             raise
 
     def _checked(self, found: Any, rows: int) -> Array:
@@ -394,7 +398,8 @@ class _Pass:
         if values.dtype.hasobject and any(type(one) is int for one in values.flat):
             self._refuse("integers beyond 64 bits (make them float())", rows)
         if not is_right:
-            self._refuse(f"{values.dtype} of shape {values.shape}", rows)
+            advice = self._wanted.advice * (values.shape[:1] != (rows,))
+            self._refuse(f"{values.dtype} of shape {values.shape}", rows, advice)
         return values
 
     def _of_list(self, found: list[Any]) -> Array:
@@ -413,10 +418,11 @@ class _Pass:
             self._refuse("texts beside numbers", len(found))
         return np.asarray(found)
 
-    def _refuse(self, found: str, rows: int) -> NoReturn:
+    def _refuse(self, found: str, rows: int, advice: str = "") -> NoReturn:
         wanted = "one truth (bool)" if self._is_bitmap else "one value"
         raise InvalidArgumentError(
             f"{self._wanted.said} gives {found} for {rows} records; it must give {wanted} for each"
+            f"{advice}"
         )
 
     def _add_bits(self, truths: Array) -> None:
@@ -673,10 +679,12 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     texts = {name for name, blob in blobs.items() if holds_texts(blob)}
     refuse_str(function, texts, of_columns=True)
 
-    def called(batch: Columns) -> Any:
-        return function(**batch)
-
-    return Computation(blobs, _of_user(called, said, fields), of_function(function), said)
+    advice = (
+        "; a function of fields gets arrays of many records: a function of one parameter with "
+        f"another name, as lambda r: ... r[{shown(names[0])}] ..., gets one record"
+    )
+    called = _of_user(lambda batch: function(**batch), said, fields)
+    return Computation(blobs, called, of_function(function), said, advice=advice)
 
 
 def _of_records(

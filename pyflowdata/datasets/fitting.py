@@ -8,27 +8,36 @@ from __future__ import annotations
 
 import codecs
 import collections
+import functools
 import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
+from ..errors import (
+    CorruptDataError,
+    InvalidArgumentError,
+    OutOfMemoryError,
+    WrongUseError,
+    shown,
+)
 from ..loader import DataLoader
 from ..native import ffi, lib, xxh64
 from ..nodes import widened
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
 from ..ragged import Ragged
-from .base import DatasetBase, check_sources, no_field_of, node_alone, whole
+from .base import DatasetBase, check_sources, is_several, no_field_of, node_alone, whole
+from .cache_files import new_file
 from .columns import pass_over, refuse_changing, refuse_changing_order
 
 _ROWS = 8192  # of a batch
@@ -39,10 +48,16 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
     """The values of a field, in the order of the records before a last shuffle.
 
     Raises:
+        WrongUseError: Several fields are named.
         InvalidArgumentError: There is no such field; a random op computes it; or a view draws other
             records in each epoch, or has no end.
     """
     check_sources("fit", [data])
+    if is_several(field):
+        one = next(iter(field), "x")
+        raise WrongUseError(
+            f"fit: field = {shown(field)}; one field at a time: fit(data, {shown(one)})"
+        )
     if not isinstance(field, str) or field not in data._fields:
         raise InvalidArgumentError(no_field_of(field, data._fields))
     blob = data._fields[field]
@@ -50,6 +65,65 @@ def _batches(data: DatasetBase, field: str, said: str) -> Iterator[Any]:
     refuse_changing({field: blob}, said)
     with DataLoader(node_alone([blob], _ROWS).outputs[0], ledger="") as loader:
         yield from pass_over(loader, said)
+
+
+# ---- Files --------------------------------------------------------------------------------------
+# A file is a JSON object: "sha256", the digest of the rest; "kind", which tells what it is; and the
+# values.  Python writes the shortest text that reads back as the same float64.
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, indent=0).encode()).hexdigest()
+
+
+def _is_json(path: str | os.PathLike[str]) -> bool:
+    return os.fspath(path).lower().endswith(".json")
+
+
+def _write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Writes a whole file, in place of a former one."""
+    where, own = Path(path), {"sha256": _digest(content), **content}
+    temporary = where.with_name(f"{where.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+    try:
+        with new_file(where, temporary) as file:
+            file.write(f"{json.dumps(own, indent=0)}\n".encode())
+    except OSError as failure:
+        failure.filename = os.fspath(path)
+        raise
+
+
+_Made = TypeVar("_Made")
+
+
+def _read(
+    path: str | os.PathLike[str], kind: str, make: Callable[[dict[str, Any]], _Made],
+    digest_of: Callable[[_Made], str], who: str, more: str = "",
+) -> _Made:  # fmt: skip
+    """What a file of `_write()` holds.
+
+    Args:
+        kind: The "kind" that it must have.
+        make: Makes the object of the content.
+        digest_of: Gives the digest of the object's content.
+        who: What wrote the file, for messages.
+        more: A further sentence for a file of another kind.
+    """
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if found["kind"] != kind:
+            raise ValueError
+        made = make(found)
+        is_whole = found.get("sha256", digest_of(made)) == digest_of(made)
+    except (ValueError, LookupError, TypeError, AttributeError, InvalidArgumentError):
+        raise CorruptDataError(
+            f"the file holds no {kind.split()[-1]} that {who} wrote{more}", file=os.fspath(path)
+        ) from None
+    if not is_whole:
+        raise CorruptDataError(
+            f"the content is not what {who} wrote: its checksum is another; save it again",
+            file=os.fspath(path),
+        )
+    return made
 
 
 # ---- Vocabularies -------------------------------------------------------------------------------
@@ -61,10 +135,6 @@ def _encoded(word: str | bytes) -> bytes:
     if isinstance(word, (bytes, bytearray)):
         return bytes(word)
     raise InvalidArgumentError(f"{shown(word)} is no word of a vocabulary; it must be a str")
-
-
-def _is_json(path: str | os.PathLike[str]) -> bool:
-    return os.fspath(path).lower().endswith(".json")
 
 
 def _decoded(word: bytes) -> str:
@@ -132,7 +202,7 @@ class Vocabulary(Table):
         self.unknown = None if rest is None else _decoded(rest)
         self._numbers = numbers
         self._rest = -1 if rest is None else numbers[rest]
-        self.digest = hashlib.sha256(json.dumps(self._content(), indent=0).encode()).hexdigest()
+        self.digest = _digest(self._content())
         words_said, key = f"{len(own):,} words", ("words", self.digest)
         super().__init__(self._laid_out(own), said=f"Lookup({words_said})", key=key)
         said = f"{words_said}, sha256 {self.digest[:12]}"
@@ -209,8 +279,7 @@ class Vocabulary(Table):
                 f"Vocabulary.save({shown(os.fspath(path))}): give a path that ends in .json; other "
                 "files have a word in each line for load()"
             )
-        own = {"sha256": self.digest, **self._content()}
-        Path(path).write_text(json.dumps(own, indent=0) + "\n", encoding="utf-8")
+        _write(path, self._content())
 
     @classmethod
     def load(
@@ -229,23 +298,11 @@ class Vocabulary(Table):
         if not _is_json(path):
             lines = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
             return cls(lines, unknown=unknown)
-        try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
-            if found["kind"] != _KIND:
-                raise ValueError
-            made = cls(found["words"], unknown=found["unknown"])
-            is_whole = found.get("sha256", made.digest) == made.digest
-        except (ValueError, LookupError, TypeError, InvalidArgumentError):
-            raise CorruptDataError(
-                "the file is no vocabulary that Vocabulary.save() wrote; a file with a word in "
-                "each line has another suffix than .json", file=os.fspath(path),
-            ) from None  # fmt: skip
-        if not is_whole:
-            raise CorruptDataError(
-                "the words are not those that Vocabulary.save() wrote: their checksum is another; "
-                "save them again", file=os.fspath(path),
-            )  # fmt: skip
-        return made
+        return _read(
+            path, _KIND, lambda own: cls(own["words"], unknown=own["unknown"]),
+            lambda made: made.digest, "Vocabulary.save()",
+            "; a file with a word in each line has another suffix than .json",
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.words)
@@ -254,8 +311,27 @@ class Vocabulary(Table):
         return isinstance(word, (str, bytes)) and _encoded(word) in self._numbers
 
     def __getitem__(self, number: int) -> str:
-        """The word with a number, as `Lookup` gives it."""
+        """The word with a number, as `Lookup` gives it; `index()` is the other way."""
+        if isinstance(number, (str, bytes)):
+            raise WrongUseError(
+                f"a vocabulary has a word for each number: the number of {shown(number)} is "
+                f"vocabulary.index({shown(number)})"
+            )
         return self.words[number]
+
+    def index(self, word: str | bytes) -> int:
+        """The number of a word, as `Lookup` gives it: the number of `unknown` for other words.
+
+        Raises:
+            InvalidArgumentError: The word is not in the vocabulary, and there is no `unknown`.
+        """
+        number = self._numbers.get(_encoded(word), self._rest)
+        if number < 0:
+            raise InvalidArgumentError(
+                f"there is no word {shown(word)} in the vocabulary, which has no unknown= either; "
+                f"it has {shown(list(self.words))}"
+            )
+        return number
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.digest == other.digest
@@ -335,6 +411,17 @@ class Numbers:
         return {**found, **({"nan": self.nans} if self.nans else {})}
 
 
+_KIND_OF_STATISTICS = "pyflowdata statistics"
+_ARRAYS = ("count", "missing", "mean", "std", "min", "max")
+
+
+def _frozen(given: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """A copy that is read-only."""
+    made = np.array(given, dtype)
+    made.flags.writeable = False
+    return made
+
+
 class Statistics:
     """The statistics of a field of numbers, for `FillMissing`, `Affine` and `Bucketize`.
 
@@ -344,7 +431,8 @@ class Statistics:
 
     NaN stands for a missing number, and NaT (the least int64) for a missing date of `ParseDate`;
     both count only in `missing`.  The arrays have an element for each element of the last dimension
-    of a row, and one element if a row is one number.
+    of a row, and one element if a row is one number; they are read-only.  A `Statistics` pickles,
+    and equals another one with the same values.
 
     Attributes:
         count: Numbers that are not missing, int64.
@@ -355,14 +443,35 @@ class Statistics:
         quantiles: The quantiles that were asked for, interpolated as by `numpy.quantile`.
     """
 
-    def __init__(self, parts: Sequence[Numbers], quantiles: Mapping[float, Any]) -> None:
-        self.count = np.array([one.count for one in parts], np.int64)
-        self.missing = np.array([one.nans for one in parts], np.int64)
-        self.mean = np.array([one.mean for one in parts])
-        self.std = np.array([one.std for one in parts])
-        self.min = np.array([one.smallest for one in parts], np.float64)
-        self.max = np.array([one.largest for one in parts], np.float64)
-        self.quantiles = MappingProxyType(dict(quantiles))
+    def __init__(
+        self,
+        *,
+        count: npt.ArrayLike,
+        missing: npt.ArrayLike,
+        mean: npt.ArrayLike,
+        std: npt.ArrayLike,
+        min: npt.ArrayLike,  # noqa: A002
+        max: npt.ArrayLike,  # noqa: A002
+        quantiles: Mapping[float, npt.ArrayLike] = MappingProxyType({}),
+    ) -> None:
+        """Args: as the attributes; `fit()` and `load()` make them.
+
+        Raises:
+            InvalidArgumentError: The arrays differ in size.
+        """
+        self.count = _frozen(count, np.int64)
+        self.missing = _frozen(missing, np.int64)
+        self.mean, self.std = _frozen(mean), _frozen(std)
+        self.min, self.max = _frozen(min), _frozen(max)
+        self.quantiles = MappingProxyType(
+            {float(at): _frozen(values) for at, values in quantiles.items()}
+        )
+        own = [getattr(self, name) for name in _ARRAYS] + list(self.quantiles.values())
+        if any(one.shape != self.count.shape or one.ndim != 1 for one in own):
+            raise InvalidArgumentError(
+                f"Statistics of arrays of the shapes {', '.join(str(one.shape) for one in own)}; "
+                "each has an element for each element of a row"
+            )
 
     @classmethod
     def fit(
@@ -421,7 +530,51 @@ class Statistics:
             )
         sorted_ones = [np.concatenate(own) for own in kept] if fractions else []
         found = {at: np.array([np.quantile(one, at) for one in sorted_ones]) for at in fractions}
-        return cls(parts, found)
+        return cls(
+            count=[one.count for one in parts], missing=[one.nans for one in parts],
+            mean=[one.mean for one in parts], std=[one.std for one in parts],
+            min=[one.smallest for one in parts], max=[one.largest for one in parts],
+            quantiles=found,
+        )  # fmt: skip
+
+    def _content(self) -> dict[str, Any]:
+        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        quantiles = [[at, values.tolist()] for at, values in self.quantiles.items()]
+        return {"kind": _KIND_OF_STATISTICS, **arrays, "quantiles": quantiles}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a JSON file with a checksum, which `load()` reads; all numbers stay exact.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        _write(path, self._content())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Statistics:
+        """The statistics of a file that `save()` wrote.
+
+        Raises:
+            OSError: The file cannot be read.
+            CorruptDataError: The file has no statistics, or has changed since it was saved.
+        """
+
+        def make(found: dict[str, Any]) -> Statistics:
+            return cls(**{name: found[name] for name in _ARRAYS},
+                       quantiles=dict(found["quantiles"]))  # fmt: skip
+
+        return _read(path, _KIND_OF_STATISTICS, make, lambda made: _digest(made._content()),
+                     "Statistics.save()")  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(_digest(self._content()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {name: getattr(self, name) for name in _ARRAYS}
+        return functools.partial(Statistics, **own, quantiles=dict(self.quantiles)), ()
 
     @property
     def median(self) -> npt.NDArray[np.float64]:
@@ -457,5 +610,4 @@ class Statistics:
         return {"scale": scale.tolist(), "shift": shift.tolist(), "dtype": "float32"}
 
     def __repr__(self) -> str:
-        names = ("count", "missing", "mean", "std", "min", "max")
-        return f"Statistics({', '.join(f'{one}={getattr(self, one).tolist()}' for one in names)})"
+        return f"Statistics({', '.join(f'{one}={getattr(self, one).tolist()}' for one in _ARRAYS)})"

@@ -23,7 +23,7 @@ from ..nodes.python_ops import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
-from ..pyops.op import name_of
+from ..pyops.op import given_by_host, name_of
 from ..pyops.records import (
     RecordFunction,
     all_parameters,
@@ -172,7 +172,7 @@ def _types_of(
 
 
 def _called(function: RowFunction, inputs: Sequence[Any], sample: str) -> Any:
-    taken = function.__signature__.parameters
+    taken = given_by_host(function.__signature__.parameters.values())
     keywords: dict[str, Any] = {}
     if "rng" in taken:
         keywords["rng"] = np.random.default_rng(0)
@@ -330,6 +330,8 @@ class Maps(Reading):
             raise InvalidArgumentError(
                 "map: batched and with_index are for functions of records: leave out the fields"
             )
+        if of_records:
+            _check_record(function, self._fields, attrs)
         if not fields and not is_op:
             own = None if of_records else fields_named_by(function, self._fields, attrs)
             if own == [] and len(self._fields) > 1:
@@ -423,6 +425,19 @@ def _check_batched(batched: object) -> None:
         raise InvalidArgumentError(
             f"map: batched = {shown(batched)}; it must be the most records of a call, such as "
             "batched=1000"
+        )
+
+
+def _check_record(
+    function: Callable[..., Any], fields: Mapping[str, Blob], attrs: Mapping[str, Any]
+) -> None:
+    """Refuses a function of records whose first parameter has the name of a field."""
+    own = [one.name for one in all_parameters(function) if one.name not in attrs][:1]
+    if own and own[0] in fields:
+        raise InvalidArgumentError(
+            f"map: with batched= or with_index=, {name_of(function)}() gets a record, a dict of "
+            f"fields, and its parameter has the name of a field, {shown(own[0])}: write "
+            f"lambda r: ... r[{shown(own[0])}]"
         )
 
 

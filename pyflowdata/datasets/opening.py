@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import itertools
 import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, UserFunctionError, shown
+from ..errors import InvalidArgumentError, UserFunctionError, WrongUseError, shown
 from ..formats import Source, array_blob, expanded, open_source, table_blobs
 from ..nodes import Blob, find_op
 from ..native import CData, check, ffi, lib, new_error, text
@@ -316,7 +317,7 @@ Paths = str | os.PathLike[str]
 def open(  # noqa: A001  (flow.open, as it is called)
     paths: Paths | Sequence[Paths],
     *,
-    fields: str | Sequence[str] | None = None,
+    fields: str | Sequence[str] | Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002
     **attrs: Any,
 ) -> Dataset:
@@ -326,8 +327,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
     Args:
         paths: Files, patterns, and folders, which stand for the files in them; or a folder that is
             a data set.
-        fields: Names of fields, "new=name" to rename one, or specs such as "x:float32[3]"; None:
-            all.
+        fields: Names of fields, "new=name" to rename one, or specs such as "x:float32[3]", also as
+            a dict, {"x": "float32[3]"}; None: all.
         format: As `pyflowdata head --format` takes it; None: found by content.
         **attrs: Attrs of the format's reader, without attrs of batches such as batch_size.
 
@@ -340,8 +341,7 @@ def open(  # noqa: A001  (flow.open, as it is called)
     if not files:
         raise InvalidArgumentError("no files were given")
     _check_attrs(attrs)
-    chosen = names_of(fields, "fields") if fields is not None else None
-    source = _source_of(files, format, attrs, chosen)
+    source = _source_of(files, format, attrs, None if fields is None else _specs(fields))
     blobs = source.blobs()
     is_guessed = any(field.is_guessed for field in source.fields)
     for node in {blob.node for blob in blobs.values()}:
@@ -364,6 +364,19 @@ def _listed(paths: Any) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise InvalidArgumentError(f"open(): {shown(path)} is not a path")
     return [os.fspath(path) for path in listed]
+
+
+def _specs(fields: Any) -> list[str]:
+    """The elements of `fields=`, NAME:TYPE for those of a dict."""
+    if not isinstance(fields, Mapping):
+        return names_of(fields, "fields")
+    if not all(isinstance(one, str) and one for one in itertools.chain(*fields.items())):
+        raise WrongUseError(
+            f"fields = {shown(fields)}; a dict has the type of each field, as "
+            '{"x": "float32[3]", "n": "int64=-1"}',
+            attr="fields",
+        )
+    return [f"{name}:{kind}" for name, kind in fields.items()]
 
 
 def _check_attrs(attrs: Mapping[str, Any]) -> None:

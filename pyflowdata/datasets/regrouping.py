@@ -19,7 +19,7 @@ from ..nodes.row_types import RowType, row_type
 from ..nodes.tables import Table
 from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
-from ..pyops.op import GIVEN_BY_HOST, function_place, name_of
+from ..pyops.op import function_place, given_by_host, name_of
 from ..pyops.records import (
     Divided,
     NumPieces,
@@ -363,12 +363,11 @@ class _Exploded:
                 f"explode: {self._said}() must take the record, a dict, as its one parameter, "
                 "under a name that no field has"
             )
-        for one in GIVEN_BY_HOST:
-            if one in taken and one not in attrs:
-                raise InvalidArgumentError(
-                    f"explode: {self._said}() takes {one}, and a record has the same pieces "
-                    "whatever else is drawn; use map() on the pieces"
-                )
+        for one in given_by_host(taken.values(), attrs, data._fields):
+            raise InvalidArgumentError(
+                f"explode: {self._said}() takes {one}, and a record has the same pieces whatever "
+                "else is drawn; use map() on the pieces"
+            )
         self._read = fields_read(function, data._fields)
 
     def fields(self) -> dict[str, Blob]:

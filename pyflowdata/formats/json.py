@@ -649,9 +649,11 @@ class JSONLines(Format):
         for record in records:
             seen.add(record)
         fields, left_out = seen.found()
+        is_all = len(one.head) < HEAD and len(source.files) == 1
         return dataclasses.replace(
-            source, fields=fields, left_out=left_out, is_empty=not records
-        )
+            source, fields=fields, left_out=left_out, is_empty=not records,
+            num_looked_at=0 if is_all else len(records),
+        )  # fmt: skip
 
     def widened(self, source: Source, exact: bool, progress: OnProgress) -> Source:
         """The types of guessed fields, from all records; Python reads them."""

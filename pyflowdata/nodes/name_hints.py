@@ -26,6 +26,8 @@ _TENSORS = "Normalize(x, mean=0, std=1)"
 _STATISTICS = "Affine(x, **flow.Statistics.fit(data, field).{}())"
 _STANDARD = _STATISTICS.format("standardize")
 _WORDS = "Lookup(x, vocabulary=flow.Vocabulary.fit(data, field))"
+_NUMPY = "a function of NumPy, as in data.map({})"
+_LENGTH = "RowLength(x) is the length of each row"
 _ERROR = "Error is the base class of all errors here"
 
 NAMES = {
@@ -36,6 +38,7 @@ NAMES = {
     "CSVDataset": "flow.open(path)",
     "ChainDataset": _OF_DATA.format("concat(other)"),
     "Cifar10Dataset": "CIFARReader(folder, batch_size=n)",
+    "Clip": _NUMPY.format('np.clip, "x", a_min=0, a_max=1'),
     "CocoDataset": _COCO,
     "CocoDetection": _COCO,
     "Compose": "calls of ops, each with the blob that the one before returned",
@@ -44,6 +47,7 @@ NAMES = {
     "Decode": "ImageDecoder(file)",
     "DistributedSampler": "nothing is needed: each rank gets its part of every batch",
     "Discretization": "Bucketize(x, boundaries=[18, 65])",
+    "Exp": _NUMPY.format('np.exp, "x"'),
     "FixedLengthRecordDataset": 'RawReader(files=files, dtype="uint8", shape=[n])',
     "FlowError": _ERROR,
     "GeneratorDataset": _GENERATOR,
@@ -57,6 +61,9 @@ NAMES = {
     "JsonlReader": "JSONLinesReader(files=files, fields=['text:str'], batch_size=n)",
     "LabelEncoder": _WORDS,
     "Lambda": remedies.OWN_OP,
+    "Len": _LENGTH,
+    "Length": _LENGTH,
+    "Log": _NUMPY.format('np.log, "x"'),
     "MNIST": "IDXReader(files=images, labels=labels, batch_size=n)",
     "ManifestDataset": "ManifestReader(files=file, batch_size=n)",
     "MinMax": _STATISTICS.format("min_max"),
@@ -83,6 +90,9 @@ NAMES = {
     "SequentialSampler": f"{remedies.ORDER}: that of the files is there without a shuffle",
     "Shuffle": remedies.SHUFFLE,
     "SimpleImputer": "FillMissing(x, value=flow.Statistics.fit(data, field).mean)",
+    "Size": _LENGTH,
+    "Sqrt": _NUMPY.format('np.sqrt, "x"'),
+    "Stack": "Concat(x, y) of numbers; of arrays, a function of NumPy in data.map()",
     "StandardScaler": _STANDARD,
     "Standardize": _STANDARD,
     "StringLookup": _WORDS,

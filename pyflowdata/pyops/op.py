@@ -13,7 +13,7 @@ import threading
 import time
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -218,6 +218,27 @@ def _attr_table(attrs: Sequence[PythonAttr], owner: str, keep: list[CData]) -> t
 # ---- The function -------------------------------------------------------------------------------
 
 GIVEN_BY_HOST = ("rng", "ids")
+
+
+def given_by_host(
+    parameters: Iterable[inspect.Parameter],
+    given: Iterable[str] = (),
+    fields: Iterable[str] | None = None,
+) -> list[str]:
+    """The parameters that the loader gives: `rng` and `ids` after a `*`; in a function of records
+    also before it, unless a field has the name.
+
+    Args:
+        given: Names of arguments that the user gives.
+        fields: The fields of the records; None: the function takes fields, by place.
+    """
+    return [
+        one.name for one in parameters
+        if one.name in GIVEN_BY_HOST and one.name not in given
+        and (one.kind is one.KEYWORD_ONLY or (fields is not None and one.name not in fields))
+    ]  # fmt: skip
+
+
 _functions: dict[str, Callable[..., Any]] = {}  # by the names of their ops
 _kept: list[object] = []  # memory that C points to: an op lives as long as the process
 _OWN_FILES = (

@@ -26,8 +26,8 @@ from ..ragged import Ragged
 from ..words.plain_text import no_field
 from ..words.remedies import similar
 from .function_digest import source_of
-from .op import GIVEN_BY_HOST, function_place, name_of
-from .row_function import RowFunction, as_bytes, check_keywords, is_bytes
+from .op import function_place, given_by_host, name_of
+from .row_function import RowFunction, as_bytes, by_keyword, check_keywords, is_bytes
 from .str_comparisons import refuse_str
 from .tensors import Call, Mismatch, numbers_as, checked, checked_rows, to_ragged
 
@@ -45,13 +45,16 @@ def all_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
 
 
-def _parameters(function: Callable[..., Any], given: Iterable[str]) -> list[inspect.Parameter]:
+def _parameters(
+    function: Callable[..., Any], given: Iterable[str], fields: Iterable[str]
+) -> list[inspect.Parameter]:
     """The parameters that need a value: a row, a record or an index."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = all_parameters(function)
+    others = (*given, *given_by_host(own, given, fields))
     return [
-        one for one in all_parameters(function)
-        if one.kind in kinds and one.default is one.empty
-        and one.name not in (*given, *GIVEN_BY_HOST)
+        one for one in own
+        if one.kind in kinds and one.default is one.empty and one.name not in others
     ]  # fmt: skip
 
 
@@ -83,7 +86,7 @@ def fields_named_by(
         InvalidArgumentError: The name is nearly that of a field.
     """
     known = list(fields)
-    own = parameters_by_name(function) if by_name else _parameters(function, given)
+    own = parameters_by_name(function) if by_name else _parameters(function, given, known)
     if by_name and all(one.name in known for one in own):
         takes_all = any(one.kind is one.VAR_KEYWORD for one in all_parameters(function))
         return known if takes_all else [one.name for one in own]
@@ -364,7 +367,7 @@ class RecordFunction(RowFunction):
         return made, (self.function, self.keywords, self.are_bytes, self.fields)
 
     def signature(self) -> inspect.Signature:
-        own = _parameters(self.function, self.keywords)
+        own = _parameters(self.function, self.keywords, self.known)
         wanted = 1 + self.has_index
         if len(own) != wanted:
             names = ", ".join(one.name for one in own) or "no record"
@@ -376,17 +379,15 @@ class RecordFunction(RowFunction):
             inspect.Parameter(f"field{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for i in range(len(self.are_bytes))
         ]
-        parameters = inspect.signature(self.function).parameters
-        check_keywords(self.function, list(parameters.values()), self.keywords)
-        given = [one for one in GIVEN_BY_HOST if one in parameters and one not in self.keywords]
+        parameters = list(inspect.signature(self.function).parameters.values())
+        check_keywords(self.function, parameters, self.keywords)
+        given = given_by_host(parameters, self.keywords, self.known)
         if self.at_once and "rng" in given:
             raise InvalidArgumentError(
                 f"{name_of(self.function)}() takes rng, the random numbers of one record, and "
                 "batched= gives it several: leave batched out"
             )
-        return inspect.Signature(
-            [*made, *(inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY) for one in given)]
-        )
+        return inspect.Signature([*made, *by_keyword(given)])
 
     def call(self, *inputs: Any, **given: Any) -> Any:
         """The result for the rows, or the columns, of the fields and the index."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..nodes import Op, find_op
 from ..nodes.node import carried_ops
 from ..nodes.row_types import RowType
 from .decoders import check_processes
-from .op import GIVEN_BY_HOST, PythonOp, describe, name_of, op_name
+from .op import GIVEN_BY_HOST, PythonOp, describe, given_by_host, name_of, op_name
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -125,12 +125,13 @@ def _signature(
     names += [f"row{i}" for i in range(len(names), count)]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     made = [inspect.Parameter(name, kind) for name in names]
-    made += [
-        inspect.Parameter(one.name, one.KEYWORD_ONLY)
-        for one in parameters
-        if one.name in GIVEN_BY_HOST and one.kind is one.KEYWORD_ONLY and one.name not in keywords
-    ]
+    made += by_keyword(given_by_host(parameters, keywords))
     return inspect.Signature(made)
+
+
+def by_keyword(names: Iterable[str]) -> list[inspect.Parameter]:
+    """Parameters that are given by their names."""
+    return [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
 
 
 # Arguments of map() in other libraries -> what to do here.

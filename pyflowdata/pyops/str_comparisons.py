@@ -1,8 +1,8 @@
 """Comparisons of texts with a str, with None, or row by row with bytes.
 
-A text in a record is bytes, which are never equal to a str; Python gives no error for that.  The
-text of a null is b"", so no text is None.  A row of a column of texts is an array, which NumPy
-takes as unequal to any bytes.
+A text in a record is bytes, which are never equal to a str, and Python gives no error for that;
+they have no order with a str either.  The text of a null is b"", so no text is None.  A row of a
+column of texts is an array, which NumPy takes as unequal to any bytes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from .op import function_place, name_of
 _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removeprefix")
 
 
+_ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_TURNED = str.maketrans("<>", "><")
 _REMEDIES = {
-    str: "compares bytes with a str, which are never equal, as a text of a record is bytes: write "
-    "b'...', or decode() it, or give an expression in text, as where('{field} == \"a\"')",
+    str: "compares bytes with a str, {why}, as a text of a record is bytes: write b'...', or "
+    "decode() it, or give an expression in text, as where('{field} {sign} \"a\"')",
     type(None): "compares bytes with None, and no text is None: a null text is b''. Compare it "
     "with b'', or give nulls a default where the file is read, as fields=[\"{field}:bytes=none\"]",
     bytes: "compares an array with bytes, which are never equal, as rows of a column of texts are "
@@ -63,11 +65,12 @@ def refuse_str(
     for part in body:
         looked.visit(part)
     if looked.found is not None:
-        text, field, kind = looked.found
+        text, field, kind, sign = looked.found
+        why = "which are never equal" if sign == "==" else "which have no order"
         place = function_place(function)
         raise InvalidArgumentError(
             f"{name_of(function)}(){f' ({place})' if place else ''}: {text} "
-            + _REMEDIES[kind].format(field=field)
+            + _REMEDIES[kind].format(field=field, why=why, sign=sign)
         )
 
 
@@ -75,8 +78,8 @@ class _Comparisons(ast.NodeVisitor):
     """The walk of `refuse_str()`.
 
     Attributes:
-        found: The first comparison, as source, its field, and a key of `_REMEDIES`; None: there is
-            none.
+        found: The first comparison, as source, its field, a key of `_REMEDIES`, and "==" or the
+            sign of an order; None: there is none.
     """
 
     def __init__(
@@ -105,7 +108,7 @@ class _Comparisons(ast.NodeVisitor):
         }  # fmt: skip
         self._optional = optional
         self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
-        self.found: tuple[str, str, type] | None = None
+        self.found: tuple[str, str, type, str] | None = None
 
     def look_at_rows(self, source: ast.AST, columns: set[str]) -> None:
         """Notes the variables of loops over these columns, if nothing else binds the names."""
@@ -127,7 +130,11 @@ class _Comparisons(ast.NodeVisitor):
             return self._field(node.func.value) if node.func.attr in _KEEPS_BYTES else None
         if isinstance(node, ast.NamedExpr):
             return self._field(node.value)
-        return self._field_at(node.value, node.slice) if isinstance(node, ast.Subscript) else None
+        if not isinstance(node, ast.Subscript):
+            return None
+        if isinstance(node.slice, ast.Slice):
+            return self._field(node.value)
+        return self._field_at(node.value, node.slice)
 
     def _field_at(self, value: ast.expr, key: ast.expr) -> str | None:
         """The field that a key takes out of a value; None: it is no text of the record."""
@@ -159,9 +166,11 @@ class _Comparisons(ast.NodeVisitor):
         is_known = isinstance(values, (tuple, list, set, frozenset, dict))
         return is_known and len(values) > 0 and all(isinstance(one, str) for one in values)
 
-    def _note(self, node: ast.AST, field: str | None, kind: type = str) -> None:
+    def _note(
+        self, node: ast.AST, field: str | None, kind: type = str, sign: str = "=="
+    ) -> None:
         if field is not None and self.found is None:
-            self.found = ast.unparse(node), field, kind
+            self.found = ast.unparse(node), field, kind, sign
 
     def _row(self, node: ast.AST) -> str | None:
         """The column of texts of which a node is a row; None: it is none."""
@@ -184,8 +193,13 @@ class _Comparisons(ast.NodeVisitor):
                 is_text = isinstance(self._value(other), (bytes, str))
                 if is_text and (is_equality or isinstance(how, (ast.In, ast.NotIn))):
                     self._note(node, self._row(one), bytes)
-                if is_equality and isinstance(self._value(other), str):
-                    self._note(node, self._field(one))
+                if isinstance(self._value(other), str):
+                    if is_equality:
+                        self._note(node, self._field(one))
+                    elif type(how) in _ORDERS:
+                        sign = _ORDERS[type(how)]
+                        self._note(node, self._field(one), str,
+                                   sign if one is left else sign.translate(_TURNED))
                 if is_equality or isinstance(how, (ast.Is, ast.IsNot)):
                     is_none = isinstance(other, ast.Constant) and other.value is None
                     may_be = isinstance(one, ast.Name) and one.id in self._optional

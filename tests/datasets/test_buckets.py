@@ -198,6 +198,7 @@ def test_wrong_use(corpus):
         ),
         (lambda: data.batch_by_length(1, field="ids", batch_sizes=[1]), "one of the two"),
         (lambda: data.batch_by_length(field="ids"), "one of the two"),
+        (lambda: data.batch_by_length([8, 4], field="ids"), r"is batch_sizes=\[8, 4\]"),
         (lambda: data.batch_by_length(8, field="ids", shuffle="window"), "shuffle the data set"),
         (lambda: data.batch_by_tokens(400, field="ids", batch_size=8), "give most_rows"),
     ]:

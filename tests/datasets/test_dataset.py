@@ -363,7 +363,10 @@ def test_a_seed_of_batches_leaves_that_of_the_shuffle():
 
 def test_names_of_other_libraries_say_what_is_meant():
     data = flow.from_arrays({"x": np.arange(6), "y": np.arange(6)})
-    for name, said in {"features": "fields", "select_columns": "project", "wher": "where"}.items():
+    for name, said in {
+        "features": "fields", "select_columns": "project", "wher": "where",
+        "bucket": "batch_by_length",
+    }.items():  # fmt: skip
         with pytest.raises(AttributeError, match=f"a data set has no '{name}'.*{said}"):
             getattr(data, name)
     with pytest.raises(AttributeError, match="batches have no 'shuffle': call it on the data set"):

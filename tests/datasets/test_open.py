@@ -11,7 +11,7 @@ import pytest
 from formats import format_samples as samples
 
 import pyflowdata as flow
-from pyflowdata.io import CSVWriter, NpyWriter
+from pyflowdata.io import CSVWriter, NpyWriter, TFRecordWriter
 from pyflowdata.insight.sheet import encode_png
 
 
@@ -149,9 +149,42 @@ def test_fields_are_chosen_and_typed(folder):
         "float64", "bytes", "int64"
     ]  # fmt: skip
     assert opened[0]["score"] == 0.5 and opened[0]["lang"] == b"de"
+    as_dict = flow.open(folder / "part-0.csv", fields={"x": "float32", "n": "int64=-1"})
+    assert as_dict[3] == {"x": np.float32(0.75), "n": 3} and as_dict[3]["x"].dtype == np.float32
+    for wrong in ({"x": np.float32}, {"x": ""}, {3: "int8"}):
+        with pytest.raises(flow.InvalidArgumentError, match="a dict has the type of each field"):
+            flow.open(folder / "part-0.csv", fields=wrong)
+    np.save(folder / "x.npy", np.zeros((3, 4), np.float32))
+    for same in ("out:float32", "out:float32[4]", "y=out", "y=out:float32"):
+        (field,) = flow.open(folder / "x.npy", fields=[same]).fields.values()
+        assert field.type == "float32[4]"
+    for other, says in (
+        ("out:float64", r"its type is float32\[4\].*map\(flow.Cast, 'out', dtype='float64'\)"),
+        ("out:float32[?]", "leave the type out$"), ("out:garbage", "leave the type out$"),
+        ("out:float32=1", "nor a default"), ({"out": "bytes"}, "leave the type out$"),
+    ):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            flow.open(folder / "x.npy", fields=other)
     for spec in ("z", "x=z"):
         with pytest.raises(flow.InvalidArgumentError, match="no field 'z'; there are n, x"):
             flow.open(folder / "part-0.csv", fields=[spec])
+
+
+def test_a_field_that_comes_after_the_first_records(tmp_path):
+    lines, late = '{"i": 1, "text": "' + "a" * 40 + '"}\n', '{"i": 2, "late": 7}\n'
+    (tmp_path / "late.jsonl").write_text(3000 * lines + late)
+    with TFRecordWriter(tmp_path / "late.tfrecord") as writer:
+        for i in range(300):
+            writer.write({"i": [i], **({"late": [7]} if i == 299 else {})})
+    for name in ("late.jsonl", "late.tfrecord"):
+        with pytest.raises(flow.InvalidArgumentError, match=r"[Tt]here are i.*; only the first \d+ "
+                           "records were looked at: if it comes later, write 'late:int64=-1'"):
+            flow.open(tmp_path / name, fields=["i", "late"])
+        given = flow.open(tmp_path / name, fields=["i", "late:int64=-1"])
+        assert [int(given[i]["late"]) for i in (0, len(given) - 1)] == [-1, 7]
+    (tmp_path / "all.jsonl").write_text(lines)
+    with pytest.raises(flow.InvalidArgumentError, match="There are i, text$"):
+        flow.open(tmp_path / "all.jsonl", fields=["late"])
 
 
 def test_texts_of_a_generator_are_declared_as_those_of_json_lines():

@@ -180,6 +180,7 @@ def test_which_form_a_function_has():
         (lambda: data.map(lambda r, rng: {"n": 1}, batched=4), "leave batched out"),
         (lambda: data.map(lambda r: {"n": 1}, num_proc=2), "'num_proc' here: write processes=n"),
         (lambda: data.map(lambda r, i: {"i": i}, with_indices=True), "write with_index=True"),
+        (lambda: data.map(lambda y: {"n": y}, batched=3), "of a field, 'y': write lambda"),
         (lambda: data.map(lambda r: r, remove_columns=["x"]), r"call drop\(names\) after map"),
         (lambda: data.map(lambda x, y: x, "x", input_columns="x"), "fields after the function"),
         (lambda: data.map(lambda r, *, k: {"n": k}), "needs the argument 'k'"),
@@ -198,6 +199,34 @@ def test_which_form_a_function_has():
     ):
         with pytest.raises(flow.UserFunctionError, match=text):
             data.map(function)
+
+
+def test_a_parameter_is_the_field_of_its_name_also_where_the_loader_has_one():
+    ids, rng = [[1, 2], [3], [4, 5, 6]], [7, 8, 9]
+    data = flow.from_arrays({"ids": ids, "rng": np.array(rng), "x": np.arange(3)})
+    sizes = [len(one) for one in ids]
+    for made in (
+        data.map(lambda ids: {"n": len(ids)}), data.map(lambda x, ids: {"n": len(ids)}),
+        data.map(lambda ids: len(ids), "ids", outputs="n"),
+        data.project("ids").map(lambda ids: {"n": len(ids)}),
+        data.map(lambda one, ids: len(one), "ids", "x", outputs="n"),
+        data.map(lambda r, *, ids, rng: {"n": len(r["ids"]) + 0 * len(ids)}),
+        data.map(lambda r: {"n": [len(one) for one in r["ids"]]}, batched=True),
+    ):  # fmt: skip
+        assert made.column("n").tolist() == sizes
+    assert data.map(lambda rng: {"n": rng + 1}).column("n").tolist() == [8, 9, 10]
+    place = data.map(lambda x, *, ids: ids[1], "x", outputs="n")  # the loader's, by name alone
+    assert place.column("n").tolist() == [0, 1, 2]
+    assert data.drop("ids").map(lambda r, ids: {"n": ids[1]}).column("n").tolist() == [0, 1, 2]
+    parts = data.project("ids").flat_map(lambda ids: [ids[:1], ids[:1]], "ids", fan_out=2)
+    assert [one["ids"].tolist() for one in parts] == [[1], [1], [3], [3], [4], [4]]
+    with flow.DataLoader(data.batch(3).map(lambda rng: rng * 2, "rng")["rng"]) as loader:
+        assert next(iter(loader)).tolist() == [14, 16, 18]
+    assert len(data.filter(lambda ids: ids.lengths > 1)) == 2
+    for wrong in (lambda: data.explode(lambda ids: [{"n": 1}]),
+                  lambda: data.map(lambda ids: {"n": 1}, batched=2)):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match="the record|a record"):
+            wrong()
 
 
 def test_an_error_at_the_first_records_says_which_the_call_had():
@@ -525,6 +554,9 @@ def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():
         (lambda r: None == r["text"].strip(), "None == .* a null text is b''"),  # noqa: E711
         (lambda r: r.get("text") is None, r"r.get\('text'\) is None compares bytes with None"),
         (lambda r: r.get("text", "").lower() == "ab", r"r.get\('text', ''\).lower\(\) == 'ab'"),
+        (lambda r: r["text"] >= "ab", r">= 'ab' .* which have no order.*where\('text >= "),
+        (lambda r: "a" < r["text"] <= b"b", r"'a' < r.* which have no order.*where\('text > "),
+        (lambda r: r["text"][:1] == "a", r"r\['text'\]\[:1\] == 'a' .*never equal"),
     ):
         for use in (data.filter, data.column, data.map):
             with pytest.raises(flow.InvalidArgumentError, match=said) as caught:

@@ -652,11 +652,14 @@ def test_what_is_refused_when_it_is_evaluated(path):
         (lambda pair: pair[:, 0], "<lambda> gives int64 of shape (3000,) for 3000 records; it must "
                                   "give one truth (bool) for each"),
         (lambda pair: pair > 3, "gives bool of shape (3000, 2) for 3000 records"),
-        (lambda pair: True, "gives bool of shape () for 3000 records"),
+        (lambda pair: True, "gives bool of shape () for 3000 records; it must give one truth "
+                            "(bool) for each; a function of fields gets arrays of many records: "),
+        (lambda pair: bool((pair > 3).all(1)), "; a function of fields gets arrays of many"),
+        (lambda pair: pair.startswith(b"a"), ", for the records 0 to 2999; a function of fields"),
         (lambda pair: (pair[:, 0] > 3)[1:], "gives bool of shape (2999,) for 3000 records"),
         (lambda pair: None, "gives object of shape () for 3000 records"),
     ]:  # fmt: skip
-        with pytest.raises(InvalidArgumentError) as caught:
+        with pytest.raises((InvalidArgumentError, UserFunctionError)) as caught:
             len(data.where(function))
         assert says in str(caught.value)
 

@@ -1,5 +1,9 @@
 """FillMissing, and the statistics that it and others are given: against NumPy."""
 
+import copy
+import json
+import pickle
+
 import numpy as np
 import pytest
 
@@ -156,3 +160,36 @@ def test_statistics_of_arrays_and_of_none():
             flow.Statistics.fit(data, "x", quantiles=quantiles)
     by_array = flow.Statistics.fit(data, "x", quantiles=np.array([0, 0.5]))
     assert by_array.median.tolist() == [24.5, 7]
+
+
+def test_statistics_can_be_kept(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(99, 2)) / 3  # numbers with all their digits
+    fit = flow.Statistics.fit
+    found = fit(flow.from_arrays({"x": rows}), "x", quantiles=[0.1, 0.5])
+    path = tmp_path / "x.json"
+    path.write_text("before")
+    found.save(path)
+    kept = (flow.Statistics.load(path), pickle.loads(pickle.dumps(found)), copy.deepcopy(found))
+    for one in kept:
+        assert one == found and hash(one) == hash(found) and repr(one) == repr(found)
+        assert one.mean.tobytes() == found.mean.tobytes() and one.count.dtype == np.int64
+        assert one.median.tobytes() == found.median.tobytes()
+        assert one.standardize() == found.standardize()
+    assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
+    assert found != fit(flow.from_arrays({"x": rows}), "x") and found != fit(
+        flow.from_arrays({"x": rows[1:]}), "x", quantiles=[0.1, 0.5]
+    )
+    content = json.loads(path.read_text())
+    content["mean"][0] += 1
+    words = flow.Vocabulary(["a"])
+    words.save(tmp_path / "words.json")
+    for text, says in (
+        (json.dumps(content), "checksum"), ("[]", "holds no statistics"), ("", "holds no stat"),
+        (json.dumps({**content, "mean": [1.0]}), "no statistics that Statistics.save"),
+        ((tmp_path / "words.json").read_text(), "holds no statistics"),
+    ):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(flow.CorruptDataError, match=says):
+            flow.Statistics.load(path)
+    with pytest.raises(FileNotFoundError, match="nowhere/x.json'$"):
+        found.save(tmp_path / "nowhere" / "x.json")

@@ -60,6 +60,13 @@ def test_size_count_and_unknown():
     assert [int(one) for one in flow.Lookup([b"b", b"d", b""], vocabulary=cut)] == [1, 0, 0]
     strict = fit(data, "city")
     assert "d" in strict and "e" not in strict and strict[1] == "a"
+    assert (strict.index("a"), strict.index(b"a"), cut.index("zz")) == (1, 1, 0)
+    with pytest.raises(flow.InvalidArgumentError, match="no word 'e' in the vocabulary"):
+        strict.index("e")
+    with pytest.raises(TypeError, match=r"number of 'a' is vocabulary\.index\('a'\)"):
+        strict["a"]
+    with pytest.raises(TypeError, match=r"one field at a time: fit\(data, 'city'\)"):
+        fit(data, ["city", "n"])
     with pytest.raises(flow.CorruptDataError, match="'e' is not among the 4 words") as caught:
         flow.Lookup([b"a", b"e"], vocabulary=strict)
     assert caught.value.row == 1

@@ -35,7 +35,7 @@ def test_ragged_rows():
     same(load(blob), [np.eye(5, dtype=np.int8)[row] for row in rows])
 
 
-@pytest.mark.parametrize("label", [-1, 3, 2**62, -(2**63)])
+@pytest.mark.parametrize("label", [-1, 3, 2**62, 1 - 2**63])
 def test_a_class_that_there_is_not(label):
     rows = np.array([[0, 1], [2, label], [2, 0]])
     with pytest.raises(flow.CorruptDataError, match=f"element 1 of the row is {label}; with depth "
@@ -43,6 +43,16 @@ def test_a_class_that_there_is_not(label):
         load(flow.OneHot(blob_of(rows), depth=3))
     assert (caught.value.op, caught.value.ordinal) == ("OneHot", 1)
     assert len(load(flow.OneHot(blob_of(rows, on_error="skip"), depth=3))) == 2
+
+
+def test_a_missing_date_has_a_class_where_it_gets_one():
+    days = flow.from_arrays({"day": [b"2024-01-01", b""]})
+    parsed = {"unit": "weekday", "on_bad": "fill"}
+    with pytest.raises(flow.CorruptDataError, match="a missing date: ParseDate with fill = 7, and "
+                       "depth = 8"):  # fmt: skip
+        list(days.map(flow.ParseDate, "day", **parsed).map(flow.OneHot, "day", depth=7))
+    filled = days.map(flow.ParseDate, "day", fill=7, **parsed).map(flow.OneHot, "day", depth=8)
+    assert [int(one["day"].argmax()) for one in filled] == [0, 7]
 
 
 def test_a_uint64_beyond_int64():

@@ -24,6 +24,9 @@ from pyflowdata.nodes.name_hints import NAMES
     ("Lambda", "flow.register_decoder"),
     ("TFRecord", "did you mean 'TFRecordReader'?"),
     ("TensorDataset", "flow.from_arrays"),
+    ("Log", 'data.map(np.log, "x")'),
+    ("Stack", "Concat(x, y)"),
+    ("Size", "RowLength(x)"),
     ("random_split", "split("),
     ("TorchLoader", "from pyflowdata.integrations.torch import TorchLoader"),
 ])  # fmt: skip

@@ -548,7 +548,11 @@ class MessageFormat(Format):
             if isinstance(failure, Error):
                 raise
             return source  # other bytes, which stay whole
-        return dataclasses.replace(source, fields=tuple(fields), left_out=tuple(left_out))
+        is_all = len(records) < _LOOKED_AT and len(source.files) == 1
+        return dataclasses.replace(
+            source, fields=tuple(fields), left_out=tuple(left_out),
+            num_looked_at=0 if is_all else len(records),
+        )  # fmt: skip
 
 
 def _feature_fields(records: Sequence[dict[str, Feature | None]]) -> tuple[list[Field], list[str]]:

@@ -15,7 +15,7 @@ from ...nodes.attr_values import parse_attr
 from ...nodes.node import files_of
 from ...nodes.registry import FileFormat
 from ...words.plain_text import no_field
-from .fields import Field, notes_of, output_fields, port_name, specs, split_spec
+from .fields import Field, field_of, notes_of, output_fields, port_name, specs, split_spec
 
 # ---- Arrays and tables of the program ------------------------------------------------------------
 
@@ -147,6 +147,7 @@ class Source:
         left_out: Descriptions of the parts of a record that are not fields.
         has_records: Whether the reader gives whole records, with their bytes.
         is_empty: Whether the reader found no records when fields were looked for.
+        num_looked_at: The first records, in which fields were looked for; 0: all, or a header.
         memory_budget: The memory budget of the loaders, in bytes; 0: half of what the process may
             use.
     """
@@ -159,6 +160,7 @@ class Source:
     left_out: tuple[str, ...] = ()
     has_records: bool = False
     is_empty: bool = False
+    num_looked_at: int = 0
     memory_budget: int = 0
 
     def choose(self, wanted: Sequence[str] | None) -> Source:
@@ -192,9 +194,16 @@ class Source:
             )
         if not colon:
             left_out = f". Left out: {'; '.join(self.left_out)}" if self.left_out else ""
+            key = spec[spec.find("=") + 1 :]
             advice = "; with a type, NAME:TYPE=DEFAULT, the reader tries such a field"
-            said = no_field(spec[spec.find("=") + 1 :], known)
-            raise InvalidArgumentError(said + left_out + advice * bool(left_out))
+            later = (
+                f"; only the first {self.num_looked_at} records were looked at: if it comes later, "
+                f"write {shown(f'{spec}:int64=-1')}, or another type"
+            )
+            raise InvalidArgumentError(
+                no_field(key, known) + left_out
+                + (later if self.num_looked_at else advice * bool(left_out))
+            )  # fmt: skip
         field = known.get(key, self.format.field(key, "")).with_type(kind)
         return dataclasses.replace(field, name=name, key=field.key or key) if name else field
 
@@ -346,11 +355,31 @@ def _parsed(op: Op, name: str, text: str) -> Any:
 
 
 def _chosen(fields: Sequence[Field], blobs: Mapping[str, Blob]) -> dict[str, Blob]:
-    """The blobs of the fields, by name; a field without a blob is refused."""
+    """The blobs of the fields, by name; a field without a blob, or of another type, is refused."""
+    chosen: dict[str, Blob] = {}
     for field in fields:
-        if (field.key or field.name) not in blobs:
+        key = field.key or field.name
+        if key not in blobs:
             raise InvalidArgumentError(no_field(field.name, blobs))
-    return {field.name: blobs[field.key or field.name] for field in fields}
+        _check_type(field, field_of(key, blobs[key]))
+        chosen[field.name] = blobs[key]
+    return chosen
+
+
+def _check_type(wanted: Field, found: Field) -> None:
+    """Refuses a type, or a default, that a reader without types of its own cannot give."""
+    asked = wanted.type + ("" if wanted.default is None else f"={wanted.default}")
+    if asked == found.type:
+        return
+    is_cast = {wanted.dtype, found.dtype} <= NUMBERS.keys() and wanted.shape == found.shape
+    cast = f", and use map(flow.Cast, {wanted.name!r}, dtype={wanted.dtype!r})"
+    raise InvalidArgumentError(
+        f"fields: {shown(f'{found.name}:{asked}')}: its type is {found.type}, and the reader gives "
+        "no other, nor a default: leave the type out"
+        f"{cast * (is_cast and wanted.dtype != found.dtype)}",
+        attr="fields",
+    )
+
 
 
 # ---- The attrs of a reader: where its files are, and how it reads them --------------------------
