@@ -69,8 +69,10 @@ typedef int32_t pfd_status;
 /* The reason of a failure, for programs; the message is for people only.  An op sets it after
  * host->fail(). */
 #define PFD_REASON_NONE 0
-#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
-#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: all of a stream after the damage */
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are complete, but hold no
+                                      * record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: the rest of a stream after the damage is
+                                      * lost */
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs and number of ranks disagree */
 #define PFD_REASON_TRANSIENT 4       /* tried again in vain, as on a network; may work later */
 #define PFD_REASON_ENVIRONMENT 5     /* the machine: rights, descriptors, memory, a disk */
@@ -317,14 +319,15 @@ typedef struct pfd_frame_args {
     const pfd_host *host;
     const void *attrs; /* the op's attr struct */
     const pfd_file *file;
-    int64_t offset; /* place of the frame, below the file's size: 0, or a former frame's `next` */
+    int64_t offset; /* place of the frame: 0, or a former frame's `next` below the file's size */
     pfd_scratch *scratch;
 } pfd_frame_args;
 
 /* How the records of a file follow each other. */
 typedef struct pfd_framing {
     uint32_t struct_size;
-    int32_t reserved;
+    int32_t has_header; /* since 1.1: 1: a file without the frame at 0 is damaged, also a file of no
+                           bytes; 0: such a file has no records, and frame() is not called for it */
     /* Reads the frame's header and says where its record is. The first frame of a file is asked for
      * at 0. A pure function. A damaged header is PFD_CORRUPT_DATA, err->byte counted from
      * args->offset (from the file's beginning where host->fail_file() or host->read() failed): the
@@ -528,8 +531,8 @@ typedef struct pfd_port {
  * folder is open, the host only notices that the folder is gone, and no change in it. */
 #define PFD_READS_FOLDERS 32u
 
-/* Since 1.1, other ops: the rows of a ragged output have one shape within each batch, always; or if
- * the rows of every ragged input have one. */
+/* Since 1.1, other ops: within each batch the rows of a ragged output have one shape: always, or if
+ * the rows of every ragged input have one shape. */
 #define PFD_EQUAL_ROWS 64u
 #define PFD_KEEPS_EQUAL_ROWS 128u
 
@@ -588,10 +591,10 @@ typedef struct pfd_op {
      * be 0. */
     const char *batch_size_attr;
 
-    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, but for the
-     * outputs that are not there, with the attrs `fewer`, which lack some elements of that attr.
-     * The host then opens and calls the op without those whose outputs a loader does not use.
-     * NULL: it never does. */
+    /* Since 1.1, with outputs_attr, optional: whether records and rows are the same, except for the
+     * missing outputs, with the attrs `fewer`, in which that attr lacks some elements. If so, the
+     * host opens and calls the op without the elements whose outputs a loader does not use. NULL:
+     * the host never does this. */
     int32_t (*same_without)(const pfd_host *host, const void *attrs, const void *fewer);
 } pfd_op;
 
@@ -605,7 +608,7 @@ typedef struct pfd_op {
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
-#define PFD_PROBE_FAILED -1000 /* what lies beside cannot be looked at: errno says why */
+#define PFD_PROBE_FAILED -1000 /* files beside it cannot be examined: errno says why */
 #define PFD_PROBE_BYTES 65536 /* the most bytes that a probe is given */
 
 typedef struct pfd_probe_args {
@@ -636,7 +639,7 @@ typedef struct pfd_format {
     const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
     const char *decoders; /* names of the ops that take the reader's records apart, the usual one
                              first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */
-    const char *checks;   /* what the reader compares to find damage: "header and size"; NULL:
+    const char *checks;   /* what the reader checks to find damage: "header and size"; NULL:
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
