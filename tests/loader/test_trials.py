@@ -101,7 +101,7 @@ if __name__ == "__main__":
 
 PROGRAMS = {
     "guarded": (GUARDED, ""),
-    "trains": ("import sys\nlosses = [len(sys.argv)]", "from program.py:3 on; put what it does und"),
+    "trains": ("import sys\nlosses = [len(sys.argv)]", "from program.py:3 on; put what it does"),
     "loops": ("for step in (1, 2):\n    pass", "from program.py:2 on"),
     "hangs": ("import slow_to_import", "its processes had not started after 1 s"),
 }  # fmt: skip
