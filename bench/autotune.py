@@ -1,29 +1,29 @@
 """num_threads="auto" and prefetch="auto" beside the defaults and beside fixed settings, under a
 load that changes: two programs compute in the middle third of each run.
 
-    python -m bench.autotune                    4 minutes
-    python -m bench.autotune --rounds 3 --seconds 20 --fixed-seconds 10 --only lock jpeg
+    python -m bench.autotune                    14 minutes
+    python -m bench.autotune --rounds 5 --only light small
     python -m bench.autotune --quiet            without these programs
+    python -m bench.autotune --control          the default for "auto": its true ratio is 1
 
 Ten pipelines.  Each figure is of a new loader, with the search from its first trial; only the first
-batch is left out.  The search runs for longer than a fixed setting, whose rate is soon known.  The
-rounds of a pipeline are interleaved: the default, "auto", and every fixed setting of the grid take
-turns.  The best is the fixed setting with the highest median; a ratio is of medians.  CPU is the
-process's time for a batch.  The last line counts the pipelines within 10 % of the best, and those
-not 5 % below the default.
+batch is left out.  Short runs of each fixed setting choose the best of them.  Then the default,
+"auto" and the best take turns in rounds, in runs of one length: the figure by which a setting was
+chosen is too high by chance, and short runs may differ from long ones.  Ratios are geometric means
+over rounds, with their range.  CPU is the process's time for a batch.  The last line counts the
+pipelines within 10 % of the best, and those not 5 % below the default.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
@@ -190,36 +190,51 @@ def run(
         return Run(count / (now - begin), used, f"{loader.num_threads}, {loader.prefetch}")
 
 
+def choose(pipeline: Pipeline, blob: Any, args: argparse.Namespace, others: Others) -> Any:
+    """The fastest of the fixed settings, by the median of short runs that take turns."""
+    settings: list[dict[str, Any]] = [{}, *GRID]
+    rates: list[list[float]] = [[] for _ in settings]
+    for _ in range(args.choosing_rounds):
+        for options, own in zip(settings, rates, strict=True):
+            own.append(run(pipeline, blob, args.choosing_seconds, options, others).rate)
+    return settings[max(range(len(settings)), key=lambda i: median(rates[i]))]
+
+
+def show(values: list[float]) -> str:
+    return f"{geometric_mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
 def measure(name: str, args: argparse.Namespace, others: Others) -> tuple[float, float]:
     """Prints a row; returns the ratios of "auto" to the best and to the default."""
     pipeline = PIPELINES[name]
     blob = pipeline.blob()
-    settings: list[dict[str, Any]] = [{}, AUTO, *GRID]
-    runs: list[list[Run]] = [[] for _ in settings]
     run(pipeline, blob, min(0.5, args.seconds), {}, others)  # brings files into the page cache
+    best_of_all = choose(pipeline, blob, args, others)
+    settings = [{}, {} if args.control else AUTO, best_of_all]
+    runs: list[list[Run]] = [[] for _ in settings]
     for turn in range(args.rounds):
         for i in range(len(settings)) if turn % 2 == 0 else reversed(range(len(settings))):
-            seconds = args.seconds if settings[i] == AUTO else args.fixed_seconds
-            runs[i].append(run(pipeline, blob, seconds, settings[i], others))
-    rates = [median(one.rate for one in of) for of in runs]
-    cpu = [median(one.cpu_ms for one in of) for of in runs]
-    best = max(range(len(settings)), key=lambda i: rates[i] if i != 1 else -math.inf)
-    to_best, to_usual = rates[1] / rates[best], rates[1] / rates[0]
+            runs[i].append(run(pipeline, blob, args.seconds, settings[i], others))
+    usual, auto, best = runs
+    rates = (f"{median(one.rate for one in of):,.0f}" for of in runs)
+    ratios = [[a.rate / b.rate for a, b in zip(auto, of, strict=True)] for of in (best, usual)]
+    cpu = [[a.cpu_ms / b.cpu_ms for a, b in zip(auto, of, strict=True)] for of in (best, usual)]
     print(
-        f"| {name} | {rates[0]:,.0f} | {rates[1]:,.0f} | {rates[best]:,.0f} "
-        f"({runs[best][-1].settings}) | {to_best:.2f} | {to_usual:.2f} | {cpu[1] / cpu[best]:.2f} "
-        f"| {cpu[1] / cpu[0]:.2f} | {runs[1][-1].settings} |",
+        f"| {name} | {' | '.join(rates)} ({best[-1].settings}) | {' | '.join(map(show, ratios))} "
+        f"| {' | '.join(f'{geometric_mean(one):.2f}' for one in cpu)} | {auto[-1].settings} |",
         flush=True,
     )
-    return to_best, to_usual
+    return geometric_mean(ratios[0]), geometric_mean(ratios[1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The search beside fixed settings.")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of a run of the search")
-    parser.add_argument("--fixed-seconds", type=float, default=1.6, help="of a fixed setting")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of a run")
+    parser.add_argument("--choosing-rounds", type=int, default=2)
+    parser.add_argument("--choosing-seconds", type=float, default=1.2, help="of a run")
     parser.add_argument("--quiet", action="store_true", help="no programs beside")
+    parser.add_argument("--control", action="store_true", help='the default in place of "auto"')
     parser.add_argument("--only", nargs="*", default=[], help="beginnings of names")
     args = parser.parse_args()
     print(

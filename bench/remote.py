@@ -1,11 +1,12 @@
 """Remote files: what the cache fetches beside the least that any could, and how near fetching comes
 to the speed of the line.
 
-    python -m bench.remote [cache] [line] [--data 160]
+    python -m bench.remote [cache] [line] [images] [ranks] [--data 160]
 
 The server is that of tests/remote, on loopback, so that bytes and requests are counted where they
 are sent.  Lines that each connection has for itself, as at most stores, are nginx's: the line is
-what all requests at a time may have together.
+what all requests at a time may have together.  Images are small objects that a manifest names.
+Ranks have a cache for each, or for each node of two.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import itertools
+import json
 import sys
 import tempfile
 import time
@@ -157,13 +159,88 @@ def line_table(size: int) -> None:
         measure_line(size, rate, latency)
 
 
+IMAGE, IMAGES = 16 << 10, 768
+
+
+def measure_images(latency: float, threads: int) -> None:
+    """A cold epoch of images that a web server has, each with a look at it and a GET."""
+    files = {f"{number}.jpg": bytes(IMAGE) for number in range(IMAGES)}
+    with tempfile.TemporaryDirectory() as folder, serving(files) as server:
+        lines = "".join(
+            json.dumps({"source": f"{server.url}/{name}", "usage": "train",
+                        "annotation": [{"name": "a"}]}) + "\n" for name in files
+        )  # fmt: skip
+        Path(folder, "a.manifest").write_text(lines)
+        flow.remote.configure(cache_dir=Path(folder, "cache"), budget=1 << 30)
+        data = flow.open(f"{folder}/a.manifest").shuffle(seed=1).batch(64)
+        server.latency = latency
+        with flow.DataLoader(data, num_threads=threads) as loader:
+            for epoch in ("cold", "warm"):
+                begin, cpu = time.monotonic(), time.process_time()
+                for _ in loader:
+                    pass
+                took, cpu = time.monotonic() - begin, time.process_time() - cpu
+                requests, server.gets, server.looks = server.gets + server.looks, 0, 0
+                print(
+                    f"| {latency * 1e3:.0f} ms | {threads} | {epoch} | {IMAGES / took:.0f} | "
+                    f"{requests / IMAGES:.2f} | {server.most_at_once} | "
+                    f"{cpu / IMAGES * 1e6:.0f} |", flush=True,
+                )  # fmt: skip
+
+
+def images_table(_size: int) -> None:
+    print("| latency | threads | epoch | images/s | requests per image | most at a time | CPU us |")
+    print("|---|---|---|---|---|---|---|")
+    for latency, threads in itertools.product((0.02, 0.05), (1, 2, 4, 8)):
+        measure_images(latency, threads)
+
+
+ORDERS: dict[str, dict[str, Any]] = {
+    "global": {}, "window": {"kind": "window"}, "lanes": {"kind": "window", "lanes": 4},
+}  # fmt: skip
+
+
+def measure_ranks(size: int, order: str, ranks: int, ranks_of_node: int) -> list[list[float]]:
+    """Bytes that the store sends to each cache in each epoch, per byte of the data."""
+    rows = np.zeros((size // (16 << 10), 4096), np.int32)
+    with tempfile.TemporaryDirectory() as folder, serving({"a": rows.tobytes()}) as server:
+        found = [[0.0] * EPOCHS for _ in range(ranks // ranks_of_node)]
+        for rank in range(ranks):
+            node = rank // ranks_of_node
+            flow.remote.configure(cache_dir=Path(folder, f"{node}"), budget=4 * size)
+            before = sent(server)  # an opening fetches, too
+            data = flow.open(f"{server.url}/a", format="raw", shape=[4096], dtype="int32")
+            data = data.shuffle(seed=1, **ORDERS[order])
+            batches = data.batch(64, rank=rank, world_size=ranks)
+            with flow.DataLoader(batches, prefetch=1) as loader:
+                for epoch in range(EPOCHS):
+                    for _ in loader:
+                        pass
+                    found[node][epoch] += (sent(server) - before) / size
+                    before = sent(server)
+    return found
+
+
+def ranks_table(size: int) -> None:
+    print("| ranks | a cache for | order | epoch 1 | all 3 epochs | all caches |")
+    print("|---|---|---|---|---|---|")
+    for (ranks, of_node), order in itertools.product([(2, 1), (4, 1), (4, 2)], ORDERS):
+        found = measure_ranks(size, order, ranks, of_node)
+        first, whole = max(one[0] for one in found), max(map(sum, found))
+        cache = "each rank" if of_node == 1 else f"{of_node} ranks"
+        print(f"| {ranks} | {cache} | {order} | {first:.2f} | {whole:.2f} | "
+              f"{sum(map(sum, found)):.2f} |", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=["cache", "line"])
     parser.add_argument("--data", type=int, default=160, help="MB")
     given = parser.parse_args()
+    tables = {"cache": cache_table, "line": line_table, "images": images_table,
+              "ranks": ranks_table}  # fmt: skip
     for table in given.tables:
-        {"cache": cache_table, "line": line_table}[table](given.data * MB)
+        tables[table](given.data * MB)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,28 @@ from typing import Any, Literal
 Reason = Literal["no-records", "rest-unreadable", "world-size", "transient", "environment"]
 
 _LONGEST = 200  # characters of a value in a message
-# Parts of an address that may be secrets: user:password@, and a query, as with a signature.
-_LOGIN = re.compile(r"(?<=://)[^/?#@:\s'\"]*:[^/?#\s'\"]*@")
+
+
+def login_pattern(ends: str = "") -> re.Pattern[str]:
+    """What is before the host of an address and may be secret: `user:password@`, and for a web
+    server also `user@`, as of a token; the mark of a query (PFD_REMOTE_MARK) is not.
+
+    Args:
+        ends: Further characters that no address has in a text, as in a class of characters.
+    """
+    web = r"(?:(?<=http://)|(?<=https://))(?!q-[0-9a-f]{12}@)"
+    return re.compile(
+        rf"(?<=://)[^/?#@:{ends}]*:[^/?#{ends}]*@|{web}[^/?#{ends}]+@", re.IGNORECASE
+    )
+
+
+# Parts of an address that may be secrets: the login, and a query, as with a signature.
+_LOGIN = login_pattern(r"\s'\"")
 _QUERY = re.compile(r"(https?://[^?\s'\"]*)\?[^\s'\"]*", re.IGNORECASE)
 
 
 def without_secrets(text: str) -> str:
-    """The text, whose addresses have "..." in place of passwords and queries."""
+    """The text, whose addresses have "..." in place of logins and queries."""
     return _QUERY.sub(r"\1?...", _LOGIN.sub("...@", text)) if "://" in text else text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeVar, overload
@@ -351,8 +352,8 @@ class Ragged:
         """
         if self.dtype.itemsize != 1 or self.dtype.kind not in "ui" or len(self.row_shape) != 1:
             raise TypeError(f"{self!r} has no rows of bytes; they must be uint8 of one dimension")
-        data, splits = self.values.tobytes(), self.row_splits.tolist()
-        return [data[begin:end] for begin, end in zip(splits, splits[1:], strict=False)]
+        take = io.BytesIO(self.values.tobytes()).read  # half of the time of slices
+        return list(map(take, self.lengths.tolist()))
 
     # ---- As an array --------------------------------------------------------------------------
 

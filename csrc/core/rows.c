@@ -3,9 +3,11 @@
 
 #include "core/convert.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Rows of a tensor ------------------------------------------------------------------------ */
@@ -18,6 +20,50 @@ void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes,
         if (bytes) memcpy(at, rows[i].data, bytes);
         at += bytes;
     }
+}
+
+void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits)
+{
+    splits[0] = 0;
+    for (int64_t i = 0; i < n; i++) splits[i + 1] = splits[i] + rows[i].num_elements;
+}
+
+int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
+                       int64_t *counts)
+{
+    enum { NONE = -1 };
+    uint64_t places = 2;
+    while (places < 2 * (uint64_t)n) places *= 2;
+    int64_t *table = malloc(places * sizeof *table), found = 0; /* indices into firsts */
+    if (!table) return -1;
+    memset(table, NONE, places * sizeof *table);
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *row = values + splits[i];
+        int64_t bytes = splits[i + 1] - splits[i];
+        uint64_t place = pfd_xxh64(row, bytes) & (places - 1);
+        for (; table[place] != NONE; place = (place + 1) & (places - 1)) {
+            int64_t first = firsts[table[place]];
+            if (splits[first + 1] - splits[first] == bytes &&
+                !memcmp(values + splits[first], row, (size_t)bytes))
+                break;
+        }
+        if (table[place] == NONE) {
+            firsts[found] = i;
+            counts[found] = 0;
+            table[place] = found++;
+        }
+        counts[table[place]]++;
+    }
+    free(table);
+    return found;
+}
+
+void pfd_place_rows(const void *values, int64_t element_bytes, const int64_t *splits, int64_t n,
+                    pfd_ragged_row *rows)
+{
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = (pfd_ragged_row){.data = (const uint8_t *)values + splits[i] * element_bytes,
+                                   .num_elements = splits[i + 1] - splits[i]};
 }
 
 int32_t pfd_is_ragged(const pfd_row_type *type)
@@ -302,14 +348,26 @@ void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, in
 pfd_status pfd_copy_stored_rows(const pfd_compute_args *args, int64_t offset, int32_t swap,
                                 pfd_tensor *out, pfd_error *err)
 {
-    int64_t bytes = out->row_bytes, n = bytes / pfd_dtype_size(out->type.dtype);
-    for (int64_t row = 0; row < args->num_rows; row++) {
+    int64_t item = pfd_dtype_size(out->type.dtype), bytes = out->row_bytes, end;
+    int32_t is_as_stored = out->type.dtype != PFD_BOOL && !(swap && item > 1);
+    for (int64_t row = 0; row < args->num_rows; row = end) {
         const pfd_record *record = &args->records[row];
         if (record->size < offset + bytes)
             return pfd_fail_row(err, row, record->size, PFD_CORRUPT_DATA,
                                 "the record ends after %" PRId64 " bytes of %" PRId64, record->size,
                                 offset + bytes);
-        pfd_copy_stored(out->data + row * bytes, record->data + offset, n, out->type.dtype, swap);
+        end = row + 1;
+        if (out->rows && is_as_stored) {
+            out->rows[row].data = record->data + offset;
+            continue;
+        }
+        /* Rows that follow each other in a file are copied at once. */
+        for (; end < args->num_rows; end++)
+            if (args->records[end].data != args->records[end - 1].data + bytes ||
+                args->records[end].size < offset + bytes)
+                break;
+        pfd_copy_stored(out->data + row * bytes, record->data + offset, (end - row) * bytes / item,
+                        out->type.dtype, swap);
     }
     return PFD_OK;
 }

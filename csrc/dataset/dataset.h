@@ -95,6 +95,8 @@ int64_t pfd_source_record_bytes(const pfd_dataset *ds);
 const int64_t *pfd_source_blocks(const pfd_dataset *ds, int64_t *num_blocks); /* NULL: none */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
+int32_t pfd_source_need(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
+                        pfd_scratch *scratch); /* 0: it has no need() */
 
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds); /* it has size() and at() */
 
@@ -146,8 +148,8 @@ pfd_status pfd_block_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *or
                                   int64_t block_size, int64_t window, int64_t num_lanes,
                                   int64_t batch_size, pfd_error *err);
 
-/* Random access only: a window shuffle in each of num_lanes disjoint parts of the data.  A batch of
- * batch_size records, a multiple of num_lanes, has as many rows of one part as of another; see
+/* Random access only: a window shuffle in each of num_lanes disjoint subsets of the data.  A batch
+ * of batch_size records, a multiple of num_lanes, has as many rows of one lane as of another; see
  * dataset/shuffle.h. */
 pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                  int32_t reshuffle, int64_t block_size, int64_t window_blocks,

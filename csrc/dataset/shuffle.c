@@ -366,9 +366,9 @@ void pfd_lanes_init(pfd_lanes *lanes, uint64_t key, int64_t n, int64_t num_lanes
     pfd_permutation_init(&lanes->blocks, key, last_block);
 }
 
-/* Where the part of a lane begins, if `total` records are cut into a part for each lane: the first
- * total % num_lanes parts have one record more. */
-static int64_t part_begin(const pfd_lanes *lanes, int64_t total, int64_t lane)
+/* Where the share of a lane begins, if `total` records are shared by the lanes: the first
+ * total % num_lanes shares have one record more. */
+static int64_t lane_begin(const pfd_lanes *lanes, int64_t total, int64_t lane)
 {
     int64_t longer = total % lanes->num_lanes;
     return lane * (total / lanes->num_lanes) + (lane < longer ? lane : longer);
@@ -376,16 +376,16 @@ static int64_t part_begin(const pfd_lanes *lanes, int64_t total, int64_t lane)
 
 int64_t pfd_lanes_size(const pfd_lanes *lanes, int64_t lane)
 {
-    return part_begin(lanes, lanes->n, lane + 1) - part_begin(lanes, lanes->n, lane);
+    return lane_begin(lanes, lanes->n, lane + 1) - lane_begin(lanes, lanes->n, lane);
 }
 
 /* Lanes share the rows of the last batch as ranks do, so that all lanes end with it. */
 static pfd_lane_run find_in_short_batch(const pfd_lanes *lanes, int64_t total, int64_t row)
 {
     int64_t least = total / lanes->num_lanes, longer = total % lanes->num_lanes;
-    int64_t beyond = row - longer * (least + 1); /* rows after the parts that are longer */
+    int64_t beyond = row - longer * (least + 1); /* rows after the longer shares */
     int64_t lane = beyond < 0 ? row / (least + 1) : longer + beyond / least;
-    int64_t at = row - part_begin(lanes, total, lane);
+    int64_t at = row - lane_begin(lanes, total, lane);
     return (pfd_lane_run){.lane = lane,
                           .place = lanes->num_batches * lanes->rows + at,
                           .count = least + (lane < longer) - at};
@@ -408,10 +408,10 @@ static void to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *numbers, 
 {
     const int64_t block_size = lanes->block_size, whole = lanes->num_whole * block_size;
     const int64_t remaining = lanes->num_lanes * whole;
-    const int64_t part = remaining + part_begin(lanes, lanes->n - remaining, lane) - whole;
+    const int64_t rest = remaining + lane_begin(lanes, lanes->n - remaining, lane) - whole;
     int64_t slots[PFD_POSITIONS_PER_PIECE], blocks[PFD_POSITIONS_PER_PIECE];
     for (int64_t i = 0; i < count; i++) {
-        int64_t place = numbers[i] + (numbers[i] < whole ? lane * whole : part);
+        int64_t place = numbers[i] + (numbers[i] < whole ? lane * whole : rest);
         slots[i] = place / block_size;
         blocks[i] = slots[i] == lanes->last_block ? 0 : slots[i];
         numbers[i] = place - slots[i] * block_size; /* in its block */
@@ -563,7 +563,7 @@ typedef struct block_shuffle {
     shuffle base;
     pfd_lanes lanes;
     block_order laid;  /* the slots before they are permuted */
-    block_lane *parts; /* one for each lane, and one after the last */
+    block_lane *by_lane; /* one for each lane, and one after the last */
     int64_t window;
     int64_t num_starts; /* windows that the pieces may stand before */
     pthread_mutex_t mutex;
@@ -598,7 +598,7 @@ static void block_shuffle_close(pfd_dataset *ds)
     (void)pthread_mutex_destroy(&self->mutex);
     free(self->laid.firsts);
     free(self->laid.begins);
-    free(self->parts);
+    free(self->by_lane);
     shuffle_close(ds);
 }
 
@@ -613,23 +613,23 @@ static uint64_t key_of_lane(const block_shuffle *self, uint64_t key, int64_t lan
 static void order_lane(const block_shuffle *self, int64_t lane, uint64_t key, int64_t start,
                        block_order *made)
 {
-    const block_lane *part = &self->parts[lane];
+    const block_lane *mine = &self->by_lane[lane];
     const block_order *laid = &self->laid;
-    int64_t n = part->whole_end - part->whole_begin, end = part[1].begin;
-    int64_t *slots = made->begins + part->begin; /* they become places below */
-    int64_t num_pieces = end - part->begin - n, begin = laid->begins[part->begin];
+    int64_t n = mine->whole_end - mine->whole_begin, end = mine[1].begin;
+    int64_t *slots = made->begins + mine->begin; /* they become places below */
+    int64_t num_pieces = end - mine->begin - n, begin = laid->begins[mine->begin];
     pfd_permutation permutation;
     pfd_permutation_init(&permutation, pfd_random_bits(key, blocks_counter), n);
     for (int64_t i = 0; i < n; i++) slots[i] = i;
     if (n > 0) pfd_permute(&permutation, slots, n, slots);
     memmove(slots + start + num_pieces, slots + start, (size_t)(n - start) * sizeof *slots);
-    for (int64_t i = 0; i < start; i++) slots[i] += part->whole_begin;
-    for (int64_t i = start + num_pieces; i < n + num_pieces; i++) slots[i] += part->whole_begin;
-    for (int64_t i = part->begin, k = start; i < end; i++)
-        if (i < part->whole_begin || i >= part->whole_end) slots[k++] = i;
+    for (int64_t i = 0; i < start; i++) slots[i] += mine->whole_begin;
+    for (int64_t i = start + num_pieces; i < n + num_pieces; i++) slots[i] += mine->whole_begin;
+    for (int64_t i = mine->begin, k = start; i < end; i++)
+        if (i < mine->whole_begin || i >= mine->whole_end) slots[k++] = i;
     for (int64_t i = 0; i < n + num_pieces; i++) {
         int64_t slot = slots[i];
-        made->firsts[part->begin + i] = laid->firsts[slot];
+        made->firsts[mine->begin + i] = laid->firsts[slot];
         slots[i] = begin;
         begin += laid->begins[slot + 1] - laid->begins[slot];
     }
@@ -638,7 +638,7 @@ static void order_lane(const block_shuffle *self, int64_t lane, uint64_t key, in
 /* NULL: out of memory. */
 static block_order *make_block_order(const block_shuffle *self, int64_t epoch)
 {
-    int64_t num_lanes = self->lanes.num_lanes, num_slots = self->parts[num_lanes].begin;
+    int64_t num_lanes = self->lanes.num_lanes, num_slots = self->by_lane[num_lanes].begin;
     uint64_t key = key_of_epoch(&self->base, epoch);
     block_order *made = calloc(1, sizeof *made);
     if (!made) return NULL;
@@ -691,13 +691,13 @@ static void map_blocks(const void *of_epoch, const int64_t *positions, int64_t c
     const int64_t *begins = of->order->begins;
     for (int64_t done = 0; done < count;) {
         pfd_lane_run run = pfd_lanes_find(&self->lanes, positions[done]);
-        const block_lane *part = &self->parts[run.lane];
-        int64_t place = part_begin(&self->lanes, self->lanes.n, run.lane) + run.place;
-        int64_t slot = slot_at(of->order, part->begin, part[1].begin, place);
-        int64_t number = (slot - part->begin) / self->window;
-        int64_t low = part->begin + number * self->window, high = low + self->window;
+        const block_lane *mine = &self->by_lane[run.lane];
+        int64_t place = lane_begin(&self->lanes, self->lanes.n, run.lane) + run.place;
+        int64_t slot = slot_at(of->order, mine->begin, mine[1].begin, place);
+        int64_t number = (slot - mine->begin) / self->window;
+        int64_t low = mine->begin + number * self->window, high = low + self->window;
         int64_t first = done, n = 0;
-        if (high > part[1].begin) high = part[1].begin;
+        if (high > mine[1].begin) high = mine[1].begin;
         if (run.count > begins[high] - place) run.count = begins[high] - place;
         while (done < count && n < run.count && positions[done] == positions[first] + n)
             ordinals[done++] = place - begins[low] + n++;
@@ -719,7 +719,7 @@ static pfd_status block_shuffle_at(const pfd_dataset *ds, int64_t epoch, const i
 {
     block_shuffle *self = (block_shuffle *)(uintptr_t)ds; /* it keeps tables of epochs */
     block_order *order = take_order(self, epoch);
-    if (!order) return pfd_fail_memory(err, self->parts[self->lanes.num_lanes].begin,
+    if (!order) return pfd_fail_memory(err, self->by_lane[self->lanes.num_lanes].begin,
                                        "the order of blocks");
     blocks_of_epoch of = {self, order, key_of_epoch(&self->base, epoch)};
     pfd_status status =
@@ -753,9 +753,9 @@ static int64_t join_blocks(int64_t *first, int64_t num_blocks, int64_t block_siz
 static int64_t enter_lanes(block_shuffle *self, int64_t lane, int64_t place, int64_t slot)
 {
     while (lane < 0 || (lane < self->lanes.num_lanes &&
-                        place == part_begin(&self->lanes, self->lanes.n, lane + 1))) {
-        if (lane >= 0 && self->parts[lane].whole_end < 0) self->parts[lane].whole_end = slot;
-        self->parts[++lane] = (block_lane){slot, slot, -1};
+                        place == lane_begin(&self->lanes, self->lanes.n, lane + 1))) {
+        if (lane >= 0 && self->by_lane[lane].whole_end < 0) self->by_lane[lane].whole_end = slot;
+        self->by_lane[++lane] = (block_lane){slot, slot, -1};
     }
     return lane;
 }
@@ -769,11 +769,11 @@ static void cut_lanes(block_shuffle *self, const int64_t *first, const int64_t *
         int64_t record = first[blocks[i]], end = first[blocks[i] + 1], size = end - record;
         while (record < end) {
             lane = enter_lanes(self, lane, place, slot);
-            block_lane *part = &self->parts[lane];
-            int64_t room = part_begin(&self->lanes, self->lanes.n, lane + 1) - place;
+            block_lane *mine = &self->by_lane[lane];
+            int64_t room = lane_begin(&self->lanes, self->lanes.n, lane + 1) - place;
             int64_t taken = end - record < room ? end - record : room;
-            if (taken < size && slot == part->begin) part->whole_begin = slot + 1;
-            else if (taken < size) part->whole_end = slot;
+            if (taken < size && slot == mine->begin) mine->whole_begin = slot + 1;
+            else if (taken < size) mine->whole_end = slot;
             laid->firsts[slot] = record;
             laid->begins[slot++] = place;
             record += taken;
@@ -784,8 +784,8 @@ static void cut_lanes(block_shuffle *self, const int64_t *first, const int64_t *
     (void)enter_lanes(self, lane, place, slot);
     self->num_starts = INT64_MAX;
     for (int64_t k = 0; k < self->lanes.num_lanes; k++) {
-        const block_lane *part = &self->parts[k];
-        int64_t starts = (part->whole_end - part->whole_begin) / self->window + 1;
+        const block_lane *mine = &self->by_lane[k];
+        int64_t starts = (mine->whole_end - mine->whole_begin) / self->window + 1;
         if (starts < self->num_starts) self->num_starts = starts;
     }
 }
@@ -795,8 +795,8 @@ static pfd_status lay_blocks(block_shuffle *self, int64_t *first, int64_t *block
                              int64_t num_blocks, int64_t block_size, pfd_error *err)
 {
     int64_t num_lanes = self->lanes.num_lanes, n = join_blocks(first, num_blocks, block_size);
-    self->parts = calloc((size_t)num_lanes + 2, sizeof *self->parts);
-    if (!self->parts || !alloc_slots(&self->laid, n + num_lanes))
+    self->by_lane = calloc((size_t)num_lanes + 2, sizeof *self->by_lane);
+    if (!self->by_lane || !alloc_slots(&self->laid, n + num_lanes))
         return pfd_fail_memory(err, n + num_lanes, "a list of blocks");
     for (int64_t i = 0; i < n; i++) blocks[i] = i;
     pfd_permutation permutation;

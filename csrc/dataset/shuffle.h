@@ -50,7 +50,7 @@ int64_t pfd_window_order_blocks(const pfd_window_order *order, int64_t position,
 /* The order of an epoch of a dataset that pfd_window_shuffle_wrap() made. */
 void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_order *order);
 
-/* ---- Lanes: disjoint parts of the data, so that ranks read disjoint blocks ---------------------
+/* ---- Lanes: disjoint subsets of the data, so that ranks read disjoint blocks -------------------
  *
  * Row p of each logical batch of B rows comes from lane floor(p * num_lanes / B).  A rank has a run
  * of rows of each batch, so if the world size divides the lanes, its rows come from lanes that no
@@ -58,13 +58,13 @@ void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_o
  *
  * THE DATA of n records are cut into blocks of block_size; the last one may be short.  The other
  * blocks are permuted, and each lane gets the same number of them: its whole blocks.  The remaining
- * blocks, fewer than num_lanes, and after them the last one are cut into a part for each lane, of
+ * blocks, fewer than num_lanes, and after them the last one are cut into a piece for each lane, of
  * at most block_size records.  So the sizes of two lanes differ by one record at most, and all
  * batches are full but the last one.  Lanes are the same in all epochs: a rank reads again what it
  * cached.
  *
  * THE ORDER of a lane's records is a window order of the lane's own.  Records are numbered within a
- * lane: its whole blocks come first, its part of the remaining ones last. */
+ * lane: its whole blocks come first, its piece of the remaining ones last. */
 
 typedef struct pfd_lanes {
     int64_t n, num_lanes, block_size;
@@ -102,7 +102,7 @@ void pfd_window_lanes_order(const pfd_dataset *ds, int64_t epoch, int64_t lane,
                             pfd_window_order *order);
 
 /* Turns ranges of a lane's records, each within a block of its order, into ranges of ordinals, in
- * place.  The lane's part of the remaining blocks may lie in two blocks, so there may be one range
+ * place.  The lane's piece of the remaining blocks may lie in two blocks, so there may be one range
  * more: returns how many there are. */
 int64_t pfd_window_lanes_ranges(const pfd_lanes *lanes, int64_t lane, pfd_record_range *ranges,
                                 int64_t count);

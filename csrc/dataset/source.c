@@ -164,6 +164,14 @@ int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_
     return 1;
 }
 
+int32_t pfd_source_need(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
+                        pfd_scratch *scratch)
+{
+    const source *s = (const source *)ds;
+    if (ds->methods != &random_access_methods || !s->methods.need) return 0;
+    return s->methods.need(s->self, ordinals, n, scratch);
+}
+
 const int64_t *pfd_source_blocks(const pfd_dataset *ds, int64_t *num_blocks)
 {
     const source *s = (const source *)ds;

@@ -22,21 +22,21 @@ typedef struct pfd_places {
 } pfd_places;
 
 /* For an op whose rows are made of several records, pfd_compute_args.source points to this struct:
- * row k of each input is the row of the record of parts[k], and parts[k].row is an output row. */
+ * row k of each input is the row of the record of pieces[k], and pieces[k].row is an output row. */
 typedef struct pfd_join_args {
-    int64_t num_parts;
-    const struct pfd_part *parts;
+    int64_t num_pieces;
+    const struct pfd_piece *pieces;
 } pfd_join_args;
 
 /* A piece of a row that is made of several records: elements [begin, begin + length) of its record
  * go to [at, at + length) of the row. */
-typedef struct pfd_part {
+typedef struct pfd_piece {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
     int64_t whole; /* elements that the record has, as the view was told */
-    int64_t back;  /* for the first part of a row: the number of parts before it that belong to the
-                    * row, too */
-} pfd_part;
+    int64_t back;  /* for the first piece of a row: the number of pieces before it that belong to
+                    * the row, too */
+} pfd_piece;
 
 typedef struct pfd_view pfd_view;
 
@@ -50,10 +50,10 @@ typedef struct pfd_view_methods {
 
     /* A view whose rows are made of several records has these two in place of map(): the number of
      * records of the rows, then the place of each record in the inner view, and where it goes.
-     * `parts` is in order of rows; a row without a part has the record of the row before it. */
-    int64_t (*num_parts)(const pfd_view *self, const pfd_places *places);
+     * `pieces` is in order of rows; a row without a piece has the record of the row before it. */
+    int64_t (*num_pieces)(const pfd_view *self, const pfd_places *places);
     void (*expand)(const pfd_view *self, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts);
+                   pfd_piece *pieces);
 
     /* Optional: a hash of the attrs outside the spec that decided the rows before `position` of
      * `epoch`.  A state has the hash. */

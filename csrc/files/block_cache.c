@@ -159,12 +159,13 @@ static int32_t is_of(const uint8_t *mapping, const pfd_cache_key *key, const hea
            !memcmp(url + bytes, key->tag, strlen(key->tag) + 1);
 }
 
-/* *found 0: the file is not there, or not whole. */
+/* *found 0: the file is not there (inode 0), or not whole. */
 static pfd_status map_file(pfd_block_cache *self, const pfd_cache_key *key, const head *of,
                            int32_t *found, pfd_error *err)
 {
     struct stat st = {0};
     *found = 0;
+    self->inode = 0;
     int fd = open(self->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return errno == ENOENT ? PFD_OK : fail_cache(self->path, "opened", errno, err);
     int reason = fstat(fd, &st) != 0 ? errno : 0;
@@ -189,7 +190,7 @@ static pfd_status open_path(pfd_block_cache *self, const pfd_cache_key *key, con
     int32_t found = 0;
     PFD_TRY(map_file(self, key, of, &found, err));
     for (int32_t tries = 0; !found && tries < 2; tries++) { /* another may remove what we made */
-        PFD_TRY(make_file(self->path, key, of, access(self->path, F_OK) == 0, err));
+        PFD_TRY(make_file(self->path, key, of, self->inode != 0, err));
         PFD_TRY(map_file(self, key, of, &found, err));
     }
     if (!found) return fail_cache(self->path, "made", EAGAIN, err);

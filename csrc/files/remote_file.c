@@ -15,17 +15,20 @@
 #include <unistd.h>
 
 enum { block_bytes = PFD_CACHE_BLOCK_BYTES };
-enum { most_of_request = 8 }; /* blocks */
+enum { most_of_request = 8 }; /* blocks; as many of an object are fetched ahead */
 enum { in_sequence = 16 };    /* blocks asked for ahead where they are missed one after another */
 enum { most_heads = 32 };     /* files whose first blocks are asked for at once */
+enum { guess_after = 4 };     /* objects that were not there: then bytes are got with the facts */
 
-/* What this process does about a block. */
+/* What this process does about a block, or about the facts of an object. */
 enum { IDLE, AHEAD, URGENT, TAKEN, FAILED };
 
 struct pfd_remote_file {
     pfd_block_cache cache;
     char *url, *tag;
     int32_t references;  /* by its opener and by requests */
+    uint8_t look;        /* IDLE: the facts are known */
+    uint8_t is_closed;   /* no queue may have it: only requests hold it */
     uint8_t *asked;      /* for each block */
     uint8_t *had;        /* blocks that were put */
     uint32_t *in_reach;  /* how often plans have each block in reach */
@@ -39,7 +42,7 @@ struct pfd_remote_file {
 
 typedef struct wanted_block {
     pfd_remote_file *file; /* NULL: the file was closed */
-    int64_t block;
+    int64_t block;         /* -1: the facts of the object */
 } wanted_block;
 
 /* A ring of blocks, in the order in which they were asked for. */
@@ -52,7 +55,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below, and `
                                                             follows it in a file */
 static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER; /* before `lock`: no plan ends */
 static pthread_cond_t came, arrived; /* a block into a queue; a block into the cache */
-static block_queue urgent, ahead;
+static block_queue urgent, ahead, looks;
 static int32_t is_stopped;
 static pfd_fetch_counts counts;
 static _Atomic int64_t blocks_asked;
@@ -61,6 +64,7 @@ static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
 static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
+static int64_t lacking;           /* objects looked at in a row that were not in the cache */
 static pfd_block_plan *plans;
 
 static int64_t least(int64_t a, int64_t b)
@@ -94,8 +98,8 @@ static pfd_status returned(int32_t status, pfd_error *err)
     return err->status;
 }
 
-static pfd_status look(char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
-                       pfd_error *err)
+pfd_status pfd_remote_look_for(char *const *paths, int64_t n, int32_t how, pfd_remote_facts *facts,
+                               pfd_error *err)
 {
     int32_t any = 0;
     memset(facts, 0, (size_t)n * sizeof *facts);
@@ -103,18 +107,12 @@ static pfd_status look(char *const *paths, int64_t n, int32_t is_kept, pfd_remot
     if (!any) return PFD_OK;
     PFD_TRY(check_calls(err));
     pfd_error_clear(err);
-    return returned(calls.look((const char *const *)paths, n, is_kept, facts, err), err);
+    return returned(calls.look((const char *const *)paths, n, how, facts, err), err);
 }
 
 pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err)
 {
-    return look(paths, n, 0, facts, err);
-}
-
-pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts *facts,
-                                pfd_error *err)
-{
-    return look(paths, n, 1, facts, err);
+    return pfd_remote_look_for(paths, n, PFD_LOOK_NOW, facts, err);
 }
 
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err)
@@ -188,7 +186,7 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 /* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
 static void begin_child(void)
 {
-    urgent.size = ahead.size = in_flight = 0;
+    urgent.size = ahead.size = looks.size = in_flight = 0;
     plans = NULL;
     counts = (pfd_fetch_counts){0};
     (void)pthread_mutex_init(&lock, NULL);
@@ -273,6 +271,11 @@ static int32_t push(block_queue *queue, pfd_remote_file *file, int64_t block)
     return 1;
 }
 
+static uint8_t *state_of(const wanted_block *wanted)
+{
+    return wanted->block < 0 ? &wanted->file->look : &wanted->file->asked[wanted->block];
+}
+
 /* The earliest block that nobody has taken; 0: none. */
 static int32_t pop(block_queue *queue, wanted_block *out)
 {
@@ -281,7 +284,7 @@ static int32_t pop(block_queue *queue, wanted_block *out)
         queue->first = (queue->first + 1) & (queue->capacity - 1);
         queue->size--;
         if (!out->file) continue;
-        uint8_t asked = out->file->asked[out->block];
+        uint8_t asked = *state_of(out);
         if (asked == URGENT || asked == AHEAD) return 1;
     }
     return 0;
@@ -297,9 +300,10 @@ static void forget(block_queue *queue, const pfd_remote_file *file)
 
 static void ask(pfd_remote_file *self, int64_t block, uint8_t how)
 {
-    uint8_t *asked = &self->asked[block];
-    if (*asked == TAKEN || (*asked >= how && *asked != FAILED)) return;
-    if (!push(how == URGENT ? &urgent : &ahead, self, block)) return; /* asked for again later */
+    uint8_t *asked = state_of(&(wanted_block){self, block});
+    block_queue *queue = how == URGENT ? &urgent : block < 0 ? &looks : &ahead;
+    if (self->is_closed || *asked == TAKEN || (*asked >= how && *asked != FAILED)) return;
+    if (!push(queue, self, block)) return; /* asked for again later */
     *asked = how;
     (void)pthread_cond_signal(&came);
 }
@@ -322,23 +326,30 @@ static void release(pfd_remote_file *self)
     free(self);
 }
 
-pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
-                                pfd_remote_file **out, pfd_error *err)
+static pfd_remote_file *create(const char *url)
 {
-    const pfd_cache_key key = {.url = url, .tag = facts->tag, .size = facts->size};
     pfd_remote_file *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a remote file");
+    if (!self) return NULL;
     self->references = 1;
     self->last_missed = -2;
     pfd_error_init(&self->failure);
+    self->url = strdup(url);
+    if (self->url) return self;
+    free(self);
+    return NULL;
+}
+
+/* Opens the file in the cache. */
+static pfd_status open_version(pfd_remote_file *self, const pfd_remote_facts *facts,
+                               pfd_error *err)
+{
+    const pfd_cache_key key = {.url = self->url, .tag = facts->tag, .size = facts->size};
     pthread_mutex_lock(&lock);
     char *where = strdup(folder); /* which the look at the address has set */
     pthread_mutex_unlock(&lock);
-    self->url = strdup(url);
     self->tag = strdup(facts->tag);
-    pfd_status status = where && self->url && self->tag
-                            ? pfd_block_cache_open(&self->cache, where, &key, err)
-                            : pfd_fail_memory(err, 0, "a remote file");
+    pfd_status status = where && self->tag ? pfd_block_cache_open(&self->cache, where, &key, err)
+                                           : pfd_fail_memory(err, 0, "a remote file");
     free(where);
     if (status == PFD_OK) {
         size_t blocks = (size_t)self->cache.num_blocks + 1;
@@ -349,9 +360,50 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     }
     if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach || !self->counted))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
+    return status;
+}
+
+pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
+                                pfd_remote_file **out, pfd_error *err)
+{
+    pfd_remote_file *self = create(url);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a remote file");
+    pfd_status status = open_version(self, facts, err);
     if (status == PFD_OK) *out = self;
     else release(self);
     return status;
+}
+
+/* The first blocks of an object; those there are of a small one (lock held). */
+static void ask_for_first(pfd_remote_file *self)
+{
+    int64_t n = least(self->cache.num_blocks, most_of_request);
+    self->is_planned = 1;
+    for (int64_t b = 0; b < n; b++)
+        if (!pfd_block_cache_want(&self->cache, b)) ask(self, b, AHEAD);
+}
+
+pfd_status pfd_remote_file_open_ahead(const char *url, const pfd_remote_facts *facts,
+                                      pfd_remote_file **out, pfd_error *err)
+{
+    pfd_remote_file *self = create(url);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a remote file");
+    pfd_status status = facts ? open_version(self, facts, err) : PFD_OK;
+    if (status != PFD_OK) {
+        release(self);
+        return status;
+    }
+    atomic_fetch_add_explicit(&blocks_asked, 1, memory_order_relaxed);
+    pthread_mutex_lock(&lock);
+    if (facts) {
+        ask_for_first(self);
+    } else {
+        self->look = FAILED; /* unless it is asked for */
+        ask(self, -1, AHEAD);
+    }
+    pthread_mutex_unlock(&lock);
+    *out = self;
+    return PFD_OK;
 }
 
 pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
@@ -374,10 +426,17 @@ void pfd_remote_file_close(pfd_remote_file *self)
     pthread_mutex_lock(&lock);
     if (self->next) self->next->previous = NULL;
     if (self->previous) self->previous->next = NULL;
+    self->is_closed = 1;
     forget(&urgent, self);
     forget(&ahead, self);
+    forget(&looks, self);
     pthread_mutex_unlock(&lock);
     release(self);
+}
+
+const char *pfd_remote_file_url(const pfd_remote_file *self)
+{
+    return self->url;
 }
 
 int64_t pfd_remote_file_missing(const pfd_remote_file *self)
@@ -661,14 +720,38 @@ static int32_t is_cancelled(const pfd_bounds *bounds)
     return bounds && atomic_load_explicit(&bounds->cancelled, memory_order_relaxed);
 }
 
-static pfd_status check_waiting(const pfd_remote_file *self, int64_t block,
+/* `asked` is what is done about what is waited for. */
+static pfd_status check_waiting(const pfd_remote_file *self, uint8_t asked,
                                 const pfd_bounds *bounds, pfd_error *err)
 {
     if (is_cancelled(bounds)) return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
     if (is_stopped) return pfd_fail(err, PFD_CANCELLED, "the program is ending");
-    if (self->asked[block] != FAILED) return PFD_OK;
+    if (asked != FAILED) return PFD_OK;
     pfd_error_copy(err, &self->failure);
     return err->status;
+}
+
+/* Asks for what must come first now, and waits for a while.  Another process may put the block, and
+ * nothing tells this process of it (lock held). */
+static void wait_for(pfd_remote_file *self, int64_t block)
+{
+    ask(self, block, URGENT);
+    (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
+}
+
+pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds, int64_t *size,
+                                 pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    pthread_mutex_lock(&lock);
+    if (self->look == FAILED) ask(self, -1, URGENT); /* it may have passed */
+    while (self->look != IDLE && status == PFD_OK) {
+        status = check_waiting(self, self->look, bounds, err);
+        if (status == PFD_OK) wait_for(self, -1);
+    }
+    if (status == PFD_OK) *size = self->cache.size;
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 /* Copies a piece of one block; waits for it. */
@@ -685,12 +768,8 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
         pthread_mutex_unlock(&lock);
         if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
         pthread_mutex_lock(&lock);
-        status = check_waiting(self, block, bounds, err);
-        if (status == PFD_OK) {
-            ask(self, block, URGENT);
-            /* Another process may put the block, and nothing tells this process of it. */
-            (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
-        }
+        status = check_waiting(self, self->asked[block], bounds, err);
+        if (status == PFD_OK) wait_for(self, block);
     } while (status == PFD_OK);
     pthread_mutex_unlock(&lock);
     return status;
@@ -712,7 +791,7 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
 pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err)
 {
     pfd_remote_facts facts;
-    pfd_remote_file *file;
+    pfd_remote_file *file = NULL;
     PFD_TRY(pfd_remote_file_open_one(url, &facts, &file, err));
     int64_t end = offset + least(size, facts.size - offset);
     pfd_remote_file_will_need(file, offset, end - offset);
@@ -727,9 +806,10 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
 
 struct pfd_fetch {
     pfd_remote_file *file;
-    int64_t first, blocks;
-    int fd; /* holds the locks */
+    int64_t first, blocks; /* no blocks: the facts */
+    int fd;                /* holds the locks; -1: none */
     int64_t since, answer_ns;
+    int64_t guessed; /* bytes that were asked for with the facts */
 };
 
 /* How many blocks may be taken: a part of the budget is in flight at a time. */
@@ -751,7 +831,7 @@ static int64_t blocks_of_request(void)
 
 static void note_request(int64_t bytes, int64_t answer_ns, int64_t all_ns) /* lock held */
 {
-    if (answer_ns <= 0) answer_ns = all_ns / 2; /* the client does not tell */
+    if (answer_ns <= 0 || answer_ns > all_ns) answer_ns = all_ns / 2; /* the client does not tell */
     const int64_t now[] = {bytes, answer_ns, all_ns - answer_ns};
     double part = counts.requests < 16 ? 1.0 / (double)(counts.requests + 1) : 1.0 / 16;
     for (int32_t i = 0; i < 3; i++) per_request[i] += ((double)now[i] - per_request[i]) * part;
@@ -783,6 +863,7 @@ static void fail_blocks(pfd_remote_file *file, int64_t first, int64_t n, const p
 {
     pthread_mutex_lock(&lock);
     pfd_error_copy(&file->failure, failure);
+    if (n == 0) file->look = FAILED;
     counts.failures++;
     give_up(file, first, n, FAILED);
     pthread_mutex_unlock(&lock);
@@ -810,15 +891,28 @@ static pfd_status claim(pfd_remote_file *file, int64_t first, int64_t *n, int *f
 static int32_t take(wanted_block *out, int64_t *n)
 {
     pthread_mutex_lock(&lock);
-    while (!is_stopped && (room_in_flight() < 1 || (!pop(&urgent, out) && !pop(&ahead, out))))
+    while (!is_stopped && (room_in_flight() < 1 || (!pop(&urgent, out) && !pop(&ahead, out) &&
+                                                    !pop(&looks, out))))
         (void)pthread_cond_wait(&came, &lock);
     int32_t goes_on = !is_stopped;
     if (goes_on) {
-        *n = take_run(out->file, out->block);
+        *n = out->block < 0 ? 0 : take_run(out->file, out->block);
+        if (out->block < 0) out->file->look = TAKEN;
         out->file->references++;
     }
     pthread_mutex_unlock(&lock);
     return goes_on;
+}
+
+/* How many bytes are got with the facts of an object: none, where objects are in the cache, as in a
+ * later run. */
+static int64_t bytes_of_look(void)
+{
+    pthread_mutex_lock(&lock);
+    int64_t bytes = least(bytes_ahead(), (int64_t)most_of_request * block_bytes);
+    if (lacking < guess_after) bytes = 0;
+    pthread_mutex_unlock(&lock);
+    return bytes / block_bytes * block_bytes;
 }
 
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
@@ -833,9 +927,14 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
         if (!self) {
             (void)pfd_fail_memory(&err, (int64_t)sizeof *self, "a request");
             fail_blocks(wanted.file, wanted.block, n, &err);
+        } else if (wanted.block < 0) {
+            *self = (pfd_fetch){.file = wanted.file, .fd = -1, .since = pfd_clock_ns()};
+            self->guessed = bytes_of_look();
+            *range = (pfd_fetch_range){.url = wanted.file->url, .size = self->guessed};
+            return self;
         } else if (claim(wanted.file, wanted.block, &n, &fd, &err) == PFD_OK && n > 0) {
             int64_t at = wanted.block * block_bytes, all = wanted.file->cache.size;
-            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0};
+            *self = (pfd_fetch){wanted.file, wanted.block, n, fd, pfd_clock_ns(), 0, 0};
             *range = (pfd_fetch_range){wanted.file->url, wanted.file->tag, all, at,
                                        least(n * block_bytes, all - at)};
             return self;
@@ -848,9 +947,47 @@ pfd_fetch *pfd_fetch_take(pfd_fetch_range *range)
 
 static void end(pfd_fetch *self)
 {
-    close(self->fd);
+    if (self->fd >= 0) close(self->fd);
     release(self->file);
     free(self);
+}
+
+/* The facts are known.  Takes the blocks of `bytes`, if the first one is not there, and else asks
+ * for the first ones; returns how many were taken. */
+static int64_t begin_object(pfd_remote_file *file, int64_t guessed, int64_t bytes)
+{
+    const int64_t blocks = file->cache.num_blocks;
+    int64_t n = least((bytes + block_bytes - 1) / block_bytes, blocks);
+    pthread_mutex_lock(&lock);
+    file->look = IDLE;
+    int32_t is_there = blocks > 0 && pfd_block_cache_want(&file->cache, 0);
+    if (blocks > 0 && !is_there) lacking++;
+    if (is_there && (guessed == 0 || bytes > 0)) lacking = 0; /* else another look has told */
+    if (is_there) n = 0;
+    if (n == 0) ask_for_first(file);
+    for (int64_t b = 0; b < n; b++) file->asked[b] = TAKEN;
+    in_flight += n;
+    (void)pthread_cond_broadcast(&arrived);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+int32_t pfd_fetch_found(pfd_fetch *self, const pfd_remote_facts *facts, int64_t bytes)
+{
+    int64_t n = 0;
+    pfd_error err;
+    pfd_error_init(&err);
+    if (open_version(self->file, facts, &err) == PFD_OK)
+        n = begin_object(self->file, self->guessed, bytes);
+    else
+        fail_blocks(self->file, -1, 0, &err);
+    if (n > 0 && claim(self->file, 0, &n, &self->fd, &err) == PFD_OK && n > 0) {
+        self->blocks = n;
+        return 1;
+    }
+    self->fd = -1; /* nothing is locked */
+    end(self);
+    return 0;
 }
 
 pfd_status pfd_fetch_put(pfd_fetch *self, const uint8_t *data, int64_t size, pfd_error *err)

@@ -24,9 +24,9 @@ int64_t pfd_remote_bytes_ahead(void);
 /* Looks at n addresses at once, those of `paths` that are remote; facts[i] is zeroed for others.
  * PFD_IO names the first one that cannot be read. */
 pfd_status pfd_remote_look(char *const *paths, int64_t n, pfd_remote_facts *facts, pfd_error *err);
-/* The same; an object keeps the facts that it had at the first look since the last opening. */
-pfd_status pfd_remote_look_once(char *const *paths, int64_t n, pfd_remote_facts *facts,
-                                pfd_error *err);
+/* The same of which facts are right: PFD_LOOK_* of pyflowdata.h. */
+pfd_status pfd_remote_look_for(char *const *paths, int64_t n, int32_t how, pfd_remote_facts *facts,
+                               pfd_error *err);
 
 /* PFD_PATH_*, of one address. */
 pfd_status pfd_remote_kind(const char *url, int32_t *kind, pfd_error *err);
@@ -54,7 +54,15 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
 /* Looks at the address first, and tells what was seen. */
 pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
                                     pfd_remote_file **out, pfd_error *err);
+/* Does not wait: the first blocks are asked for, and before them the facts if they are NULL; then
+ * the threads that fetch look at the object, and await() comes before other calls than close(). */
+pfd_status pfd_remote_file_open_ahead(const char *url, const pfd_remote_facts *facts,
+                                      pfd_remote_file **out, pfd_error *err);
+/* Waits until the object was looked at, and gives its bytes. */
+pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds, int64_t *size,
+                                 pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
+const char *pfd_remote_file_url(const pfd_remote_file *self);
 
 /* States that one file comes after another in the list of a reader: if both are scanned, the first
  * block of the later one is asked for ahead.  Call it before either is read. */
@@ -91,7 +99,7 @@ int64_t pfd_block_plan_reach(pfd_block_plan *self);
 /* Bytes of the planned blocks of the batches before `end` that are not in the cache. */
 int64_t pfd_block_plan_missing(const pfd_block_plan *self, int64_t end);
 
-/* Blocks that were not there and were asked for ahead since the process began. */
+/* Blocks that were not there, and objects, that were asked for ahead since the process began. */
 int64_t pfd_remote_blocks_asked(void);
 
 /* Asks for a range of the file, without waiting. */

@@ -568,6 +568,18 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     return status;
 }
 
+pfd_status pfd_loader_tell_thread(const pfd_loader *loader, int32_t i, const pfd_thread_now *now,
+                                  const char *doing, const char *duration, char *text,
+                                  int64_t room)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    int32_t is_closed = l->closed;
+    if (!is_closed) pfd_tell_thread(&l->plan, &l->threads, i, now, doing, duration, text, room);
+    unlock_loader(l);
+    return is_closed ? PFD_END : PFD_OK;
+}
+
 pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *err)
 {
     if (!lock_loader(l)) return check_usable(l, err);

@@ -141,7 +141,16 @@ int32_t pfd_json_element(pfd_json *json)
     return advance(json, ']', "expected a comma or ]");
 }
 
-/* A member that begins as the trail says: no byte of its comma, key and colon has to be looked for.
+int32_t pfd_json_array_first(const uint8_t *text, int64_t size)
+{
+    pfd_json json = pfd_json_begin(text, size);
+    int32_t c = peek(&json);
+    if (c >= 0 && c != '[') return 0;
+    json.at++;
+    return peek(&json);
+}
+
+/* A member that begins as the trail says: no byte before its value has to be looked for.
  * 0: it begins otherwise, nothing is read. */
 PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)
 {
@@ -167,15 +176,16 @@ PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key)
     if (begin >= size || json->data[begin++] != '"') return 0;
     int64_t end = plain_end(json, begin);
     if (end + 1 >= size || json->data[end] != '"' || json->data[end + 1] != ':') return 0;
+    int64_t value = blanks_end(json, end + 2);
     *key = (pfd_json_text){json->data + begin, end - begin, 0, 0};
     if (json->trail)
         json->trail[json->members++ & (PFD_JSON_TRAIL - 1)] =
             (pfd_json_lead){.text = json->data + json->at,
-                            .size = end + 2 - json->at,
+                            .size = value - json->at,
                             .key = begin - json->at,
                             .key_size = end - begin,
                             .is_fresh = json->is_fresh};
-    json->at = end + 2;
+    json->at = value;
     json->is_fresh = 0;
     return 1;
 }
@@ -308,6 +318,22 @@ int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
     return 1;
 }
 
+int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text)
+{
+    if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
+    int64_t begin = ++json->at;
+    while (1) {
+        json->at = plain_end(json, json->at);
+        int64_t left = json->size - json->at;
+        uint8_t c = left > 0 ? json->data[json->at] : 0;
+        *text = (pfd_json_text){json->data + begin, json->at - begin, c == '\\', 0};
+        if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
+        if (c == '"') json->at++;
+        if (c == '"' || c == '\\') return 1;
+        if (!pass_special(json, &text->has_escapes)) return 0;
+    }
+}
+
 /* The next character of a string, as UTF-8 (at most 4 bytes). */
 static int64_t decode_one(const pfd_json_text *text, int64_t *at, char out[4])
 {
@@ -397,6 +423,58 @@ int64_t pfd_json_decode(const pfd_json_text *text, char *out)
         written += n;
     }
     return written;
+}
+
+/* Copies up to the first special byte, in whole blocks as long as the text has them; returns how
+ * many bytes count. */
+PFD_INLINE int64_t copy_plain(pfd_json *json, char *out)
+{
+    int64_t begin = json->at, at = begin;
+    for (; json->size - at >= BLOCK; at += BLOCK) {
+        memcpy(out + (at - begin), json->data + at, BLOCK);
+        uint64_t bits = special_bytes(json->data + at);
+        if (!bits) continue;
+        json->at = at + __builtin_ctzll(bits);
+        return json->at - begin;
+    }
+    json->at = last_plain_end(json, at);
+    memcpy(out + (at - begin), json->data + at, (size_t)(json->at - at));
+    return json->at - begin;
+}
+
+/* Passes a special byte and what belongs to it, which it writes; returns how many bytes. */
+static int64_t copy_special(pfd_json *json, char *out)
+{
+    const uint8_t *begin = json->data + json->at;
+    int32_t has_escapes = 0;
+    if (!pass_special(json, &has_escapes)) return 0;
+    const pfd_json_text passed = {begin, json->data + json->at - begin, has_escapes, 0};
+    if (has_escapes) return pfd_json_decode(&passed, out);
+    memcpy(out, passed.data, (size_t)passed.size);
+    return passed.size;
+}
+
+int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size)
+{
+    int64_t written = 0;
+    while (1) {
+        written += copy_plain(json, out + written);
+        int64_t left = json->size - json->at;
+        const uint8_t *p = json->data + json->at;
+        if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
+        if (*p == '"') break;
+        int32_t meant = *p == '\\' ? short_escape(p, left) : 0;
+        if (meant) {
+            out[written++] = (char)meant;
+            json->at += 2;
+        } else {
+            written += copy_special(json, out + written);
+            if (json->problem) return 0;
+        }
+    }
+    json->at++;
+    *size = written;
+    return 1;
 }
 
 /* ---- Numbers and words ----------------------------------------------------------------------- */

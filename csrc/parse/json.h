@@ -22,7 +22,7 @@
 
 #define PFD_JSON_DEPTH 64
 
-/* How a member of an earlier text began: its comma, key and colon.  A trail is a ring of
+/* How a member of an earlier text began: its comma, key, colon and blanks.  A trail is a ring of
  * PFD_JSON_TRAIL of them: member i of the text before is in place i % PFD_JSON_TRAIL; a zeroed one
  * is empty.  The cursor compares each member's beginning with the one in its place, and passes it
  * in one step where they are equal.  The texts before have to stay: the trail points into them. */
@@ -96,6 +96,12 @@ static inline void pfd_json_back(pfd_json *json, pfd_json_mark to)
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
 
+/* pfd_json_string() in two steps, for strings that are wanted as what they mean.  The first stops
+ * at the first escape, if text->has_escapes; `text` has what is before.  Then the second writes
+ * what follows to `out`, which holds as many bytes as the text has after json->at. */
+int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text);
+int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size);
+
 /* A number, rounded to the nearest double. */
 int32_t pfd_json_double(pfd_json *json, double *value);
 
@@ -108,6 +114,10 @@ int32_t pfd_json_null(pfd_json *json);
 
 /* Passes the next value, of any kind, and checks it. */
 int32_t pfd_json_skip(pfd_json *json);
+
+/* The first byte, after blanks, in the array that the text begins with: '{' of an object, ']' of an
+ * empty array.  0: the text does not begin with an array; -1: it ends before that byte. */
+int32_t pfd_json_array_first(const uint8_t *text, int64_t size);
 
 /* Whether all went well, and only blanks follow. */
 int32_t pfd_json_end(pfd_json *json);

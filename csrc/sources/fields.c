@@ -127,21 +127,21 @@ static int64_t field_shape_bytes(const pfd_row_type *type)
 }
 
 pfd_status pfd_field_record_compose(const pfd_host *host, const pfd_row_type *types,
-                                    const pfd_field_part *parts, int64_t n, pfd_scratch *scratch,
+                                    const pfd_field_cell *cells, int64_t n, pfd_scratch *scratch,
                                     pfd_record *out, pfd_error *err)
 {
     int64_t at = WORD * (1 + 2 * n), size = at;
-    for (int64_t i = 0; i < n; i++) size += field_shape_bytes(&types[i]) + padded(parts[i].size);
+    for (int64_t i = 0; i < n; i++) size += field_shape_bytes(&types[i]) + padded(cells[i].size);
     uint8_t *record = host->alloc(scratch, size);
     if (!record) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a record");
     int64_t *head = (void *)record;
     *head++ = n;
     for (int64_t i = 0; i < n; i++) {
-        int64_t shape = field_shape_bytes(&types[i]), bytes = shape + parts[i].size;
+        int64_t shape = field_shape_bytes(&types[i]), bytes = shape + cells[i].size;
         *head++ = at;
         *head++ = bytes;
-        if (shape) memcpy(record + at, parts[i].shape, (size_t)shape);
-        if (parts[i].size) memcpy(record + at + shape, parts[i].data, (size_t)parts[i].size);
+        if (shape) memcpy(record + at, cells[i].shape, (size_t)shape);
+        if (cells[i].size) memcpy(record + at + shape, cells[i].data, (size_t)cells[i].size);
         memset(record + at + bytes, 0, (size_t)(padded(bytes) - bytes));
         at += padded(bytes);
     }
@@ -213,24 +213,24 @@ static pfd_status write_ragged(const pfd_compute_args *args, int64_t row, const 
     return PFD_OK;
 }
 
-pfd_status pfd_field_parts_write(const pfd_compute_args *args, int64_t row,
-                                 const pfd_field_part *parts, pfd_error *err)
+pfd_status pfd_field_cells_write(const pfd_compute_args *args, int64_t row,
+                                 const pfd_field_cell *cells, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_outputs; i++) {
         const pfd_tensor *out = args->outputs[i];
-        const pfd_field_part *part = &parts[i];
+        const pfd_field_cell *cell = &cells[i];
         if (!out->is_ragged) {
-            if (part->size != out->row_bytes) return fail_record(args, row, err);
-            if (part->size) memcpy(out->data + row * part->size, part->data, (size_t)part->size);
+            if (cell->size != out->row_bytes) return fail_record(args, row, err);
+            if (cell->size) memcpy(out->data + row * cell->size, cell->data, (size_t)cell->size);
             continue;
         }
         int64_t item = pfd_dtype_size(out->type.dtype), shape = field_shape_bytes(&out->type);
         pfd_ragged_row *to = &out->rows[row];
-        to->num_elements = part->size / item;
+        to->num_elements = cell->size / item;
         if (to->num_elements == 0) continue;
         int64_t *copy = shape ? args->host->alloc(args->scratch, shape) : NULL;
-        if (copy) memcpy(copy, part->shape, (size_t)shape);
-        to->data = aligned(args, part->data, part->size, item);
+        if (copy) memcpy(copy, cell->shape, (size_t)shape);
+        to->data = aligned(args, cell->data, cell->size, item);
         to->shape = copy;
         if (!to->data || (shape && !copy))
             return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a row");

@@ -52,15 +52,15 @@ pfd_status pfd_field_record_types(const pfd_host *host, const char *attr,
                                   pfd_row_type *types, pfd_error *err);
 
 /* The elements of a field, one for each output of the op, in their order. */
-typedef struct pfd_field_part {
+typedef struct pfd_field_cell {
     const void *data; /* need not be aligned */
     int64_t size;     /* bytes */
     int64_t shape[PFD_MAX_DIMS]; /* shape of outputs with several dimensions of which one varies */
-} pfd_field_part;
+} pfd_field_cell;
 
 /* Sets data and size of *out.  PFD_OUT_OF_MEMORY. */
 pfd_status pfd_field_record_compose(const pfd_host *host, const pfd_row_type *types,
-                                    const pfd_field_part *parts, int64_t n, pfd_scratch *scratch,
+                                    const pfd_field_cell *cells, int64_t n, pfd_scratch *scratch,
                                     pfd_record *out, pfd_error *err);
 
 /* Composes the record of a damaged sample.  `damage` is PFD_CORRUPT_DATA; its byte counts from
@@ -68,10 +68,10 @@ pfd_status pfd_field_record_compose(const pfd_host *host, const pfd_row_type *ty
 pfd_status pfd_field_record_damaged(const pfd_host *host, const pfd_error *damage,
                                     pfd_scratch *scratch, pfd_record *out, pfd_error *err);
 
-/* For records that need not be composed: writes the parts of one row to the outputs.  Ragged rows
- * point into the data of the parts, or into the scratch if the data are not aligned. */
-pfd_status pfd_field_parts_write(const pfd_compute_args *args, int64_t row,
-                                 const pfd_field_part *parts, pfd_error *err);
+/* For records that need not be composed: writes the cells of one row to the outputs.  Ragged rows
+ * point into the data of the cells, or into the scratch if the data are not aligned. */
+pfd_status pfd_field_cells_write(const pfd_compute_args *args, int64_t row,
+                                 const pfd_field_cell *cells, pfd_error *err);
 
 /* Does all of compute() for an op with n outputs. */
 pfd_status pfd_field_records_compute(const pfd_compute_args *args, int64_t n, pfd_error *err);

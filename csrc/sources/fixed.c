@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Limits for reading consecutive records of a file that is not mapped, and for prefetching. */
-enum { most_read_bytes = 1024 * 1024, most_prefetched_bytes = 1024 };
+enum { most_read_bytes = 1024 * 1024, most_prefetched_bytes = 4096 };
 
 typedef struct fixed {
     int64_t record_bytes, num_files, num_records;

@@ -1,6 +1,7 @@
 /* Files that are one sample each: opened, read and closed. */
 #include "sources/whole_file.h"
 
+#include "core/hash.h"
 #include "core/system_calls.h"
 #include "files/file_read.h"
 #include "files/remote_file.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +115,7 @@ static void count_bytes(const pfd_whole_file *file, int64_t size)
 /* The object of a row. */
 typedef struct sample_object {
     pfd_remote_facts facts;
-    pfd_remote_file *file; /* open, and asked for; NULL: not yet */
+    pfd_remote_file *file; /* asked for, and to be awaited; NULL: it cannot be opened */
     int32_t is_known;      /* whether there are facts */
 } sample_object;
 
@@ -130,56 +132,159 @@ static pfd_status name_objects(const pfd_compute_args *args, const pfd_whole_fil
     return pfd_remote_name_objects(urls, n, err);
 }
 
-/* Looks at all objects together whose versions are not known.  What fails is looked at again by
- * its own row, which tells it. */
-static void look_at_objects(const pfd_compute_args *args, const pfd_whole_file *files,
-                            sample_object *objects)
+/* Whether it is to be found out what is known of a row's object. */
+static int32_t is_unknown(const pfd_whole_file *file, const sample_object *object)
+{
+    return file->url && !file->tag && !object->file;
+}
+
+/* Notes what is known of the versions of objects, without a request. */
+static void note_facts(const pfd_compute_args *args, const pfd_whole_file *files,
+                       sample_object *objects)
 {
     int64_t n = 0, known = 0;
     pfd_error ignored = {.struct_size = sizeof ignored};
     char **urls = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof *urls);
-    for (int64_t i = 0; urls && i < args->num_rows; i++)
-        if (files[i].url && !files[i].tag) urls[n++] = (char *)(uintptr_t)files[i].url;
-    pfd_remote_facts *facts =
-        n > 0 ? args->host->alloc(args->scratch, n * (int64_t)sizeof *facts) : NULL;
-    if (!facts || pfd_remote_look_once(urls, n, facts, &ignored) != PFD_OK) return;
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        if (!files[i].url || files[i].tag) continue;
-        objects[i].facts = facts[known++];
+    for (int64_t i = 0; urls && i < args->num_rows; i++) {
+        if (is_unknown(&files[i], &objects[i])) urls[n++] = (char *)(uintptr_t)files[i].url;
+        if (!files[i].url || !files[i].tag) continue;
+        objects[i].facts.size = files[i].size;
+        (void)snprintf(objects[i].facts.tag, sizeof objects[i].facts.tag, "%s", files[i].tag);
         objects[i].is_known = 1;
     }
+    pfd_remote_facts *facts =
+        n > 0 ? args->host->alloc(args->scratch, n * (int64_t)sizeof *facts) : NULL;
+    if (!facts || pfd_remote_look_for(urls, n, PFD_LOOK_KNOWN, facts, &ignored) != PFD_OK) return;
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        if (!is_unknown(&files[i], &objects[i])) continue;
+        objects[i].facts = facts[known++];
+        objects[i].is_known = objects[i].facts.size >= 0;
+    }
 }
 
-static void note_facts(const pfd_whole_file *file, sample_object *object)
-{
-    object->facts.size = file->size;
-    (void)snprintf(object->facts.tag, sizeof object->facts.tag, "%s", file->tag);
-    object->is_known = 1;
-}
-
-static void ask_for_objects(const pfd_compute_args *args, const pfd_whole_file *files,
-                            sample_object *objects)
+/* What fails is met again, and told, by read_object(). */
+static void ask_for(const pfd_whole_file *file, const sample_object *object, pfd_remote_file **out)
 {
     pfd_error ignored = {.struct_size = sizeof ignored};
-    look_at_objects(args, files, objects);
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        sample_object *object = &objects[i];
-        if (!files[i].url) continue;
-        if (files[i].tag) note_facts(&files[i], object);
-        if (!object->is_known || object->facts.size == 0 ||
-            pfd_remote_file_open(files[i].url, &object->facts, &object->file, &ignored) != PFD_OK)
-            continue;
-        pfd_remote_file_will_need(object->file, 0, object->facts.size);
+    (void)pfd_remote_file_open_ahead(file->url, object->is_known ? &object->facts : NULL, out,
+                                     &ignored);
+}
+
+/* ---- Objects that are asked for before their rows are computed */
+
+enum { most_ahead = 4096 }; /* each is a mapping; a power of two */
+enum { places_tried = 8 };
+
+typedef struct asked_object {
+    uint64_t hash;
+    pfd_remote_file *file; /* NULL: the place is free */
+} asked_object;
+
+struct pfd_objects_ahead {
+    pthread_mutex_t lock; /* held for the rows of a call */
+    asked_object places[most_ahead]; /* an object is in one of those from its hash on */
+};
+
+pfd_objects_ahead *pfd_objects_ahead_create(void)
+{
+    pfd_objects_ahead *self = calloc(1, sizeof *self);
+    if (self) (void)pthread_mutex_init(&self->lock, NULL);
+    return self;
+}
+
+void pfd_objects_ahead_free(pfd_objects_ahead *self)
+{
+    if (!self) return;
+    for (int64_t i = 0; i < most_ahead; i++) pfd_remote_file_close(self->places[i].file);
+    (void)pthread_mutex_destroy(&self->lock);
+    free(self);
+}
+
+/* The place of an object, or a free one for it; NULL: there is none. */
+static asked_object *place_of(pfd_objects_ahead *self, const char *url)
+{
+    uint64_t hash = pfd_hash_bytes(0, url, (int64_t)strlen(url));
+    asked_object *room = NULL;
+    for (uint64_t i = 0; i < places_tried; i++) {
+        asked_object *place = &self->places[(hash + i) & (most_ahead - 1)];
+        if (!place->file) room = place;
+        else if (place->hash == hash && !strcmp(pfd_remote_file_url(place->file), url))
+            return place;
     }
+    if (room) room->hash = hash;
+    return room;
+}
+
+static void ask_ahead(pfd_objects_ahead *self, const pfd_compute_args *args,
+                      const pfd_whole_file *files, sample_object *objects)
+{
+    note_facts(args, files, objects);
+    pthread_mutex_lock(&self->lock);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        asked_object *place = files[i].url ? place_of(self, files[i].url) : NULL;
+        if (place && !place->file) ask_for(&files[i], &objects[i], &place->file);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_finder *finder,
+                             const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    if (!ahead || n == 0) return ahead != NULL;
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    pfd_record *records = finder->host->alloc(scratch, n * (int64_t)sizeof *records);
+    const pfd_compute_args args = {.struct_size = sizeof args, .host = finder->host,
+                                   .source = finder->source, .records = records, .num_rows = n,
+                                   .scratch = scratch};
+    pfd_bytes *none;
+    pfd_whole_file *files = pfd_whole_files_alloc(&args, &none);
+    sample_object *objects = calloc((size_t)n, sizeof *objects);
+    int32_t are_found = records && files && objects &&
+                        finder->at(finder->source, ordinals, n, scratch, records, &ignored) == 0;
+    for (int64_t i = 0; are_found && i < n; i++)
+        if (finder->find(&args, i, &files[i], &ignored) != PFD_OK) files[i] = (pfd_whole_file){0};
+    if (are_found && name_objects(&args, files, &ignored) == PFD_OK)
+        ask_ahead(ahead, &args, files, objects);
+    free(objects);
+    return 1;
+}
+
+static void take_asked(pfd_objects_ahead *self, const pfd_compute_args *args,
+                       const pfd_whole_file *files, sample_object *objects)
+{
+    pthread_mutex_lock(&self->lock);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        asked_object *place = files[i].url ? place_of(self, files[i].url) : NULL;
+        if (!place) continue;
+        objects[i].file = place->file;
+        place->file = NULL;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- Rows of objects */
+
+/* Takes those that were asked for ahead, and asks for the others, all together. */
+static void ask_for_objects(pfd_objects_ahead *ahead, const pfd_compute_args *args,
+                            const pfd_whole_file *files, sample_object *objects)
+{
+    take_asked(ahead, args, files, objects);
+    note_facts(args, files, objects);
+    for (int64_t i = 0; i < args->num_rows; i++)
+        if (files[i].url && !objects[i].file) ask_for(&files[i], &objects[i], &objects[i].file);
 }
 
 static pfd_status find_object(const sample_reading *self, sample_object *object, pfd_error *err)
 {
+    const pfd_bounds *bounds = pfd_scratch_bounds(self->args->scratch);
     char *url = (char *)(uintptr_t)self->file->url;
     int32_t kind = PFD_PATH_FILE;
     pfd_error ignored = {.struct_size = sizeof ignored};
-    if (object->is_known) return PFD_OK;
-    pfd_status status = pfd_remote_look_once(&url, 1, &object->facts, err);
+    pfd_status status = PFD_OK;
+    if (object->file)
+        status = pfd_remote_file_await(object->file, bounds, &object->facts.size, err);
+    else if (!object->is_known)
+        status = pfd_remote_look_for(&url, 1, PFD_LOOK_KEPT, &object->facts, err);
     if (status == PFD_IO && pfd_remote_kind(url, &kind, &ignored) == PFD_OK &&
         kind == PFD_PATH_MISSING)
         return fail_sample(self, "is not there: there is no such object", err);
@@ -198,6 +303,7 @@ static pfd_status read_object(const sample_reading *self, sample_object *object,
     uint8_t *data = args->host->alloc(args->scratch, size);
     if (!data) return fail_sample_memory(self, size, err);
     *out = (pfd_bytes){data, size};
+    pfd_remote_file_will_need(object->file, 0, size); /* of large ones the beginning was */
     PFD_TRY(pfd_remote_file_read(object->file, 0, size, data, pfd_scratch_bounds(args->scratch),
                                  err));
     count_bytes(self->file, size);
@@ -289,7 +395,7 @@ static pfd_status read_all(const pfd_compute_args *args, const pfd_whole_file *f
 }
 
 pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
-                                pfd_bytes *out, pfd_error *err)
+                                pfd_objects_ahead *ahead, pfd_bytes *out, pfd_error *err)
 {
     int32_t any = 0;
     for (int64_t i = 0; i < args->num_rows && !any; i++) any = files[i].url != NULL;
@@ -299,7 +405,7 @@ pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_fi
     sample_object *objects = calloc(rows, sizeof *objects);
     if (!objects)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for %zu objects", rows);
-    ask_for_objects(args, files, objects);
+    ask_for_objects(ahead, args, files, objects);
     pfd_status status = read_all(args, files, objects, out, err);
     for (size_t i = 0; i < rows; i++) pfd_remote_file_close(objects[i].file);
     free(objects);

@@ -1,6 +1,7 @@
 /* sources/whole_file.h -- files that are one sample each, such as images.  The call that needs such
  * a file opens, reads and closes it: a reader that opened all of them at once would need a
- * descriptor and a mapping for each.  Objects of stores are asked for all together.
+ * descriptor and a mapping for each.  Objects of stores are asked for all together, and those of
+ * the next batches ahead.
  *
  * OWNERSHIP  The bytes of a file live as long as args->scratch.
  * THREADS    Any.
@@ -20,12 +21,33 @@ typedef struct pfd_whole_file {
     int64_t size;            /* of that version, in bytes */
 } pfd_whole_file;
 
-/* Reads the files of all rows, files[i] of row i.
+/* Objects that were asked for and not yet read, of a source.  Its methods may be called by any
+ * thread, but for free(). */
+typedef struct pfd_objects_ahead pfd_objects_ahead;
+pfd_objects_ahead *pfd_objects_ahead_create(void); /* NULL: out of memory */
+void pfd_objects_ahead_free(pfd_objects_ahead *self); /* accepts NULL */
+
+/* How compute() of a source finds the file of a row. */
+typedef struct pfd_whole_file_finder {
+    const pfd_host *host;
+    void *source;
+    pfd_status (*at)(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err);
+    pfd_status (*find)(const pfd_compute_args *args, int64_t row, pfd_whole_file *out,
+                       pfd_error *err);
+} pfd_whole_file_finder;
+
+/* need() of op.h: asks for the objects of records, as far as there is room for them.  `ahead` NULL:
+ * none is in a store. */
+int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_finder *finder,
+                             const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
+
+/* Reads the files of all rows, files[i] of row i; `ahead` NULL: none is in a store.
  * ERRORS  Of a row.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was not
  *         listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, it
  *         changed while it was read, or it was listed and is no longer there. */
 pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
-                                pfd_bytes *out, pfd_error *err);
+                                pfd_objects_ahead *ahead, pfd_bytes *out, pfd_error *err);
 
 /* The files and bytes of all rows, for pfd_whole_files_read(); NULL: out of memory. */
 pfd_whole_file *pfd_whole_files_alloc(const pfd_compute_args *args, pfd_bytes **out);

@@ -1,6 +1,6 @@
 /* EnumerateDataset: the same records, each with its number in the data set. */
 #include "core/error.h"
-#include "views/parts.h"
+#include "views/elements.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
@@ -9,28 +9,28 @@ typedef struct enumerate_dataset_attrs {
     pfd_list_string fields;
 } enumerate_dataset_attrs;
 
-/* ---- The view: each row is one part, which begins at its number ------------------------------ */
+/* ---- The view: each row is one piece, which begins at its number ----------------------------- */
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+static int64_t num_pieces(const pfd_view *view, const pfd_places *places)
 {
     (void)view;
     return places->n;
 }
 
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+                   pfd_piece *pieces)
 {
     (void)view;
     for (int64_t i = 0; i < places->n; i++) {
         inner->epochs[i] = places->epochs[i];
         inner->positions[i] = places->positions[i];
         inner->draws[i] = places->draws[i];
-        parts[i] = (pfd_part){.row = i, .begin = places->positions[i], .length = 1, .whole = 1};
+        pieces[i] = (pfd_piece){.row = i, .begin = places->positions[i], .length = 1, .whole = 1};
     }
 }
 
 static const pfd_view_methods methods = {
-    .name = "EnumerateDataset", .close = pfd_view_free, .num_parts = num_parts, .expand = expand};
+    .name = "EnumerateDataset", .close = pfd_view_free, .num_pieces = num_pieces, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -59,10 +59,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
     int32_t last = (int32_t)args->num_outputs - 1;
-    PFD_TRY(pfd_parts_write(args, (pfd_list_string){0}, (pfd_list_int64){0}, "", err));
+    PFD_TRY(pfd_elements_write(args, (pfd_list_string){0}, (pfd_list_int64){0}, "", err));
     int64_t *numbers = (int64_t *)(void *)args->outputs[last]->data;
-    for (int64_t k = 0; k < join->num_parts; k++)
-        numbers[join->parts[k].row] = join->parts[k].begin;
+    for (int64_t k = 0; k < join->num_pieces; k++)
+        numbers[join->pieces[k].row] = join->pieces[k].begin;
     return PFD_OK;
 }
 

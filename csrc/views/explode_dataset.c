@@ -1,7 +1,7 @@
 /* ExplodeDataset: as many rows of each record as a table says. */
 #include "core/error.h"
 #include "core/search.h"
-#include "views/parts.h"
+#include "views/elements.h"
 #include "views/record_table.h"
 #include "views/view_base.h"
 
@@ -34,11 +34,11 @@ static int64_t record_of(const explode *self, int64_t row)
     return pfd_last_at_most(self->starts, (int64_t)sizeof *self->starts, 0, self->num_records, row);
 }
 
-/* Counts the parts and, unless `parts` is NULL, sets them.  Consecutive rows of a record are one
- * part, so that it is computed once.  The counts belong to the records of the first epoch, so every
- * epoch has these records. */
-static int64_t find_parts(const explode *self, const pfd_places *places, const pfd_places *inner,
-                          pfd_part *parts)
+/* Counts the pieces and, unless `pieces` is NULL, sets them.  Consecutive rows of a record are one
+ * piece, so that it is computed once.  The counts belong to the records of the first epoch, so
+ * every epoch has these records. */
+static int64_t find_pieces(const explode *self, const pfd_places *places, const pfd_places *inner,
+                           pfd_piece *pieces)
 {
     int64_t k = -1, end = -1; /* the row after those of the record; -1: not looked for */
     for (int64_t i = 0; i < places->n; i++) {
@@ -47,16 +47,16 @@ static int64_t find_parts(const explode *self, const pfd_places *places, const p
             places->draws[i] == places->draws[i - 1]) {
             if (end < 0) end = self->starts[record_of(self, p - 1) + 1];
             if (p < end) {
-                if (parts) parts[k].length++;
+                if (pieces) pieces[k].length++;
                 continue;
             }
         }
         k++;
         end = -1;
-        if (!parts) continue;
+        if (!pieces) continue;
         const int64_t record = record_of(self, p), start = self->starts[record];
         end = self->starts[record + 1];
-        parts[k] = (pfd_part){.row = i, .begin = p - start, .length = 1, .whole = end - start};
+        pieces[k] = (pfd_piece){.row = i, .begin = p - start, .length = 1, .whole = end - start};
         inner->epochs[k] = 0;
         inner->positions[k] = record;
         inner->draws[k] = places->draws[i];
@@ -64,19 +64,19 @@ static int64_t find_parts(const explode *self, const pfd_places *places, const p
     return k + 1;
 }
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+static int64_t num_pieces(const pfd_view *view, const pfd_places *places)
 {
-    return find_parts((const explode *)view, places, NULL, NULL);
+    return find_pieces((const explode *)view, places, NULL, NULL);
 }
 
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+                   pfd_piece *pieces)
 {
-    (void)find_parts((const explode *)view, places, inner, parts);
+    (void)find_pieces((const explode *)view, places, inner, pieces);
 }
 
 static const pfd_view_methods methods = {
-    .name = "ExplodeDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
+    .name = "ExplodeDataset", .close = close_view, .num_pieces = num_pieces, .expand = expand};
 
 static pfd_status add_up(explode *self, const pfd_lengths *counts, pfd_error *err)
 {
@@ -103,7 +103,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     return pfd_view_opened(add_up(self, &counts, err), self, out);
 }
 
-/* ---- The fields, and which part of its record a row is --------------------------------------- */
+/* ---- The fields, and which element of its record a row is ------------------------------------ */
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -111,24 +111,24 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     if (args->num_outputs > args->num_inputs + 1 || args->num_outputs < args->num_inputs)
         return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
                              " has %" PRId64 " names; it has one for each of the %" PRId64 " "
-                             "inputs, and optionally one for the part",
+                             "inputs, and optionally one for the element",
                              args->num_outputs, args->num_inputs);
-    PFD_TRY(pfd_parts_infer(args, attrs->divided, "counts", -1, err));
+    PFD_TRY(pfd_elements_infer(args, attrs->divided, "counts", -1, err));
     if (args->num_outputs > args->num_inputs)
         args->outputs[args->num_inputs] =
             (pfd_row_type){.dtype = PFD_INT64, .ndim = 1, .shape = {2}};
     return PFD_OK;
 }
 
-static void write_parts(const pfd_compute_args *args)
+static void write_numbers(const pfd_compute_args *args)
 {
     const pfd_join_args *join = args->source;
     int64_t(*out)[2] = (int64_t(*)[2])(void *)args->outputs[args->num_inputs]->data;
-    for (int64_t k = 0; k < join->num_parts; k++) {
-        const pfd_part *part = &join->parts[k];
-        for (int64_t i = 0; i < part->length; i++) {
-            out[part->row + i][0] = part->begin + i;
-            out[part->row + i][1] = part->whole;
+    for (int64_t k = 0; k < join->num_pieces; k++) {
+        const pfd_piece *piece = &join->pieces[k];
+        for (int64_t i = 0; i < piece->length; i++) {
+            out[piece->row + i][0] = piece->begin + i;
+            out[piece->row + i][1] = piece->whole;
         }
     }
 }
@@ -136,15 +136,15 @@ static void write_parts(const pfd_compute_args *args)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const explode_dataset_attrs *attrs = args->attrs;
-    PFD_TRY(pfd_parts_write(args, attrs->fields, attrs->divided, "counts", err));
-    if (args->num_outputs > args->num_inputs) write_parts(args);
+    PFD_TRY(pfd_elements_write(args, attrs->fields, attrs->divided, "counts", err));
+    if (args->num_outputs > args->num_inputs) write_numbers(args);
     return PFD_OK;
 }
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(explode_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-                 "Names of the outputs: one for each input, then optionally one for the part; if "
-                 "left out, the names of the inputs."),
+                 "Names of the outputs: one for each input, then optionally one for the element; "
+                 "if left out, the names of the inputs."),
     PFD_ATTR_ROW(explode_dataset_attrs, counts, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "An array (int32 or int64) with the number of rows of each record, 0 or more, in "
                  "the order of the data set's first epoch."),
@@ -152,9 +152,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The same fields; a divided field has one part of the record's row. Then the part, "
-            "int64 (2,): its number in the record, from 0, and the number of parts that the record "
-            "has."},
+    {"out", "The same fields; a divided field has one element of the record's row. Then the "
+            "element, int64 (2,): its number in the record, from 0, and the number of elements "
+            "that the record has."},
 };
 
 static const pfd_op explode_dataset = {

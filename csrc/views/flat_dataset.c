@@ -1,6 +1,6 @@
 /* FlatDataset: each record as a fixed number of rows. */
 #include "core/error.h"
-#include "views/parts.h"
+#include "views/elements.h"
 #include "views/view_base.h"
 
 #include <inttypes.h>
@@ -16,9 +16,9 @@ typedef struct flat {
     int64_t fan_out;
 } flat;
 
-/* ---- The view: row p is part p % fan_out of record p / fan_out ------------------------------- */
+/* ---- The view: row p is element p % fan_out of record p / fan_out ---------------------------- */
 
-/* Whether row i is the next part of the record that row i - 1 is of. */
+/* Whether row i is the next element of the record that row i - 1 is of. */
 static int32_t goes_on(const flat *self, const pfd_places *places, int64_t i)
 {
     int64_t p = places->positions[i];
@@ -26,26 +26,26 @@ static int32_t goes_on(const flat *self, const pfd_places *places, int64_t i)
            places->epochs[i - 1] == places->epochs[i] && places->draws[i - 1] == places->draws[i];
 }
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+static int64_t num_pieces(const pfd_view *view, const pfd_places *places)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < places->n; i++) n += !goes_on((const flat *)view, places, i);
     return n;
 }
 
-/* Consecutive rows of a record are one part, so that it is computed once. */
+/* Consecutive rows of a record are one piece, so that it is computed once. */
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+                   pfd_piece *pieces)
 {
     const flat *self = (const flat *)view;
     int64_t k = -1;
     for (int64_t i = 0; i < places->n; i++) {
         if (goes_on(self, places, i)) {
-            parts[k].length++;
+            pieces[k].length++;
             continue;
         }
         int64_t p = places->positions[i];
-        parts[++k] = (pfd_part){
+        pieces[++k] = (pfd_piece){
             .row = i, .begin = p % self->fan_out, .length = 1, .whole = self->fan_out};
         inner->epochs[k] = places->epochs[i];
         inner->positions[k] = p / self->fan_out;
@@ -54,7 +54,7 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
 }
 
 static const pfd_view_methods methods = {
-    .name = "FlatDataset", .close = pfd_view_free, .num_parts = num_parts, .expand = expand};
+    .name = "FlatDataset", .close = pfd_view_free, .num_pieces = num_pieces, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -77,13 +77,13 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
-    return pfd_parts_infer(args, attrs->divided, "fan_out", attrs->fan_out, err);
+    return pfd_elements_infer(args, attrs->divided, "fan_out", attrs->fan_out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
-    return pfd_parts_write(args, attrs->fields, attrs->divided, "fan_out", err);
+    return pfd_elements_write(args, attrs->fields, attrs->divided, "fan_out", err);
 }
 
 static const pfd_attr attr_table[] = {
@@ -94,13 +94,13 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The same fields; a divided field has one part of the record's row."},
+    {"out", "The same fields; a divided field has one element of the record's row."},
 };
 
 static const pfd_op flat_dataset = {
     PFD_VIEW_OP_WITH(flat_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
     .name = "FlatDataset",
-    .doc = "Makes several rows of each record: row p is part p mod fan_out of record p div "
+    .doc = "Makes several rows of each record: row p is element p mod fan_out of record p div "
            "fan_out. In a range of rows, a record is computed once for all of its consecutive "
            "rows; a shuffle after this view separates them.",
     .compute = compute,

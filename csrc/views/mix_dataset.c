@@ -191,22 +191,28 @@ static inline void walk_down(const pfd_mix_tree *tree, uint64_t *rows, uint64_t 
     }
 }
 
+static inline void find_some(const pfd_mix_tree *tree, int64_t start, const int64_t *base,
+                             int64_t *rows, int64_t n, int32_t *sources)
+{
+    const uint64_t num_leaves = UINT64_C(1) << tree->levels;
+    uint64_t walking[walks_at_once] = {0}, nodes[walks_at_once];
+    for (int64_t k = 0; k < n; k++) walking[k] = (uint64_t)(rows[k] - start);
+    for (int64_t k = 0; k < walks_at_once; k++) nodes[k] = 1;
+    walk_down(tree, walking, nodes);
+    for (int64_t k = 0; k < n; k++) {
+        int32_t source = tree->sources[nodes[k] - num_leaves];
+        rows[k] = (int64_t)walking[k] + base[source];
+        sources[k] = source;
+    }
+}
+
 void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
                   int64_t n, int32_t *sources)
 {
-    const uint64_t num_leaves = UINT64_C(1) << tree->levels;
-    for (int64_t begin = 0; begin < n; begin += walks_at_once) {
-        uint64_t walking[walks_at_once] = {0}, nodes[walks_at_once];
-        int64_t count = least(n - begin, walks_at_once);
-        for (int64_t k = 0; k < count; k++) walking[k] = (uint64_t)(rows[begin + k] - start);
-        for (int64_t k = 0; k < walks_at_once; k++) nodes[k] = 1;
-        walk_down(tree, walking, nodes);
-        for (int64_t k = 0; k < count; k++) {
-            int32_t source = tree->sources[nodes[k] - num_leaves];
-            rows[begin + k] = (int64_t)walking[k] + base[source];
-            sources[begin + k] = source;
-        }
-    }
+    int64_t i = 0;
+    for (; i + walks_at_once <= n; i += walks_at_once)
+        find_some(tree, start, base, rows + i, walks_at_once, sources + i);
+    find_some(tree, start, base, rows + i, n - i, sources + i);
 }
 
 /* ---- The schedule: segments, and the rows at which sources are exhausted --------------------- */
@@ -398,15 +404,26 @@ static void map(const pfd_view *view, const pfd_places *places)
     for (int64_t i = 0; i < places->n; i++)
         places->positions[i] = row_of(self, places->epochs[i], places->positions[i]);
     pfd_mix_schedule_find(&self->schedule, places->positions, places->n, places->sources);
+    uint64_t counted = 0, draw_of_counted = 0; /* mostly all rows are of one epoch */
     for (int64_t i = 0; i < places->n; i++) {
         divisor by = self->sources[places->sources[i]];
         uint64_t draw = (uint64_t)places->positions[i];
         /* The inverse is less than 1 too small, and draw < 2^64: at most 1 is missing. */
         uint64_t epoch = (uint64_t)((uint128)draw * by.inverse >> 64), record = draw - epoch * by.n;
         uint64_t is_short = record >= by.n;
-        places->epochs[i] = (int64_t)(epoch + is_short);
+        epoch += is_short;
+        places->epochs[i] = (int64_t)epoch;
         places->positions[i] = (int64_t)(record - (by.n & (0 - is_short)));
-        pfd_view_count_draw(&places->draws[i], epoch + is_short);
+        if (places->draws[i] > 0) {
+            pfd_view_count_draw(&places->draws[i], epoch);
+            continue;
+        }
+        if (epoch != counted) {
+            draw_of_counted = 0;
+            pfd_view_count_draw(&draw_of_counted, epoch);
+            counted = epoch;
+        }
+        places->draws[i] = draw_of_counted;
     }
 }
 

@@ -167,7 +167,8 @@ int64_t pfd_best_fit_pack(pfd_best_fit *self, const int32_t *lengths, int64_t n,
 
 /* ---- The table: what goes into packs --------------------------------------------------------- */
 
-/* A part is record << piece_bits | piece; the piece begins at its number times the length. */
+/* A piece is record << piece_bits | its number in the record; it begins at that number times the
+ * length. */
 enum { piece_bits = 24 };
 #define MOST_RECORDS (INT64_C(1) << (64 - piece_bits))
 #define MOST_PIECES (INT64_C(1) << piece_bits)
@@ -201,23 +202,23 @@ static pfd_status fail_size(pfd_error *err)
                     64 - piece_bits, piece_bits);
 }
 
-/* Counts elements, and for best fit the parts. */
+/* Counts elements, and for best fit the pieces. */
 static pfd_status count(pfd_pack_table *table, pfd_error *err)
 {
     const int64_t length = table->rule.length;
     if (table->lengths.count > MOST_RECORDS) return fail_size(err);
     for (int64_t i = 0; i < table->lengths.count; i++) {
-        int64_t packed = packed_length(table, i), parts = packed > 0;
+        int64_t packed = packed_length(table, i), pieces = packed > 0;
         if (packed > length && table->rule.rule == PFD_PACK_BEST_FIT) {
             if (table->rule.longer == PFD_PACK_RAISE) return fail_long(table, i, err);
-            parts = packed / length + (packed % length != 0);
-            if (parts > MOST_PIECES) return fail_size(err);
+            pieces = packed / length + (packed % length != 0);
+            if (pieces > MOST_PIECES) return fail_size(err);
         }
         if (__builtin_add_overflow(table->num_elements, packed, &table->num_elements))
             return fail_size(err);
-        table->num_parts += parts;
+        table->num_pieces += pieces;
     }
-    if (table->rule.rule == PFD_PACK_CHUNK) table->num_parts = 0; /* counted where they are cut */
+    if (table->rule.rule == PFD_PACK_CHUNK) table->num_pieces = 0; /* counted where they are cut */
     return PFD_OK;
 }
 
@@ -262,7 +263,7 @@ static int64_t full_pieces(const pfd_pack_table *table, int64_t record, int64_t 
     return packed / table->rule.length;
 }
 
-/* Numbers the packs of a window by their first records, and counts the parts of each in
+/* Numbers the packs of a window by their first records, and counts the pieces of each in
  * starts[pack + 1]. */
 static void number_packs(pfd_pack_table *table, const window *w, int64_t num_fitted)
 {
@@ -283,21 +284,21 @@ static void number_packs(pfd_pack_table *table, const window *w, int64_t num_fit
     table->num_packs += numbered;
 }
 
-/* Writes the parts of a window in the order of records; `next` is where each pack's next part
+/* Writes the pieces of a window in the order of records; `next` is where each pack's next piece
  * goes.  Full pieces come in the order in which they were numbered. */
-static void place_parts(pfd_pack_table *table, const window *w, const int64_t *starts)
+static void place_pieces(pfd_pack_table *table, const window *w, const int64_t *starts)
 {
     int64_t numbered = 0;
     for (int64_t i = 0; i < w->n; i++) {
-        uint64_t part = (uint64_t)(w->first + i) << piece_bits;
+        uint64_t piece = (uint64_t)(w->first + i) << piece_bits;
         int64_t rest, full = full_pieces(table, w->first + i, &rest);
-        for (; full > 0; full--) table->parts[starts[numbered++]] = part++;
+        for (; full > 0; full--) table->pieces[starts[numbered++]] = piece++;
         if (rest == 0) continue;
         int32_t number = w->number[w->pack_of[i]];
         if (number == numbered) numbered++;
-        /* lengths[] is done with: it counts the parts placed in each pack of best fit */
+        /* lengths[] is done with: it counts the pieces placed in each pack of best fit */
         int32_t *placed = &w->lengths[w->pack_of[i]];
-        table->parts[starts[number] + (*placed)++] = part;
+        table->pieces[starts[number] + (*placed)++] = piece;
     }
 }
 
@@ -312,7 +313,7 @@ static void pack_window(pfd_pack_table *table, pfd_best_fit *fit, const window *
     int64_t fitted = pfd_best_fit_pack(fit, w->lengths, w->n, w->pack_of);
     number_packs(table, w, fitted);
     memset(w->lengths, 0, (size_t)fitted * sizeof *w->lengths);
-    place_parts(table, w, starts);
+    place_pieces(table, w, starts);
 }
 
 /* Windows of equal size, at least that of the rule: a last one with few records would be less
@@ -333,9 +334,9 @@ static pfd_status best_fit(pfd_pack_table *table, pfd_error *err)
     int64_t records = table->lengths.count, num_windows = records / choose_window(table);
     if (num_windows == 0) num_windows = 1;
     int64_t most = records / num_windows + 1, bytes = most * 3 * (int64_t)sizeof(int32_t);
-    table->starts = allocate(table->num_parts + 1, err); /* most of it stays untouched */
-    if (table->starts) table->parts = allocate(table->num_parts, err);
-    if (!table->parts) return err->status;
+    table->starts = allocate(table->num_pieces + 1, err); /* most of it stays untouched */
+    if (table->starts) table->pieces = allocate(table->num_pieces, err);
+    if (!table->pieces) return err->status;
     table->starts[0] = 0;
     int32_t *memory = malloc((size_t)bytes);
     if (!memory) return pfd_fail_memory(err, bytes, "a window of packs");
@@ -357,16 +358,16 @@ static pfd_status best_fit(pfd_pack_table *table, pfd_error *err)
 static int32_t cut_record(pfd_pack_table *table, int64_t record, int64_t *num_begun, int64_t *room)
 {
     int64_t elements = pfd_length_at(&table->lengths, record);
-    for (int64_t begin = 0, part; begin < elements; begin += part, *room -= part) {
+    for (int64_t begin = 0, piece; begin < elements; begin += piece, *room -= piece) {
         if (*room == 0) {
             if (*num_begun == table->num_packs) return 0;
             table->records[*num_begun] = record;
             table->begins[*num_begun] = begin;
-            table->starts[(*num_begun)++] = table->num_parts;
+            table->starts[(*num_begun)++] = table->num_pieces;
             *room = table->rule.length;
         }
-        part = elements - begin < *room ? elements - begin : *room;
-        table->num_parts++;
+        piece = elements - begin < *room ? elements - begin : *room;
+        table->num_pieces++;
     }
     return 1;
 }
@@ -386,11 +387,11 @@ static pfd_status chunk(pfd_pack_table *table, pfd_error *err)
     int64_t num_begun = 0, room = 0;
     for (int64_t i = 0; i < table->lengths.count; i++)
         if (!cut_record(table, i, &num_begun, &room)) break;
-    table->starts[n] = table->num_parts;
+    table->starts[n] = table->num_pieces;
     return PFD_OK;
 }
 
-/* ---- Making the table, and the parts of a pack ----------------------------------------------- */
+/* ---- Making the table, and the pieces of a pack ---------------------------------------------- */
 
 pfd_status pfd_pack_table_open(const pfd_pack_rule *rule, const pfd_lengths *lengths,
                                pfd_pack_table *out, pfd_error *err)
@@ -406,14 +407,14 @@ pfd_status pfd_pack_table_open(const pfd_pack_rule *rule, const pfd_lengths *len
 void pfd_pack_table_close(pfd_pack_table *table)
 {
     free(table->starts);
-    free(table->parts);
+    free(table->pieces);
     free(table->records);
     free(table->begins);
     *table = (pfd_pack_table){0};
 }
 
 static void expand_chunk(const pfd_pack_table *table, int64_t pack, int64_t *records,
-                         pfd_part *parts)
+                         pfd_piece *pieces)
 {
     int64_t count = pfd_pack_table_count(table, pack), at = 0;
     int64_t record = table->records[pack], begin = table->begins[pack];
@@ -422,20 +423,20 @@ static void expand_chunk(const pfd_pack_table *table, int64_t pack, int64_t *rec
         if (whole == begin) continue; /* empty */
         int64_t length = whole - begin;
         if (length > table->rule.length - at) length = table->rule.length - at;
-        parts[i] = (pfd_part){.at = at, .begin = begin, .length = length, .whole = whole};
+        pieces[i] = (pfd_piece){.at = at, .begin = begin, .length = length, .whole = whole};
         records[i++] = record;
         at += length;
     }
 }
 
 void pfd_pack_table_expand(const pfd_pack_table *table, int64_t pack, int64_t *records,
-                           pfd_part *parts)
+                           pfd_piece *pieces)
 {
     if (table->rule.rule == PFD_PACK_CHUNK) {
-        expand_chunk(table, pack, records, parts);
+        expand_chunk(table, pack, records, pieces);
         return;
     }
-    const uint64_t *from = table->parts + table->starts[pack];
+    const uint64_t *from = table->pieces + table->starts[pack];
     int64_t count = pfd_pack_table_count(table, pack), at = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t record = (int64_t)(from[i] >> piece_bits);
@@ -443,7 +444,7 @@ void pfd_pack_table_expand(const pfd_pack_table *table, int64_t pack, int64_t *r
         int64_t length = packed_length(table, record) - begin;
         if (length > table->rule.length) length = table->rule.length;
         records[i] = record;
-        parts[i] = (pfd_part){.at = at, .begin = begin, .length = length,
+        pieces[i] = (pfd_piece){.at = at, .begin = begin, .length = length,
                               .whole = pfd_length_at(&table->lengths, record)};
         at += length;
     }
@@ -451,11 +452,11 @@ void pfd_pack_table_expand(const pfd_pack_table *table, int64_t pack, int64_t *r
 
 /* ---- Outputs that tell documents apart ------------------------------------------------------- */
 
-/* A row on its way: its parts, in order. */
+/* A row on its way: its pieces, in order. */
 typedef struct packed {
     int64_t row;
-    const pfd_part *parts;
-    int64_t num_parts;
+    const pfd_piece *pieces;
+    int64_t num_pieces;
     int64_t used; /* elements before the padding */
     int64_t length;
 } packed;
@@ -465,9 +466,9 @@ static pfd_status write_segment_ids(const pfd_compute_args *args, const packed *
 {
     int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
     if (!out) return err->status;
-    for (int64_t p = 0; p < pack->num_parts; p++) {
+    for (int64_t p = 0; p < pack->num_pieces; p++) {
         const int32_t number = (int32_t)p + 1;
-        pfd_fill(out + pack->parts[p].at, pack->parts[p].length, &number, sizeof number);
+        pfd_fill(out + pack->pieces[p].at, pack->pieces[p].length, &number, sizeof number);
     }
     memset(out + pack->used, 0, (size_t)(pack->length - pack->used) * sizeof *out);
     return PFD_OK;
@@ -483,8 +484,8 @@ static pfd_status write_position_ids(const pfd_compute_args *args, const packed 
 {
     int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
     if (!out) return err->status;
-    for (int64_t p = 0; p < pack->num_parts; p++)
-        count_up(out + pack->parts[p].at, pack->parts[p].length);
+    for (int64_t p = 0; p < pack->num_pieces; p++)
+        count_up(out + pack->pieces[p].at, pack->pieces[p].length);
     count_up(out + pack->used, pack->length - pack->used);
     return PFD_OK;
 }
@@ -503,11 +504,11 @@ static pfd_status write_loss_mask(const pfd_compute_args *args, const packed *pa
 static pfd_status write_cu_seqlens(const pfd_compute_args *args, const packed *pack, int32_t output,
                                    pfd_error *err)
 {
-    int64_t ends = pack->num_parts + (pack->used < pack->length), count = ends + 1;
+    int64_t ends = pack->num_pieces + (pack->used < pack->length), count = ends + 1;
     int32_t *out = pfd_row_to_write(args, output, pack->row, &count, err);
     if (!out) return err->status;
-    for (int64_t p = 0; p < pack->num_parts; p++) out[p] = (int32_t)pack->parts[p].at;
-    out[pack->num_parts] = (int32_t)pack->used;
+    for (int64_t p = 0; p < pack->num_pieces; p++) out[p] = (int32_t)pack->pieces[p].at;
+    out[pack->num_pieces] = (int32_t)pack->used;
     out[ends] = (int32_t)pack->length;
     return PFD_OK;
 }
@@ -518,8 +519,8 @@ static pfd_status write_max_seqlen(const pfd_compute_args *args, const packed *p
     int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
     if (!out) return err->status;
     int64_t longest = pack->length - pack->used;
-    for (int64_t p = 0; p < pack->num_parts; p++)
-        if (pack->parts[p].length > longest) longest = pack->parts[p].length;
+    for (int64_t p = 0; p < pack->num_pieces; p++)
+        if (pack->pieces[p].length > longest) longest = pack->pieces[p].length;
     *out = (int32_t)longest;
     return PFD_OK;
 }
@@ -610,7 +611,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 /* ---- Rows: records one after another --------------------------------------------------------- */
 
 static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, int32_t input,
-                              int64_t part, int64_t found, pfd_error *err)
+                              int64_t piece, int64_t found, pfd_error *err)
 {
     const pack_dataset_attrs *attrs = args->attrs;
     int64_t name = pfd_field_name_size(attrs->fields.size > input ? attrs->fields.data[input] : "");
@@ -619,27 +620,27 @@ static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, 
         "record %" PRId64 " of the %" PRId64 " in this pack has %" PRId64 " elements in field "
         "number %d (%.*s), but attr 'lengths' says %" PRId64 ": the lengths belong to other data, "
         "or the data has changed",
-        part + 1, pack->num_parts, found, input, (int)name,
-        name > 0 ? attrs->fields.data[input] : "", pack->parts[part].whole);
+        piece + 1, pack->num_pieces, found, input, (int)name,
+        name > 0 ? attrs->fields.data[input] : "", pack->pieces[piece].whole);
 }
 
-/* Copies the parts of a row; `first_part`: the number of the first one among the parts of all rows.
+/* Copies the pieces of a row; `first_piece`: the number of the first one among those of all rows.
  */
 static pfd_status write_field(const pfd_compute_args *args, const packed *pack, int32_t i,
-                              int64_t first_part, pfd_error *err)
+                              int64_t first_piece, pfd_error *err)
 {
     const pfd_tensor *in = args->inputs[i];
     int64_t bytes = pfd_dtype_size(in->type.dtype);
     uint8_t *out = pfd_row_to_write(args, i, pack->row, NULL, err);
     if (!out) return err->status;
-    for (int64_t p = 0; p < pack->num_parts; p++) {
-        const pfd_part *part = &pack->parts[p];
+    for (int64_t p = 0; p < pack->num_pieces; p++) {
+        const pfd_piece *piece = &pack->pieces[p];
         pfd_row row;
-        pfd_row_at(in, first_part + p, &row);
-        if (row.num_elements != part->whole)
+        pfd_row_at(in, first_piece + p, &row);
+        if (row.num_elements != piece->whole)
             return fail_length(args, pack, i, p, row.num_elements, err);
-        memcpy(out + part->at * bytes, row.data + part->begin * bytes,
-               (size_t)(part->length * bytes));
+        memcpy(out + piece->at * bytes, row.data + piece->begin * bytes,
+               (size_t)(piece->length * bytes));
     }
     _Alignas(8) uint8_t element[8];
     double padding = padding_of(args->attrs, i);
@@ -648,12 +649,12 @@ static pfd_status write_field(const pfd_compute_args *args, const packed *pack, 
     return PFD_OK;
 }
 
-static pfd_status write_row(const pfd_compute_args *args, const packed *pack, int64_t first_part,
+static pfd_status write_row(const pfd_compute_args *args, const packed *pack, int64_t first_piece,
                             pfd_error *err)
 {
     const pack_dataset_attrs *attrs = args->attrs;
     for (int32_t i = 0; i < args->num_inputs; i++)
-        PFD_TRY(write_field(args, pack, i, first_part, err));
+        PFD_TRY(write_field(args, pack, i, first_piece, err));
     for (int32_t i = (int32_t)args->num_inputs; i < args->num_outputs; i++)
         PFD_TRY(find_description(attrs->fields.data[i])->write(args, pack, i, err));
     return PFD_OK;
@@ -663,11 +664,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
     const pack_dataset_attrs *attrs = args->attrs;
-    for (int64_t first = 0, end; first < join->num_parts; first = end) {
-        const pfd_part *parts = join->parts + first, *last = parts;
-        for (end = first + 1; end < join->num_parts && join->parts[end].row == parts->row; end++)
-            last = &join->parts[end];
-        packed pack = {.row = parts->row, .parts = parts, .num_parts = end - first,
+    for (int64_t first = 0, end; first < join->num_pieces; first = end) {
+        const pfd_piece *pieces = join->pieces + first, *last = pieces;
+        for (end = first + 1; end < join->num_pieces && join->pieces[end].row == pieces->row; end++)
+            last = &join->pieces[end];
+        packed pack = {.row = pieces->row, .pieces = pieces, .num_pieces = end - first,
                      .used = last->at + last->length, .length = attrs->length};
         PFD_TRY(write_row(args, &pack, first, err));
         pfd_scratch_note_padding(args->scratch, pack.length, pack.length - pack.used);
@@ -688,7 +689,7 @@ static void close_view(pfd_view *view)
     pfd_view_free(view);
 }
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+static int64_t num_pieces(const pfd_view *view, const pfd_places *places)
 {
     const pfd_pack_table *table = &((const packs *)view)->table;
     int64_t n = 0;
@@ -698,15 +699,15 @@ static int64_t num_parts(const pfd_view *view, const pfd_places *places)
 
 /* The lengths belong to the records of the first epoch, so every epoch has these records. */
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+                   pfd_piece *pieces)
 {
     const pfd_pack_table *table = &((const packs *)view)->table;
     int64_t k = 0;
     for (int64_t i = 0; i < places->n; i++) {
         int64_t end = k + pfd_pack_table_count(table, places->positions[i]);
-        pfd_pack_table_expand(table, places->positions[i], inner->positions + k, parts + k);
+        pfd_pack_table_expand(table, places->positions[i], inner->positions + k, pieces + k);
         for (; k < end; k++) {
-            parts[k].row = i;
+            pieces[k].row = i;
             inner->epochs[k] = 0;
             inner->draws[k] = places->draws[i];
         }
@@ -714,7 +715,7 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
 }
 
 static const pfd_view_methods methods = {
-    .name = "PackDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
+    .name = "PackDataset", .close = close_view, .num_pieces = num_pieces, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {

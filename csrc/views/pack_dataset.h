@@ -1,13 +1,13 @@
 /* views/pack_dataset.h -- which records stand in which pack: rows of `length` elements.
  *
- * A part is a run of elements of one record in one pack.  The table is made once from the lengths
+ * A piece is a run of elements of one record in one pack.  The table is made once from the lengths
  * of the records, and does not change: every pack is found in O(1).
  *
  *   best fit  each window of consecutive records is packed by itself.  Packs are in the order of
- *             their first records, and so are the parts of a pack.
+ *             their first records, and so are the pieces of a pack.
  *   chunk     all records one after another, cut at every `length` elements.
  *
- * Empty records have no part.
+ * Empty records have no piece.
  *
  * OWNERSHIP  The table owns its arrays and borrows the lengths.
  * THREADS    open and close: one thread; the rest of the table: any number of threads.  A
@@ -61,10 +61,10 @@ typedef struct pfd_pack_rule {
 typedef struct pfd_pack_table {
     pfd_pack_rule rule;
     pfd_lengths lengths;
-    int64_t num_packs, num_parts;
+    int64_t num_packs, num_pieces;
     int64_t num_elements; /* in all packs, without padding */
-    int64_t *starts;      /* the first part of each pack; num_packs + 1 */
-    uint64_t *parts;      /* best fit: record and number of the piece of it */
+    int64_t *starts;      /* the first piece of each pack; num_packs + 1 */
+    uint64_t *pieces;     /* best fit: record, and number of the piece in it */
     int64_t *records, *begins; /* chunk: where each pack begins */
 } pfd_pack_table;
 
@@ -73,13 +73,13 @@ pfd_status pfd_pack_table_open(const pfd_pack_rule *rule, const pfd_lengths *len
                                pfd_pack_table *out, pfd_error *err);
 void pfd_pack_table_close(pfd_pack_table *table); /* accepts a zeroed one */
 
-/* Parts of a pack, at least one. */
+/* Pieces of a pack, at least one. */
 static inline int64_t pfd_pack_table_count(const pfd_pack_table *table, int64_t pack)
 {
     return table->starts[pack + 1] - table->starts[pack];
 }
 
-/* Fills in the record of each part of a pack, and everything of the part but `row`. */
+/* Fills in the record of each piece of a pack, and everything of the piece but `row`. */
 void pfd_pack_table_expand(const pfd_pack_table *table, int64_t pack, int64_t *records,
-                           pfd_part *parts);
+                           pfd_piece *pieces);
 #endif

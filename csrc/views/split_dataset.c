@@ -1,4 +1,4 @@
-/* SplitDataset: one of several parts, which are runs of records. */
+/* SplitDataset: one of several subsets, which are runs of records. */
 #include "core/error.h"
 #include "views/view_base.h"
 
@@ -13,7 +13,7 @@ typedef struct split_dataset_attrs {
     int64_t part;
 } split_dataset_attrs;
 
-/* ---- The sizes of the parts ------------------------------------------------------------------ */
+/* ---- The sizes of the subsets ---------------------------------------------------------------- */
 
 static double sum_of(const pfd_list_float64 *fractions)
 {
@@ -22,8 +22,8 @@ static double sum_of(const pfd_list_float64 *fractions)
     return sum;
 }
 
-/* By largest remainders: each part has its share, rounded down, and the records that are left go to
- * the parts that lost most; of equal ones to the first. */
+/* By largest remainders: each subset has its share, rounded down, and the records that are left go
+ * to the subsets that lost most; of equal ones to the first. */
 static pfd_status share_out(const pfd_list_float64 *fractions, int64_t rows, int64_t *sizes,
                             pfd_error *err)
 {
@@ -58,17 +58,17 @@ static pfd_status take_counts(const pfd_list_int64 *counts, int64_t rows, int64_
     }
     if (sum == rows) return PFD_OK;
     return pfd_fail_attr(err, "counts", NULL, PFD_INVALID_ARGUMENT,
-                         ": the parts have %s records than the data set, which has %" PRId64,
+                         ": the subsets have %s records than the data set, which has %" PRId64,
                          sum < rows ? "fewer" : "more", rows);
 }
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const split_dataset_attrs *attrs = args->attrs;
-    const int64_t parts = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
-    PFD_TRY(pfd_view_need_end(args, "parts are cut from all records", err));
-    int64_t *sizes = malloc((size_t)parts * sizeof *sizes), begin = 0;
-    if (!sizes) return pfd_fail_memory(err, parts * 8, "a split");
+    const int64_t num = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
+    PFD_TRY(pfd_view_need_end(args, "subsets are cut from all records", err));
+    int64_t *sizes = malloc((size_t)num * sizeof *sizes), begin = 0;
+    if (!sizes) return pfd_fail_memory(err, num * 8, "a split");
     pfd_status status = attrs->counts.size > 0 ? take_counts(&attrs->counts, rows, sizes, err)
                                                : share_out(&attrs->fractions, rows, sizes, err);
     if (status == PFD_OK) {
@@ -84,35 +84,36 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const split_dataset_attrs *attrs = args->attrs;
-    const int64_t parts = attrs->counts.size + attrs->fractions.size;
+    const int64_t num = attrs->counts.size + attrs->fractions.size;
     if ((attrs->counts.size > 0) == (attrs->fractions.size > 0))
         return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
                              ": give fractions or counts, and not both");
     if (attrs->fractions.size > 0 && !(fabs(sum_of(&attrs->fractions) - 1) <= 1e-6))
         return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
                              ": they sum to %.9g; the sum must be 1", sum_of(&attrs->fractions));
-    if (attrs->part >= parts)
+    if (attrs->part >= num)
         return pfd_fail_attr(err, "part", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 "; it must be in [0, %" PRId64 "), the parts",
-                             attrs->part, parts);
+                             " = %" PRId64 "; it must be in [0, %" PRId64 "), the subsets",
+                             attrs->part, num);
     return pfd_view_infer(args, err);
 }
 
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(split_dataset_attrs),
     PFD_FLOATS_ATTR(split_dataset_attrs, fractions, "", 0, 1,
-                    "The fraction of the records that each part has, in the order of the records; "
-                    "the sum is 1. Sizes are rounded by largest remainders."),
+                    "The fraction of the records that each subset has, in the order of the "
+                    "records; the sum is 1. Sizes are rounded by largest remainders."),
     PFD_INTS_ATTR(split_dataset_attrs, counts, "", 0, 9.2e18,
-                  "The number of records in each part, in place of fractions; their sum is the "
+                  "The number of records in each subset, in place of fractions; their sum is the "
                   "number of all records."),
-    PFD_INT_ATTR(split_dataset_attrs, part, NULL, 0, 9.2e18, "The part to select, from 0."),
+    PFD_INT_ATTR(split_dataset_attrs, part, NULL, 0, 9.2e18,
+                 "The number of the subset to select, from 0."),
 };
 
 static const pfd_op split_dataset = {
     PFD_VIEW_OP(split_dataset_attrs, attr_table, infer),
     .name = "SplitDataset",
-    .doc = "Selects one part of a data set that is cut into consecutive parts.",
+    .doc = "Selects one subset of a data set that is cut into consecutive subsets.",
 };
 
 const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view, "split"};

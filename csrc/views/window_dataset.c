@@ -62,10 +62,10 @@ static int32_t shares(const pfd_places *places, int64_t i, int64_t begin, int64_
            places->epochs[i] == places->epochs[i - 1] && places->draws[i] == places->draws[i - 1];
 }
 
-/* Counts the parts and, unless `parts` is NULL, sets them.  Several runs belong to the records of
+/* Counts the pieces and, unless `pieces` is NULL, sets them.  Several runs belong to the records of
  * the first epoch, so every epoch has these records. */
-static int64_t find_parts(const windows *self, const pfd_places *places, const pfd_places *inner,
-                          pfd_part *parts)
+static int64_t find_pieces(const windows *self, const pfd_places *places, const pfd_places *inner,
+                           pfd_piece *pieces)
 {
     int64_t k = 0, begin, end, former[2] = {0, 0};
     for (int64_t i = 0; i < places->n; i++) {
@@ -73,13 +73,13 @@ static int64_t find_parts(const windows *self, const pfd_places *places, const p
         const int64_t back = shares(places, i, begin, end, former) ? former[1] - begin : 0;
         former[0] = begin;
         former[1] = end;
-        if (!parts) {
+        if (!pieces) {
             k += end - begin - back;
             continue;
         }
         for (int64_t record = begin + back; record < end; record++, k++) {
-            parts[k] = (pfd_part){.row = i, .at = record - begin, .length = 1, .whole = 1};
-            if (record == begin + back) parts[k].back = back;
+            pieces[k] = (pfd_piece){.row = i, .at = record - begin, .length = 1, .whole = 1};
+            if (record == begin + back) pieces[k].back = back;
             inner->epochs[k] = self->num_runs > 1 ? 0 : places->epochs[i];
             inner->positions[k] = record;
             inner->draws[k] = places->draws[i];
@@ -88,19 +88,19 @@ static int64_t find_parts(const windows *self, const pfd_places *places, const p
     return k;
 }
 
-static int64_t num_parts(const pfd_view *view, const pfd_places *places)
+static int64_t num_pieces(const pfd_view *view, const pfd_places *places)
 {
-    return find_parts((const windows *)view, places, NULL, NULL);
+    return find_pieces((const windows *)view, places, NULL, NULL);
 }
 
 static void expand(const pfd_view *view, const pfd_places *places, const pfd_places *inner,
-                   pfd_part *parts)
+                   pfd_piece *pieces)
 {
-    (void)find_parts((const windows *)view, places, inner, parts);
+    (void)find_pieces((const windows *)view, places, inner, pieces);
 }
 
 static const pfd_view_methods methods = {
-    .name = "WindowDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
+    .name = "WindowDataset", .close = close_view, .num_pieces = num_pieces, .expand = expand};
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -297,10 +297,10 @@ static pfd_status write_row(const pfd_compute_args *args, const window *w, pfd_e
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
-    for (int64_t first = 0, end; first < join->num_parts; first = end) {
-        const int64_t row = join->parts[first].row;
-        for (end = first + 1; end < join->num_parts && join->parts[end].row == row;) end++;
-        const int64_t begin = first - join->parts[first].back;
+    for (int64_t first = 0, end; first < join->num_pieces; first = end) {
+        const int64_t row = join->pieces[first].row;
+        for (end = first + 1; end < join->num_pieces && join->pieces[end].row == row;) end++;
+        const int64_t begin = first - join->pieces[first].back;
         PFD_TRY(write_row(args, &(window){row, begin, end - begin}, err));
     }
     return PFD_OK;

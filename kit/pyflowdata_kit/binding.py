@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pyflowdata.native import CData, library_path
-from pyflowdata.native.shared_library import BUILD_HINT, PACKAGE, Interface, declared
+from pyflowdata.native import BUILD_HINT, PACKAGE, CData, Interface, declarations, library_path
 
 
 def kit_path() -> Path:
@@ -20,7 +19,7 @@ def kit_path() -> Path:
     return path
 
 
-ffi: Any = declared("pyflowdata_kit.declared")
+ffi: Any = declarations("pyflowdata_kit.declared")
 _interface = Interface(
     ffi,
     abi_function="pfd_kit_abi_version",

@@ -21,7 +21,7 @@ FUNCTIONS = """
 
 MODULES = """
     pyflowdata pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
-    pyflowdata.native pyflowdata.native.declared pyflowdata.native.shared_library
+    pyflowdata.native pyflowdata.native.declared
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
     pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plugins
     pyflowdata.plugins.compiler pyflowdata.plugins.loading pyflowdata.plugins.packages

@@ -33,7 +33,7 @@ from ..insight.speed import (
     wait_until_idle,
 )
 from ..insight.trials import Trials
-from ..loader.iterator_hook import hook_with
+from ..loader.loader import hook_with
 from ..native.calling_line import calling_frame
 from ..nodes.batch_forms import rows_of
 from .usage import UsageError, say, say_json

@@ -23,7 +23,7 @@ from ..nodes.objects import Object
 from ..nodes.tables import Table
 from ..native import version
 from ..pyops.function_digest import is_library, names_in
-from ..pyops.records import Parted
+from ..pyops.records import Divided
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names out of sight
 
@@ -167,7 +167,7 @@ def _value(value: Any, seen: Seen) -> Any:
         return kind, _value(value.__func__, seen), _value(value.__self__, seen)
     if isinstance(value, functools.partial):
         return kind, [_value(part, seen) for part in (value.func, value.args, value.keywords)]
-    if isinstance(value, Parted):
+    if isinstance(value, Divided):
         return kind, _value(value.__wrapped__, seen)
     if isinstance(value, types.ModuleType) and is_library(value.__name__):
         return kind, value.__name__, str(getattr(value, "__version__", sys.version))

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
 from ..loader import DataLoader
-from ..native import xxh64
+from ..native import ffi, lib, xxh64
 from ..nodes import widened
 from ..nodes.objects import Identity
 from ..nodes.tables import Table
@@ -69,6 +69,23 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
 
 def _decoded(word: bytes) -> str:
     return word.decode("utf-8", "surrogateescape")
+
+
+def _counted(rows: Ragged) -> Mapping[bytes, int]:
+    """How often each different row of bytes is there."""
+    splits, firsts, counts = rows.row_splits, *np.empty((2, len(rows)), np.int64)
+    own = (ffi.from_buffer("int64_t[]", one) for one in (splits, firsts, counts))
+    values = ffi.from_buffer("uint8_t[]", rows.values)
+    own_splits, own_firsts, own_counts = own
+    found = lib.pfd_count_rows(values, own_splits, len(rows), own_firsts, own_counts)
+    if found < 0:
+        raise OutOfMemoryError("no memory to count the words of a batch")
+    if 2 * found > len(rows):
+        return collections.Counter(rows.to_bytes_list())
+    first = firsts[:found]
+    bounds = zip(splits[first].tolist(), splits[first + 1].tolist(), strict=True)
+    words = (rows.values[begin:end].tobytes() for begin, end in bounds)
+    return dict(zip(words, counts[:found].tolist(), strict=True))
 
 
 class Vocabulary(Table):
@@ -167,8 +184,10 @@ class Vocabulary(Table):
                     f"the field {shown(field)} is no text; a vocabulary has texts, and "
                     "HashBucket and Bucketize number integers and floats"
                 )
-            rows = batch.to_bytes_list() if isinstance(batch, Ragged) else map(bytes, batch)
-            counts.update(rows)
+            rows = batch if isinstance(batch, Ragged) else Ragged(
+                batch.reshape(-1), np.arange(len(batch) + 1) * batch.shape[1]
+            )
+            counts.update(_counted(rows))
         frequent = [word for word, count in counts.items() if count >= min_count]
         words = sorted(frequent, key=lambda word: (-counts[word], word))
         is_added = unknown is not None and _encoded(unknown) not in words[:max_size]

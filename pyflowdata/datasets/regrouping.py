@@ -1,4 +1,4 @@
-"""Views that make new records from the records: parts of one record, windows and groups of several.
+"""Views that make new records from the records: pieces of one, windows and groups of several.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..pyops.callbacks import user_failure
 from ..pyops.decoders import check_processes
 from ..pyops.op import GIVEN_BY_HOST, function_place, name_of
 from ..pyops.records import (
-    NumParts,
-    Parted,
-    PartsFunction,
+    Divided,
+    NumPieces,
+    PiecesFunction,
     RecordFunction,
     all_parameters,
     fields_named_by,
@@ -33,7 +33,7 @@ from ..pyops.records import (
 from ..pyops.row_function import check_keywords, is_bytes, mapped_op
 from ..pyops.tensors import Mismatch
 from .base import DatasetBase, named_view, names_of, whole
-from .batches import padding_of
+from .batches import padding_of, row_lengths
 from .columns import (
     Array,
     Columns,
@@ -45,14 +45,13 @@ from .columns import (
 )
 from .fingerprints import of_blobs, of_function
 from .mapping import Maps, Outputs, joined_types, refuse_open, row_type_of, type_of
-from .row_lengths import row_lengths
 from .splitting import hashes_of
 
 OwnT = TypeVar("OwnT", bound="Regrouping")
 
-_SAMPLED = 4  # records with parts that are looked at where the types of parts are left out
+_SAMPLED = 4  # records with pieces that are looked at where the types of pieces are left out
 _MOST_SAMPLED = 256  # records that are read to find these
-_MOST_PARTS = 16  # of each
+_MOST_PIECES = 16  # of each
 
 
 class Regrouping(Maps):
@@ -69,7 +68,7 @@ class Regrouping(Maps):
         name: str | None = None,
         **attrs: Any,
     ) -> OwnT:
-        """Several records, or none, from each record: the elements of a field, or the parts that a
+        """Several records, or none, from each record: the elements of a field, or the pieces that a
         function makes from the record.
 
             data.explode("tags")                       # a record for each tag
@@ -77,19 +76,19 @@ class Regrouping(Maps):
             docs.explode(lambda r: [{"chunk": r["text"][i : i + 512]}
                                     for i in range(0, len(r["text"]), 512)])
 
-        The parts of all records are counted once, when the length or a record is first needed, and
-        the counts are stored like an index.  So there is a `len()`, each part is read directly, and
-        `shuffle()` after `explode()` shuffles the parts.
+        The pieces of all records are counted once, when the length or a record is first needed, and
+        the counts are stored like an index.  So there is a `len()`, each piece is read directly,
+        and `shuffle()` after `explode()` shuffles the pieces.
 
         Args:
             what: A field, or several, whose rows are divided along their first dimension.  Or a
                 function that gets the record, as `map()` has it, and returns a list of dicts, or
-                yields dicts: the fields of each part.  It must give the same number of parts each
-                time it gets the same record.  If parts of a record are read one after another, they
-                come from one call.
+                yields dicts: the fields of each piece.  It must give the same number of pieces each
+                time it gets the same record.  If pieces of a record are read one after another,
+                they come from one call.
             outputs: With a function, the names of the new fields, perhaps with their types, as in
                 `map()`.  A new field replaces a field of the same name; all other fields are the
-                same in all parts of a record.
+                same in all pieces of a record.
             processes: As in `map()`, also for counting.
             name: The name of the function's node.
             **attrs: Keyword arguments of the function.
@@ -99,7 +98,7 @@ class Regrouping(Maps):
                 are shuffled.
         """
         check_processes(processes)
-        self._refuse_shuffle("explode", "parts")
+        self._refuse_shuffle("explode", "pieces")
         if not callable(what):
             if outputs is not None or processes or name is not None or attrs:
                 raise InvalidArgumentError(
@@ -121,18 +120,18 @@ class Regrouping(Maps):
         **attrs: Any,
     ) -> OwnT:
         """Several records from each record.  Without `fan_out` it is `explode(function)`.  With
-        `fan_out` each record gives `fan_out` records, so nothing is counted: row p has part p %
+        `fan_out` each record gives `fan_out` records, so nothing is counted: row p has piece p %
         fan_out of record p // fan_out.
 
             crops = images.flat_map(five_crops, "image", fan_out=5)
 
         Args:
-            function: With `fan_out`, as in `map`.  For each output it returns all parts of the
+            function: With `fan_out`, as in `map`.  For each output it returns all pieces of the
                 record, as an array whose first dimension is `fan_out`, or as a list of arrays of
                 one shape.
             *fields: With `fan_out`, as in `map`.
             fan_out: How many records each record gives.
-            outputs: As in `map`; a type is the type of one part.  Other fields are the same in all
+            outputs: As in `map`; a type is the type of one piece.  Other fields are the same in all
                 rows of a record.
             processes, name, **attrs: As in `map`.
 
@@ -142,14 +141,14 @@ class Regrouping(Maps):
         if fan_out is None:
             if fields:
                 raise InvalidArgumentError(
-                    "flat_map: fields were named, but a function that gives any number of parts "
+                    "flat_map: fields were named, but a function that gives any number of pieces "
                     "gets the whole record; leave the fields out, or give fan_out"
                 )
             return self.explode(
                 function, outputs=outputs, processes=processes, name=name, **attrs
             )
         if isinstance(outputs, Mapping):
-            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
+            outputs = {key: _pieces(key, given, fan_out) for key, given in outputs.items()}
         made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
         former = self._fields
         divided = [key for key in made._fields if made._fields[key] is not former.get(key)]
@@ -168,8 +167,8 @@ class Regrouping(Maps):
                 what = "a text or bytes" if declared.shape else "one value"
                 raise InvalidArgumentError(
                     f"explode: the field {shown(one)} is {what} in each record, which has no "
-                    "elements; a function makes parts of a record, as in "
-                    f'explode(lambda r: [{{"part": one}} for one in r[{one!r}].split()]); where '
+                    "elements; a function makes pieces of a record, as in "
+                    f'explode(lambda r: [{{"piece": one}} for one in r[{one!r}].split()]); where '
                     f"the text is JSON, json.loads(r[{one!r}]) takes the place of the split()"
                 )
             sizes.add(declared.shape[0])
@@ -326,14 +325,14 @@ def _places(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[int]:
     return [place for place, name in enumerate(blobs) if name in names]
 
 
-def _parts(name: str, given: Any, fan_out: int) -> Any:
+def _pieces(name: str, given: Any, fan_out: int) -> Any:
     if given is None:
         return None
     declared = row_type(f"outputs['{name}']", given)
     return declared.dtype, (fan_out, *declared.shape)
 
 
-# ---- Parts that a function makes ----------------------------------------------------------------
+# ---- Pieces that a function makes ----------------------------------------------------------------
 
 
 class _Exploded:
@@ -367,13 +366,13 @@ class _Exploded:
         for one in GIVEN_BY_HOST:
             if one in taken and one not in attrs:
                 raise InvalidArgumentError(
-                    f"explode: {self._said}() takes {one}, and a record has the same parts "
-                    "whatever else is drawn; use map() on the parts"
+                    f"explode: {self._said}() takes {one}, and a record has the same pieces "
+                    "whatever else is drawn; use map() on the pieces"
                 )
         self._read = fields_read(function, data._fields)
 
     def fields(self) -> dict[str, Blob]:
-        """The fields of the parts."""
+        """The fields of the pieces."""
         blobs = self._data._fields
         types = self._types()
         own = next(one for one in map("part{}".format, itertools.count()) if one not in blobs)
@@ -381,8 +380,8 @@ class _Exploded:
         fields = {name: view[name] for name in blobs}
         if types:
             inputs = [*self._read, own]
-            part = self._record_function(PartsFunction, self._function, view, inputs)
-            op = mapped_op(part, types, per="row", processes=self._processes)
+            piece = self._record_function(PiecesFunction, self._function, view, inputs)
+            op = mapped_op(piece, types, per="row", processes=self._processes)
             node = Node(op, self._name, [view[one] for one in inputs], {})
             fields.update(zip(types, node.outputs, strict=True))
         return fields
@@ -398,12 +397,12 @@ class _Exploded:
         )  # fmt: skip
 
     def _counts(self) -> Table:
-        """The number of parts of each record: all threads or processes call the function for all
+        """The number of pieces of each record: all threads or processes call the function for all
         records.
         """
         data = self._data
         counted = self._record_function(
-            RecordFunction, NumParts(self._function), data._fields, self._read
+            RecordFunction, NumPieces(self._function), data._fields, self._read
         )
         declared = {"count": row_type("count", "int64")}
         op = mapped_op(counted, declared, per="row", processes=self._processes)
@@ -423,7 +422,7 @@ class _Exploded:
     # ---- Types --------------------------------------------------------------------------------
 
     def _types(self) -> dict[str, RowType]:
-        """The types of the fields of parts: as given, or found in the parts of the first records.
+        """The types of the fields of pieces: as given, or found in the pieces of the first records.
         """
         outputs = self._outputs
         names = None if outputs is None else names_of(outputs, "outputs")
@@ -433,31 +432,31 @@ class _Exploded:
         if names is not None and len(types) == len(names):
             return types
         found: dict[str, RowType] = {}
-        for part in self._samples(names):
-            for key in names if names is not None else part:
-                if key not in part:
-                    self._refuse_part(part, f"lacks {shown(key)}, which outputs names")
-                kind = type_of(key, part[key])
+        for piece in self._samples(names):
+            for key in names if names is not None else piece:
+                if key not in piece:
+                    self._refuse_piece(piece, f"lacks {shown(key)}, which outputs names")
+                kind = type_of(key, piece[key])
                 found[key] = joined_types(key, found.get(key), kind)
         refuse_open({key: one for key, one in found.items() if key not in types})
         return {**found, **types}
 
     def _samples(self, names: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-        """The parts of the first records that have parts."""
-        function = Parted(self._function)
+        """The pieces of the first records that have pieces."""
+        function = Divided(self._function)
         fields = {name: self._data._fields[name] for name in self._read}
         with naming():
             records = itertools.islice(self._data._with_blobs(fields), _MOST_SAMPLED)
-            yield from self._parts_of(records, function, names or ())
+            yield from self._pieces_of(records, function, names or ())
 
-    def _parts_of(
-        self, records: Iterable[dict[str, Any]], function: Parted, names: Sequence[str]
+    def _pieces_of(
+        self, records: Iterable[dict[str, Any]], function: Divided, names: Sequence[str]
     ) -> Iterator[dict[str, Any]]:
         num_found = 0
         for record in records:
             try:
-                found = function.parts(dict(record), self._attrs)
-                parts = [function.made_by(one, record, names) for one in found]
+                found = function.pieces(dict(record), self._attrs)
+                pieces = [function.made_by(one, record, names) for one in found]
             except Mismatch as failure:
                 raise UserFunctionError(failure.message) from None
             except Error:
@@ -465,19 +464,19 @@ class _Exploded:
             except Exception as failure:
                 note_failure(failure, self._data._fields)
                 raise user_failure(failure, f"{self._said}()") from failure
-            num_found += bool(parts)
-            yield from parts[:_MOST_PARTS]
+            num_found += bool(pieces)
+            yield from pieces[:_MOST_PIECES]
             if num_found == _SAMPLED:
                 return
         if num_found == 0:
             raise InvalidArgumentError(
-                f"explode: {self._said}() gives no part of the first records, so that the types of "
-                'parts are not known; give them, as outputs={"chunk": "bytes"}'
+                f"explode: {self._said}() gives no piece of the first records, so that the types "
+                'of pieces are not known; give them, as outputs={"chunk": "bytes"}'
             )
 
-    def _refuse_part(self, part: Mapping[str, Any], what: str) -> None:
+    def _refuse_piece(self, piece: Mapping[str, Any], what: str) -> None:
         raise InvalidArgumentError(
-            f"explode: {self._said}() gave a part with {', '.join(part) or 'no fields'}, which "
+            f"explode: {self._said}() gave a piece with {', '.join(piece) or 'no fields'}, which "
             f"{what} ({function_place(self._function)})"
         )
 

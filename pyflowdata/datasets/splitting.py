@@ -1,9 +1,9 @@
-"""`split()` and `folds()`, which put each record into a part, and `flow.leaks`, which finds what
+"""`split()` and `folds()`, which put each record into a subset, and `flow.leaks`, which finds what
 two data sets share.
 
-A hash decides the part of a record.  It is made of the seed and of what identifies the record: the
-values of some fields, or its file and its number in the file.  It does not depend on other records,
-so appended records and files move nothing.
+A hash decides the subset of a record.  It is made of the seed and of what identifies the record:
+the values of some fields, or its file and its number in the file.  It does not depend on other
+records, so appended records and files move nothing.
 """
 
 from __future__ import annotations
@@ -121,18 +121,18 @@ def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
     return _hash_words(hashes, column.lengths.astype(np.uint64))
 
 
-# ---- Parts --------------------------------------------------------------------------------------
+# ---- Subsets ------------------------------------------------------------------------------------
 
 OwnT = TypeVar("OwnT", bound="Splitting")
 
-RULE = 2  # the version of what decides a part by fractions, which a state has
+RULE = 2  # the version of what decides a subset by fractions, which a state has
 _BITS = 53  # of a hash, which give a place by rule 1
-_MOST_PARTS = 65536
+_MOST_SUBSETS = 65536
 _CLASS = "class"  # in a batch: the value of the field `stratify`, which may be called as ID is
 
 
 class Splitting(Reading):
-    """The methods of `Dataset` that split it into parts."""
+    """The methods of `Dataset` that split it into subsets."""
 
     @overload
     def split(
@@ -159,8 +159,8 @@ class Splitting(Reading):
     ) -> tuple[OwnT, ...]: ...
 
     @says_how(
-        'data.split([0.9, 0.1]) or data.split({"train": 0.9, "test": 0.1}), each record in a part '
-        "by a hash; parts keep the order of the data, unless part.shuffle()"
+        'data.split([0.9, 0.1]) or data.split({"train": 0.9, "test": 0.1}), each record in a '
+        "subset by a hash; subsets keep the order of the data, unless subset.shuffle()"
     )
     def split(
         self: OwnT,
@@ -172,41 +172,43 @@ class Splitting(Reading):
         seed: int = 0,
         rule: int = RULE,
     ) -> tuple[OwnT, ...] | dict[str, OwnT]:
-        """Parts of the data set: each record is in exactly one part, and a part keeps the order of
-        its records.
+        """Subsets of the data set: each record is in exactly one subset, and a subset keeps the
+        order of its records.
 
-        With fractions, a hash of the seed and of what identifies a record decides its part: the
+        With fractions, a hash of the seed and of what identifies a record decides its subset: the
         name of its file and its number in the file, or the values of `by`.  So appended records and
-        files move no other records, and the sizes of the parts are close to the fractions, not
+        files move no other records, and the sizes of the subsets are close to the fractions, not
         exact.  If the fractions change, hardly more records move than must.  With counts, sizes are
         exact, and appended records may move others.
 
         Args:
-            parts: Fractions that sum to 1, as [0.9, 0.1], or counts that sum to all records, as
-                [1000, 200]; or a dict of them, which gives a dict of data sets.
-            by: A field or several: records with the same values are in the same part.
-            stratify: A field: each part has its share of the records of each value, to a record or
-                two.  Sizes are then exact, and appended records may move others.
-            in_order: Whether parts are runs of consecutive records, of exactly these sizes:
+            parts: The sizes of the subsets: fractions that sum to 1, as [0.9, 0.1], or counts that
+                sum to all records, as [1000, 200]; or a dict of sizes, which gives a dict of data
+                sets.
+            by: A field or several: records with the same values are in the same subset.
+            stratify: A field: each subset has its share of the records of each value, to a record
+                or two.  Sizes are then exact, and appended records may move others.
+            in_order: Whether subsets are runs of consecutive records, of exactly these sizes:
                 fractions are rounded by largest remainders.  A shuffle before `split()` orders each
-                part, but does not decide which records it has.
-            seed: Another seed makes other parts.
-            rule: The version of the rule by which a hash decides a part.  1: the rule of versions
-                without this argument, for states that were saved with its parts.
+                subset, but does not decide which records it has.
+            seed: Another seed makes other subsets.
+            rule: The version of the rule by which a hash decides a subset.  1: the rule of versions
+                without this argument, for states that were saved with its subsets.
 
         Raises:
-            InvalidArgumentError: There is no such field, or the parts do not add up to all records.
+            InvalidArgumentError: There is no such field, or the subsets do not add up to all
+                records.
         """
         if not is_several(parts):
             raise InvalidArgumentError(
-                f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
+                f"split({shown(parts)}): give fractions of all subsets, as [0.9, 0.1], or counts"
             )
         if isinstance(parts, Mapping):
-            found = self._parts(_Sizes(list(parts.values()), rule), by, stratify, in_order, seed)
+            found = self._subsets(_Sizes(list(parts.values()), rule), by, stratify, in_order, seed)
             return dict(zip(parts, found, strict=True))
-        return tuple(self._parts(_Sizes(list(parts), rule), by, stratify, in_order, seed))
+        return tuple(self._subsets(_Sizes(list(parts), rule), by, stratify, in_order, seed))
 
-    def _parts(
+    def _subsets(
         self: OwnT,
         sizes: _Sizes,
         by: str | Sequence[str] | None,
@@ -218,26 +220,26 @@ class Splitting(Reading):
             if sizes.counts and not by:
                 sizes.check(len(self))
             split = _Split(self, sizes, by, stratify, seed)
-            return [self._selected(split.table(part)) for part in range(len(sizes))]
+            return [self._selected(split.table(subset)) for subset in range(len(sizes))]
         _check_seed(seed)
         for name, fields in (("by", by), ("stratify", stratify)):
             if fields:
                 raise InvalidArgumentError(
-                    f"{name} = {shown(fields)}: parts in order are cut wherever their sizes say; "
+                    f"{name} = {shown(fields)}: subsets in order are cut wherever their sizes say; "
                     f"leave in_order or {name} out"
                 )
         refuse_changing_order(self)
         if self._shuffle is not None:
             said = UserWarning(
                 "split(in_order=True) after shuffle() cuts the records in the order that they have "
-                "without it, and each part shuffles its own: put shuffle() after it, or leave "
-                "in_order out for parts of records from anywhere"
+                "without it, and each subset shuffles its own: put shuffle() after it, or leave "
+                "in_order out for subsets of records from anywhere"
             )
             warn_at(calling_frame(sys._getframe()) or sys._getframe(), said)
         given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
         found = [
-            self._with_blobs(named_view("SplitDataset", self._fields, {**given, "part": part}))
-            for part in range(len(sizes))
+            self._with_blobs(named_view("SplitDataset", self._fields, {**given, "part": subset}))
+            for subset in range(len(sizes))
         ]
         if sizes.counts:
             len(found[0])  # compares them with the records
@@ -256,12 +258,12 @@ class Splitting(Reading):
 
         Args:
             count: How many pairs; each val has about 1 / count of the records.
-            by, stratify, seed: As in `split()`; the vals are its parts.
+            by, stratify, seed: As in `split()`; the vals are its subsets.
 
         Raises:
             InvalidArgumentError: There is no such field, or count is below 2.
         """
-        if type(count) is not int or not 2 <= count <= _MOST_PARTS:
+        if type(count) is not int or not 2 <= count <= _MOST_SUBSETS:
             raise InvalidArgumentError(f"folds({shown(count)}): give a number from 2 to 65536")
         split = _Split(self, _Sizes([1 / count] * count, RULE), by, stratify, seed)
         return _Folds(self, split, range(count))
@@ -271,11 +273,11 @@ class _Folds(Sequence[tuple[OwnT, OwnT]]):
     """The pairs of `folds()`, each made when it is asked for: a data set takes half a millisecond,
     and there may be tens of thousands."""
 
-    def __init__(self, data: OwnT, split: _Split, parts: range) -> None:
-        self._data, self._split, self._parts = data, split, parts
+    def __init__(self, data: OwnT, split: _Split, subsets: range) -> None:
+        self._data, self._split, self._subsets = data, split, subsets
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self._subsets)
 
     @overload
     def __getitem__(self, key: int) -> tuple[OwnT, OwnT]: ...
@@ -285,11 +287,11 @@ class _Folds(Sequence[tuple[OwnT, OwnT]]):
 
     def __getitem__(self, key: int | slice) -> tuple[OwnT, OwnT] | _Folds[OwnT]:
         if isinstance(key, slice):
-            return _Folds(self._data, self._split, self._parts[key])
+            return _Folds(self._data, self._split, self._subsets[key])
         if not -len(self) <= key < len(self):
             raise IndexError(f"folds: there is no pair {key}; there are {len(self)} pairs, from 0")
-        part, select = self._parts[key], self._data._selected
-        return select(self._split.table(part, is_rest=True)), select(self._split.table(part))
+        subset, select = self._subsets[key], self._data._selected
+        return select(self._split.table(subset, is_rest=True)), select(self._split.table(subset))
 
     def __repr__(self) -> str:
         return f"<{len(self)} pairs (train, val) of {self._data!r}>"
@@ -315,37 +317,39 @@ def _exponentials(hashes: Hashes) -> Array:
 
 
 class _Sizes:
-    """The sizes of parts, and the rule by which a hash decides a part.
+    """The sizes of subsets, and the rule by which a hash decides a subset.
 
     Attributes:
-        fractions: The share of each part; empty where counts were given.
-        counts: The records of each part; empty where fractions were given.
-        rule: The version of the rule that decides the part of a hash by fractions.
+        fractions: The share of each subset; empty where counts were given.
+        counts: The records of each subset; empty where fractions were given.
+        rule: The version of the rule that decides the subset of a hash by fractions.
     """
 
-    def __init__(self, parts: Sequence[Any], rule: int) -> None:
+    def __init__(self, sizes: Sequence[Any], rule: int) -> None:
         """Takes fractions (floats that sum to 1) or counts (integers)."""
         self.fractions: list[float] = []
         self.counts: list[int] = []
         self.rule = rule
         if type(rule) is not int or rule not in (1, RULE):
             raise InvalidArgumentError(f"rule = {shown(rule)}; the rules are 1 and {RULE}")
-        if not 1 <= len(parts) <= _MOST_PARTS:
-            raise InvalidArgumentError(f"split() into {len(parts)} parts; there can be 1 to 65536")
-        whole = [isinstance(part, (int, np.integer)) and not isinstance(part, bool)
-                 for part in parts]  # fmt: skip
-        if all(whole):
-            self.counts = [operator.index(part) for part in parts]
-        elif any(whole) or not all(isinstance(part, (float, np.floating)) for part in parts):
+        if not 1 <= len(sizes) <= _MOST_SUBSETS:
             raise InvalidArgumentError(
-                f"split({shown(list(parts))}): give fractions, as [0.9, 0.1], or counts, as "
+                f"split() into {len(sizes)} subsets; there can be 1 to {_MOST_SUBSETS}"
+            )
+        whole = [isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+                 for size in sizes]  # fmt: skip
+        if all(whole):
+            self.counts = [operator.index(size) for size in sizes]
+        elif any(whole) or not all(isinstance(size, (float, np.floating)) for size in sizes):
+            raise InvalidArgumentError(
+                f"split({shown(list(sizes))}): give fractions, as [0.9, 0.1], or counts, as "
                 "[1000, 200]"
             )
         else:
-            self.fractions = [float(part) for part in parts]
+            self.fractions = [float(size) for size in sizes]
         given = self.counts or self.fractions
-        if not all(0 <= part for part in given):
-            raise InvalidArgumentError(f"split({shown(given)}): no part can be below 0")
+        if not all(0 <= size for size in given):
+            raise InvalidArgumentError(f"split({shown(given)}): no subset can be below 0")
         if self.fractions and not abs(sum(self.fractions) - 1) <= 1e-6:
             raise InvalidArgumentError(
                 f"split({shown(given)}): the fractions sum to {sum(self.fractions):.9g}; the sum "
@@ -356,25 +360,26 @@ class _Sizes:
         return len(self.counts or self.fractions)
 
     def of_hashes(self, hashes: Hashes) -> Array:
-        """The part of each record, by fractions.
+        """The subset of each record, by fractions.
 
-        By rule 2 the parts race for a record.  The record and the number of the part draw the time
-        of each part, divided by the fraction of the part; the part with the shortest time gets the
-        record. A part with a larger fraction than before is faster, and only gains records.
+        By rule 2 the subsets race for a record.  The record and the number of the subset draw the
+        time of each subset, divided by the fraction of the subset; the subset with the shortest
+        time gets the record. A subset with a larger fraction than before is faster, and only gains
+        records.
         """
         if self.rule == 1:
             return self._of_places(hashes)
         found = np.zeros(len(hashes), self.dtype)
         least = np.full(len(hashes), np.inf)
-        for part, fraction in enumerate(self.fractions):
+        for subset, fraction in enumerate(self.fractions):
             if fraction > 0:
-                times = _exponentials(_hash_words(hashes, np.uint64(part))) / fraction
-                found[times < least] = part
+                times = _exponentials(_hash_words(hashes, np.uint64(subset))) / fraction
+                found[times < least] = subset
                 least = np.minimum(least, times)
         return found
 
     def _of_places(self, hashes: Hashes) -> Array:
-        """The part of each record by rule 1: a hash is a place in [0, 1), and each part is an
+        """The subset of each record by rule 1: a hash is a place in [0, 1), and each subset is an
         interval as long as its fraction.
         """
         from fractions import Fraction  # few programs split by hash
@@ -388,37 +393,37 @@ class _Sizes:
         return found.astype(self.dtype)
 
     def of_all_hashes(self, hashes: Array) -> Array:
-        """The part of each record, by counts: the records with the smallest hashes are in the first
-        part.
+        """The subset of each record, by counts: the records with the smallest hashes are in the
+        first subset.
         """
-        parts = np.empty(len(hashes), self.dtype)
-        parts[np.argsort(hashes, kind="stable")] = np.repeat(np.arange(len(self)), self.counts)
-        return parts
+        subsets = np.empty(len(hashes), self.dtype)
+        subsets[np.argsort(hashes, kind="stable")] = np.repeat(np.arange(len(self)), self.counts)
+        return subsets
 
     def of_classes(self, values: Array) -> Array:
-        """The part of each record, from its hash and that of its class.
+        """The subset of each record, from its hash and that of its class.
 
         Records are dealt class by class, in the order of their hashes.  After m of T records, a
-        part of c records has m * c / T of them, rounded down, so that a part has its share of each
-        run of records, and of each class.
+        subset of c records has m * c / T of them, rounded down, so that a subset has its share of
+        each run of records, and of each class.
         """
         left, total = np.lexsort((values[:, 0], values[:, 1])), len(values)
         ends = np.cumsum(self.counts or self.fractions)
         ends = np.rint(ends / ends[-1] * total).astype(np.int64)
-        parts = np.empty(total, self.dtype)
-        for part, count in enumerate(np.diff(ends, prepend=0).tolist()):
+        subsets = np.empty(total, self.dtype)
+        for subset, count in enumerate(np.diff(ends, prepend=0).tolist()):
             dealt = np.arange(len(left) + 1) * count // max(1, len(left))
             is_own = dealt[1:] > dealt[:-1]
-            parts[left[is_own]] = part
+            subsets[left[is_own]] = subset
             left = left[~is_own]
-        return parts
+        return subsets
 
     def check(self, records: int) -> None:
         """Refuses counts whose sum is not the number of records."""
         if self.counts and sum(self.counts) != records:
             raise InvalidArgumentError(
-                f"split({shown(self.counts)}): the parts have {sum(self.counts)} records together; "
-                f"the data set has {records}"
+                f"split({shown(self.counts)}): the subsets have {sum(self.counts)} records "
+                f"together, and the data set has {records}"
             )
 
     @property
@@ -427,7 +432,7 @@ class _Sizes:
 
 
 class _Split:
-    """The part of each record of a data set, computed when first needed."""
+    """The subset of each record of a data set, computed when first needed."""
 
     def __init__(
         self,
@@ -461,7 +466,7 @@ class _Split:
         if names and stratify is not None:
             raise InvalidArgumentError(
                 f"stratify = {shown(stratify)}, by={shown(names)}: records with the same value "
-                f"stay together, so a class cannot have its share of each part; leave one of the "
+                f"stay together, so a class cannot have its share of each subset; leave one of the "
                 f"two out"
             )
         if not names and any(map(prepared_of, reader_nodes(list(fields.values())))):
@@ -478,17 +483,17 @@ class _Split:
         self._is_by_rule = stratify is None and bool(sizes.fractions)
         self._found: tuple[Hashable, Array] | None = None
 
-    def table(self, part: int, *, is_rest: bool = False) -> Table:
-        """The records of a part, or of all other parts, as a bitmap."""
+    def table(self, subset: int, *, is_rest: bool = False) -> Table:
+        """The records of a subset, or of all other subsets, as a bitmap."""
         rule = RULE if self._is_by_rule and self._sizes.rule == RULE else 0  # rule 1 had no name
         return Table(
-            lambda: words_of((self._parts() == part) != is_rest),
-            said=f"{self._said} but [{part}]" if is_rest else f"{self._said}[{part}]",
-            key=("split", *self._key, part, is_rest, rule),
+            lambda: words_of((self._subsets() == subset) != is_rest),
+            said=f"{self._said} but [{subset}]" if is_rest else f"{self._said}[{subset}]",
+            key=("split", *self._key, subset, is_rest, rule),
             state=lambda: files_state(self._data), rule=rule,
         )  # fmt: skip
 
-    def _parts(self) -> Array:
+    def _subsets(self) -> Array:
         state = files_state(self._data)
         if self._found is None or self._found[0] != state:
             self._found = state, evaluate(self._computation(), self._data._fields)

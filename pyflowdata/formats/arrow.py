@@ -14,7 +14,7 @@ from ..nodes.registry import COMPRESSIONS
 from ..ragged import Ragged
 from .base.columns import Array, byte_column, columns, little
 from .base.fields import Field
-from .base.column_format import ColumnFormat
+from .base.format import ColumnFormat
 from .base.row_types import TEXT, ColumnsWriter, RowType, arrays, dense, row_type, spelled_type
 from .base.writer import Shard, Sizes
 

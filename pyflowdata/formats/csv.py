@@ -41,8 +41,7 @@ from .base.detection import HEAD, Detected, opened, size_of
 from .base.fields import BYTES, Field, notes_of, specs
 from .base.format import Format
 from .base.open_source import open_source
-from .base.reader_values import files_in, reading_in
-from .base.source import OnProgress, Source, make_node
+from .base.source import OnProgress, Source, files_in, make_node, reading_in
 from .base.writer import Shard, Writer
 
 # ---- Types of cells -----------------------------------------------------------------------------

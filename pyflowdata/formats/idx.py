@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError
 from .base.fields import Field
-from .base.rows import RowFormat, RowWriter
+from .base.format import RowFormat, RowWriter
 from .base.columns import Array, RowShape
 from .base.writer import Shard
 

@@ -34,8 +34,7 @@ from .base.detection import HEAD, Detected, detect, size_of
 from .base.fields import BYTES, Field, JsonField, specs
 from .base.format import Format
 from .base.open_source import FORMATS, open_source
-from .base.reader_values import files_in, reading_in
-from .base.source import OnProgress, Source
+from .base.source import OnProgress, Source, files_in, reading_in
 from .base.writer import Writer
 
 # ---- Paths --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base.rows import RowFormat, RowWriter
+from .base.format import RowFormat, RowWriter
 from .base.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 
-from .base.column_format import ColumnFormat
+from .base.format import ColumnFormat
 from .base.detection import Detected
 from .base.source import Source
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..errors import InvalidArgumentError, shown
-from .base.rows import RowFormat, RowWriter
+from .base.format import RowFormat, RowWriter
 from .base.writer import Shard
 
 

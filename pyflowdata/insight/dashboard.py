@@ -27,7 +27,7 @@ from ..errors import Error, InvalidArgumentError, shown
 from ..words.html_text import Html, element, page as html_page, strung
 from ..words.plain_text import number, percent, seconds, short_count, size
 from .counters import CountedLoader, Counters
-from .drawing import STYLE, Axis, Panel, Part, moment_text, stacked, ticks, time_ticks, timeline
+from .drawing import STYLE, Axis, Panel, Segment, moment_text, stacked, ticks, time_ticks, timeline
 from .measures import Measures, ratio
 from .metrics import Meter, as_prometheus
 from .report_page import (
@@ -168,7 +168,7 @@ _POLICY = (
 )
 
 _REST = tuple(name for name in IN_NEXT if name not in ("wait", "help"))
-# Colors of the parts of the training thread's time, and the states of each.
+# Colors of the segments of the training thread's time, and the states of each.
 _PARTS = (
     ("c", "training, outside of next()", ("outside",)),
     ("b", "next() waits for threads", ("wait",)),
@@ -252,7 +252,7 @@ def _thread(lately: Counters) -> Html:
     shares = [(color, said, sum(times[one] for one in states) / whole)
               for color, said, states in _PARTS]  # fmt: skip
     bar = stacked(
-        [Part(share, color, f"{said}: {percent(share)}") for color, said, share in shares],
+        [Segment(share, color, f"{said}: {percent(share)}") for color, said, share in shares],
         "Time of the thread that calls next()",
     )
     marks = legend([(color, f"{said} {percent(share)}") for color, said, share in shares])

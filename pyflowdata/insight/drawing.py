@@ -196,13 +196,13 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a stacked bar.
+class Segment:
+    """A segment of a stacked bar.
 
     Attributes:
         share: The share of the whole bar, from 0 to 1.
         color: A class.
-        said: The part in words.
+        said: The segment in words.
     """
 
     share: float
@@ -230,16 +230,16 @@ def _text(x: float, y: float, content: str, color: str, **attrs: object) -> Html
     return element("text", content, x=_percent(x), y=y, class_=color, **attrs)
 
 
-def _chart(height: float, said: str, parts: Iterable[object], kind: str = "chart") -> Html:
+def _chart(height: float, said: str, shapes: Iterable[object], kind: str = "chart") -> Html:
     return element(
-        "svg", *parts, class_=kind, role="img", aria_label=said, width="100%", height=height
+        "svg", *shapes, class_=kind, role="img", aria_label=said, width="100%", height=height
     )
 
 
-def _stretched(y: float, height: float, parts: Iterable[object]) -> Html:
+def _stretched(y: float, height: float, shapes: Iterable[object]) -> Html:
     """A drawing of 1000 units across and as many as it has pixels upwards."""
     return element(
-        "svg", *parts, x="0", y=y, width="100%", height=height,
+        "svg", *shapes, x="0", y=y, width="100%", height=height,
         viewBox=f"0 0 {_UNITS} {decimal(height)}", preserveAspectRatio="none",
     )  # fmt: skip
 
@@ -253,27 +253,27 @@ def _hover(said: str) -> Html:
 
 def _grid(up: Axis, top: float, height: float) -> list[Html]:
     """Lines across at the ticks, their names on the left, and the title above."""
-    parts = [_text(0, top - 7, up.title, "title")] if up.title else []
+    shapes = [_text(0, top - 7, up.title, "title")] if up.title else []
     for value, name in up.ticks:
         y = top + height * (1 - up.share(value))
-        parts.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
-        parts.append(_text(0, y + 4, name, "tick", dx=-6, text_anchor="end"))
-    return parts
+        shapes.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
+        shapes.append(_text(0, y + 4, name, "tick", dx=-6, text_anchor="end"))
+    return shapes
 
 
 def _scale(across: Axis, y: float) -> list[Html]:
     """Ticks below a chart, and the title below them."""
-    parts = [element("line", x1="0", x2="100%", y1=y, y2=y, class_="axis")]
+    shapes = [element("line", x1="0", x2="100%", y1=y, y2=y, class_="axis")]
     for value, name in across.ticks:
         place = across.share(value)
-        parts.append(
+        shapes.append(
             element("line", x1=_percent(place), x2=_percent(place), y1=y, y2=y + 4, class_="axis")
         )
         anchor = "end" if place > 0.98 else "middle"
-        parts.append(_text(place, y + 17, name, "tick", text_anchor=anchor))
+        shapes.append(_text(place, y + 17, name, "tick", text_anchor=anchor))
     if across.title:
-        parts.append(_text(0.5, y + 17 + _TEXT, across.title, "tick", text_anchor="middle"))
-    return parts
+        shapes.append(_text(0.5, y + 17 + _TEXT, across.title, "tick", text_anchor="middle"))
+    return shapes
 
 
 def _below(across: Axis) -> float:
@@ -298,17 +298,17 @@ def histogram(
         color: A class.
     """
     top = 22.0
-    parts = _grid(up, top, height)
+    shapes = _grid(up, top, height)
     for place, bar in enumerate(bars):
         tall = max(2.0, height * up.share(bar.value)) if bar.value else 0.0
-        parts.append(
+        shapes.append(
             element(
                 "rect", _hover(bar.said), class_=f"bar {color}", y=top + height - tall, height=tall,
                 x=_percent((place + 0.08) / len(bars)), width=_percent(0.84 / len(bars)),
             )
         )  # fmt: skip
-    parts += _scale(across, top + height)
-    return _chart(top + height + _below(across), said, parts)
+    shapes += _scale(across, top + height)
+    return _chart(top + height + _below(across), said, shapes)
 
 
 def timeline(
@@ -326,23 +326,23 @@ def timeline(
         height: The height of each panel, in pixels.
     """
     edges = [across.share(end) for end in (0.0, *ends)]
-    parts: list[Html] = []
+    shapes: list[Html] = []
     top = 22.0
     for panel in panels:
-        parts += _grid(panel.up, top, height)
-        parts.append(_stretched(top, height, [_area(panel, edges, height)]))
+        shapes += _grid(panel.up, top, height)
+        shapes.append(_stretched(top, height, [_area(panel, edges, height)]))
         top += height + 32
     bottom = top - 32
     for place, hover in enumerate(hovers):
         begin, end = edges[place], edges[place + 1]
-        parts.append(
+        shapes.append(
             element(
                 "rect", _hover(hover), class_="hover", x=_percent(begin), y=0, height=bottom,
                 width=_percent(end - begin),
             )
         )  # fmt: skip
-    parts += _scale(across, bottom)
-    return _chart(bottom + _below(across), said, parts)
+    shapes += _scale(across, bottom)
+    return _chart(bottom + _below(across), said, shapes)
 
 
 def _area(panel: Panel, edges: Sequence[float], height: float) -> Html:
@@ -353,15 +353,15 @@ def _area(panel: Panel, edges: Sequence[float], height: float) -> Html:
     return element("path", d="".join(path), class_=f"area {panel.color}")
 
 
-def stacked(parts: Sequence[Part], said: str, *, height: float = 18) -> Html:
-    """One lying bar of several parts, as wide as the page; the rest stays empty."""
+def stacked(segments: Sequence[Segment], said: str, *, height: float = 18) -> Html:
+    """One lying bar of several segments, as wide as the page; the rest stays empty."""
     drawn = [element("rect", class_="rest", x="0", y=0, width="100%", height=height)]
     begin = 0.0
-    for part in parts:
-        width = min(max(part.share, 0.0), 1.0 - begin)
+    for segment in segments:
+        width = min(max(segment.share, 0.0), 1.0 - begin)
         drawn.append(
             element(
-                "rect", _hover(part.said), class_=f"bar {part.color}", y=0, height=height,
+                "rect", _hover(segment.said), class_=f"bar {segment.color}", y=0, height=height,
                 x=_percent(begin), width=_percent(width),
             )
         )  # fmt: skip
@@ -381,10 +381,10 @@ def scatter(
     )
     dots = element("path", d=path, class_="dots", stroke_width=2 * radius)
     heights = [top + height * (1 - up.share(one)) for one in lines]
-    parts = [*_grid(up, top, height)]
-    parts += [element("line", x1="0", x2="100%", y1=y, y2=y, class_="mark") for y in heights]
-    parts += [_stretched(top, height, [dots]), *_scale(across, top + height)]
-    return _chart(top + height + _below(across), said, parts)
+    shapes = [*_grid(up, top, height)]
+    shapes += [element("line", x1="0", x2="100%", y1=y, y2=y, class_="mark") for y in heights]
+    shapes += [_stretched(top, height, [dots]), *_scale(across, top + height)]
+    return _chart(top + height + _below(across), said, shapes)
 
 
 _SHADES = 8
@@ -419,10 +419,10 @@ def strips(
         element("path", d="".join(paths), class_="cell", fill_opacity=shade / _SHADES)
         for shade, paths in sorted(cells.items())
     ]
-    parts = [
+    shapes = [
         _text(0, height * (place + 0.5) + 4, name, "tick", dx=-6, text_anchor="end")
         for place, name in enumerate(names)
     ]
-    parts += [_stretched(0, bottom, drawn), *_scale(across, bottom)]
+    shapes += [_stretched(0, bottom, drawn), *_scale(across, bottom)]
     kind = "chart wide" if max(map(len, names)) > 7 else "chart"
-    return _chart(bottom + _below(across), said, parts, kind)
+    return _chart(bottom + _below(across), said, shapes, kind)

@@ -20,7 +20,7 @@ from ..nodes.node import Records, nodes_of
 from ..words.html_text import MONOSPACED, Html, element, page, table
 from ..words.plain_text import clipped, counted
 from .graph import FILES, MORE, OP, VIEW, Builder, Drawn, Edge, Output, Vertex
-from .text_files import save_as
+from .report import save_as
 
 
 # ---- Branches that are alike --------------------------------------------------------------------

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..words.plain_text import joined
 from .counters import Counters, DataFacts, CopyCounts, History, Period, ReaderFacts, SlowRange, Work
 from .report_text import TABLE_HEAD, as_text, table_rows
 from .stats import FirstWork
-from .text_files import checked_path, save_as
 from .verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -23,6 +23,44 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from .trials import Trials
+
+# ---- Files in one of several forms --------------------------------------------------------------
+
+def checked_path(path: object) -> str:
+    """A path as text; InvalidArgumentError where it is none."""
+    try:
+        return os.fsdecode(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(f"path = {shown(path)}; it must be a path") from None
+
+
+def save_as(
+    path: str | os.PathLike[str], what: str, forms: Mapping[str, Callable[[], str]]
+) -> None:
+    """Writes the form that the name selects, in UTF-8; the other forms are not made.
+
+    Args:
+        what: The saved thing for the error, such as "a Report".
+        forms: Functions that make the text, by the ending of the name in small letters.
+
+    Raises:
+        InvalidArgumentError: The name has none of the endings.
+        OSError: The file cannot be written.
+    """
+    path = checked_path(path)
+    form = forms.get(os.path.splitext(path)[1].lower())
+    if form is None:
+        raise InvalidArgumentError(
+            f"path = {shown(path)}; {what} is saved as {joined(list(forms))}"
+        )
+    text = form()
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+# ---- Reports ------------------------------------------------------------------------------------
+
+
 
 _VERSION = 2
 _FORMER_VERSION = 1  # it had no checksum

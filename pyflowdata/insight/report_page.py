@@ -15,7 +15,7 @@ from .drawing import (
     Axis,
     Bar,
     Panel,
-    Part,
+    Segment,
     edge_text,
     histogram,
     moment_text,
@@ -44,10 +44,10 @@ def figure(chart: Html, caption: object) -> Html:
     return element("figure", chart, element("figcaption", caption))
 
 
-def legend(parts: Sequence[tuple[str, str]]) -> Html:
+def legend(entries: Sequence[tuple[str, str]]) -> Html:
     """Colours and what they stand for."""
     items = []
-    for color, said in parts:
+    for color, said in entries:
         box = element("rect", class_=color, width=12, height=12)
         items.append(element("li", element("svg", box, aria_hidden="true"), said))
     return element("ul", *items, class_="legend")
@@ -160,7 +160,8 @@ def work_picture(counters: Counters) -> Html:
         took = (cpu, one.wall_seconds - cpu - held, held)
         named = [(*state, each) for state, each in zip(_STATES, took, strict=True)]
         share = percent(m.wall_share(one))
-        bar = stacked(_parts(named, m.wall_seconds), f"{one.title}: {share} of the threads' work")
+        said = f"{one.title}: {share} of the threads' work"
+        bar = stacked(_segments(named, m.wall_seconds), said)
         lines.append(element("li", element("span", one.title), bar, element("span", share)))
     rest = work[_MOST_BARS:]
     if rest:
@@ -170,9 +171,9 @@ def work_picture(counters: Counters) -> Html:
     return strung((element("ul", *lines, class_="shares"), legend(_STATES)))
 
 
-def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
-    """The parts of a bar, of colours, their meanings, and seconds."""
-    return [Part(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
+def _segments(named: Sequence[tuple[str, str, float]], whole: float) -> list[Segment]:
+    """The segments of a bar, of colours, their meanings, and seconds."""
+    return [Segment(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
 
 
 def _threads_picture(counters: Counters) -> Html:
@@ -188,9 +189,9 @@ def _threads_picture(counters: Counters) -> Html:
         ("e", "have no work", idle),
     ]  # fmt: skip
     marks = legend([(color, f"{said} {percent(one / total)}") for color, said, one in named])
-    parts = _parts(named, total)
+    segments = _segments(named, total)
     said = f"{counted(counters.num_threads, 'thread')} in {seconds(elapsed)}"
-    return figure(Html(stacked(parts, said) + marks), f"{said}, from open to close or to now.")
+    return figure(Html(stacked(segments, said) + marks), f"{said}, from open to close or to now.")
 
 
 def _memory_picture(counters: Counters) -> Html:
@@ -204,8 +205,8 @@ def _memory_picture(counters: Counters) -> Html:
         ("a", "being made, or free", max(0, slots - held - ready)),
     ]  # fmt: skip
     whole = max(counters.memory_budget, stats["slot_bytes"], 1)
-    parts = [
-        Part(count * one / whole, color, f"{said}: {size(count * one)}")
+    segments = [
+        Segment(count * one / whole, color, f"{said}: {size(count * one)}")
         for color, said, count in named
     ]
     marks = legend([(color, f"{count:,} {said}") for color, said, count in named])
@@ -216,7 +217,7 @@ def _memory_picture(counters: Counters) -> Html:
     )  # fmt: skip
     said = f"{size(stats['slot_bytes'])} of a memory_budget of {size(counters.memory_budget)}"
     return figure(
-        Html(stacked(parts, said) + marks),
+        Html(stacked(segments, said) + marks),
         f"Room for {slots:,} batches of {size(one)} each: {said}.{lacking}",
     )
 
@@ -432,12 +433,14 @@ def _steps(counters: Counters) -> Html:
 
 
 def _resources(counters: Counters) -> Html:
-    parts = {
+    pictures = {
         "Threads": _threads_picture(counters),
         "Memory of batches": _memory_picture(counters),
     }
     drawn = (
-        element("div", element("h3", title), picture) for title, picture in parts.items() if picture
+        element("div", element("h3", title), picture)
+        for title, picture in pictures.items()
+        if picture
     )
     return section(
         "resources", "Threads and memory", element("div", *drawn, class_="pair"),

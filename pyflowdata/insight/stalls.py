@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..errors import CancelledError, InvalidArgumentError, StallWarning, shown
-from ..native import CData, check, encode, ffi, file_path, lib, new_error, new_struct
+from ..errors import InvalidArgumentError, StallWarning, shown
+from ..native import CData, check, encode, ffi, lib, new_error, new_struct
 from ..native.calling_line import (
     PACKAGE,
     calling_frame,
@@ -38,6 +38,7 @@ from .stats import read_stats
 # ---- Which op each thread works on --------------------------------------------------------------
 
 _MOST = 3  # threads that are described
+_ROOM = 4096  # bytes for the text about one of them
 _CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
 _SOURCES = os.path.join(PACKAGE, "pyops", "sources.py")
 _SAMPLES: dict[str, Callable[[dict[str, Any]], int]] = {  # by functions there that ask for one
@@ -71,11 +72,6 @@ class ThreadSince:
             now = new_struct("pfd_thread_now")
         for index, now in enumerate(found):
             yield cls(index, len(found) - 1, (now.count, now.work), seen, now)
-
-    @property
-    def name(self) -> str:
-        in_next = self.index == self.num_threads
-        return "the thread in next()" if in_next else f"thread {self.index} of {self.num_threads}"
 
     @property
     def is_idle(self) -> bool:
@@ -113,42 +109,10 @@ def _are(count: int) -> str:
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
     from .counters import read_work
 
-    work = read_work(handle)[thread.now.work]
-    rows = _files(handle, work.reader) if work.kind == "read" else _rows(handle, thread)
-    return f"{thread.name} has been {work.doing} for {seconds(now - thread.since)}{rows}"
-
-
-def _rows(handle: CData, thread: ThreadSince) -> str:
-    now = thread.now
-    count, first, last = now.num_rows, now.first_ordinal, now.last_ordinal
-    rows = f", on {count} rows" if count != 1 else ", on a row"
-    if now.file < 0:
-        return rows
-    file = _file(handle, now.reader, now.file)
-    of_file = f" of {file}" if file else ""
-    if count == 1:
-        return f"{rows}, record {first}{of_file}"
-    if last - first == count - 1:
-        return f"{rows}, records {first} to {last}{of_file}"
-    return f"{rows}, of which the first is record {first}{of_file}"
-
-
-def _file(handle: CData, reader: int, file: int) -> str:
-    try:
-        return file_path(handle, reader, file) or ""
-    except CancelledError:
-        return ""
-
-
-def _files(handle: CData, reader: int) -> str:
-    """The files of a stream, which does not tell which file it reads now."""
-    info = new_struct("pfd_reader_info")
-    lib.pfd_loader_get_reader(handle, reader, info)
-    first = _file(handle, reader, 0)
-    if not first:
-        return ""
-    others = info.num_files - 1
-    return f", of {first}" + (f" or one of {others} other files" if others > 0 else "")
+    doing = encode(read_work(handle)[thread.now.work].doing, "op")
+    duration, text = encode(seconds(now - thread.since), "duration"), ffi.new("char[]", _ROOM)
+    lib.pfd_loader_tell_thread(handle, thread.index, thread.now, doing, duration, text, _ROOM)
+    return os.fsdecode(ffi.string(text))
 
 
 def _python_places() -> list[str]:

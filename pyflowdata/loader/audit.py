@@ -3,8 +3,8 @@
 The words:
 
     loader    the ledgers whose readers have the same attrs and data, by one digest
-    part      the notes of one process of a loader
-    start     the parts of all ranks that ran together; a restart is a further start
+    segment   the notes of one process of a loader
+    start     the segments of all ranks that ran together; a restart is a further start
     history   starts that follow each other: each goes on from a state that was taken.  What was
               delivered after that state was rolled back with the model, and comes again
 """
@@ -182,23 +182,23 @@ def _history_lines(history: HistoryAudit) -> Iterator[str]:
             f"step {start.step}{how}"
         )
     for one in history.epochs:
-        parts = [f"{one.once:,} once"]
-        parts += [f"{one.twice:,} TWICE"] if one.twice else []
-        parts += [f"{one.never:,} NEVER"] if one.never else []
-        parts += [f"{one.repeated:,} repeated after a restart"] if one.repeated else []
-        parts += [f"{one.damaged:,} damaged"] if one.damaged else []
+        counts = [f"{one.once:,} once"]
+        counts += [f"{one.twice:,} TWICE"] if one.twice else []
+        counts += [f"{one.never:,} NEVER"] if one.never else []
+        counts += [f"{one.repeated:,} repeated after a restart"] if one.repeated else []
+        counts += [f"{one.damaged:,} damaged"] if one.damaged else []
         of = f" of {_count(one.records, 'record')}" if one.records >= 0 else ""
-        yield f"epoch {one.epoch}{of}, {one.status}: {', '.join(parts)}"
+        yield f"epoch {one.epoch}{of}, {one.status}: {', '.join(counts)}"
         for file, record in one.damaged_records[:_MOST_NAMED]:
             yield f"  damaged: {file}: {record}"
     for fault in history.faults:
         yield f"FAULT: {fault}"
 
 
-# ---- Parts: one ledger --------------------------------------------------------------------------
+# ---- Segments: one ledger -----------------------------------------------------------------------
 
 
-class _Part:
+class _Segment:
     """What one process noted, without the batches that it took back.
 
     Attributes:
@@ -297,74 +297,76 @@ class _Part:
         return self.next(num_steps if self.is_closed else -1)[0]
 
 
-# ---- Starts: the parts of all ranks -------------------------------------------------------------
+# ---- Starts: the segments of all ranks ----------------------------------------------------------
 
 
 @dataclass
 class _Start:
-    parts: list[_Part]
+    segments: list[_Segment]
 
-    def fits(self, part: _Part) -> bool:
-        """Whether the part may have run together with the others."""
-        first = self.parts[0]
-        if (part.world_size, part.share[1]) != (first.world_size, first.share[1]):
+    def fits(self, segment: _Segment) -> bool:
+        """Whether the segment may have run together with the others."""
+        first = self.segments[0]
+        if (segment.world_size, segment.share[1]) != (first.world_size, first.share[1]):
             return False
-        for one in self.parts:
-            if one.share == part.share:
-                apart = one.place is not None and part.place is not None and one.place != part.place
-                if one.rank == part.rank or apart:
+        for one in self.segments:
+            if one.share == segment.share:
+                places = one.place, segment.place
+                apart = None not in places and places[0] != places[1]
+                if one.rank == segment.rank or apart:
                     return False
         return True
 
     @property
     def place(self) -> Place:
-        return min((part.place for part in self.parts if part.place is not None), default=(0, 0))
+        places = [segment.place for segment in self.segments if segment.place is not None]
+        return min(places, default=(0, 0))
 
     @property
     def by(self) -> str:
-        return next((part.by for part in self.parts if part.by), "")
+        return next((segment.by for segment in self.segments if segment.by), "")
 
     def place_of(self, step: int) -> Place:
         """The place at which the share with this step began."""
-        count = self.parts[0].share[1]
-        places = [p.place for p in self.parts if p.place and p.share[0] == step % count]
+        count = self.segments[0].share[1]
+        places = [p.place for p in self.segments if p.place and p.share[0] == step % count]
         return places[0] if places else self.place
 
     def missing(self) -> list[tuple[int, int]]:
         """(rank, share) of the processes without a ledger."""
-        first = self.parts[0]
-        had = {(part.rank, part.share[0]) for part in self.parts}
+        first = self.segments[0]
+        had = {(segment.rank, segment.share[0]) for segment in self.segments}
         all_of = [(r, i) for r in range(first.world_size) for i in range(first.share[1])]
         return [one for one in all_of if one not in had]
 
     def next(self, num_steps: int) -> Place:
         """The place before which each process has delivered all its steps."""
-        return min(part.next(num_steps) for part in self.parts)
+        return min(segment.next(num_steps) for segment in self.segments)
 
-    def ranks(self) -> list[list[_Part]]:
-        """The parts of each rank that has parts."""
-        by_rank: dict[int, list[_Part]] = {}
-        for part in self.parts:
-            by_rank.setdefault(part.rank, []).append(part)
+    def ranks(self) -> list[list[_Segment]]:
+        """The segments of each rank that has segments."""
+        by_rank: dict[int, list[_Segment]] = {}
+        for segment in self.segments:
+            by_rank.setdefault(segment.rank, []).append(segment)
         return list(by_rank.values())
 
     def over(self, num_steps: int) -> int:
         """Some rank, with all its processes, has ended or left all epochs before this one."""
-        return max(min(part.over(num_steps) for part in own) for own in self.ranks())
+        return max(min(segment.over(num_steps) for segment in own) for own in self.ranks())
 
     def describe(self) -> StartAudit:
-        first, (epoch, step) = self.parts[0], self.place
-        files = [part.name for part in self.parts]
+        first, (epoch, step) = self.segments[0], self.place
+        files = [segment.name for segment in self.segments]
         return StartAudit(first.world_size, first.share[1], epoch, step, self.by, files)
 
 
-def _starts_of(parts: Iterable[_Part]) -> list[_Start]:
+def _starts_of(segments: Iterable[_Segment]) -> list[_Start]:
     starts: list[_Start] = []
-    for part in sorted(parts, key=lambda part: (part.start_ns, part.rank)):
-        if starts and starts[-1].fits(part):
-            starts[-1].parts.append(part)
-        elif part.place is not None:
-            starts.append(_Start([part]))
+    for segment in sorted(segments, key=lambda segment: (segment.start_ns, segment.rank)):
+        if starts and starts[-1].fits(segment):
+            starts[-1].segments.append(segment)
+        elif segment.place is not None:
+            starts.append(_Start([segment]))
     return starts
 
 
@@ -385,7 +387,7 @@ class _History:
     """Finds what is wrong with starts that follow each other."""
 
     def __init__(self, starts: list[_Start]) -> None:
-        header = starts[0].parts[0].file.header
+        header = starts[0].segments[0].file.header
         self._starts = starts
         self._records, self._num_steps = int(header["rows"]), int(header["steps"])
         self._batch_size = int(header["batch_size"])
@@ -402,19 +404,19 @@ class _History:
         self._end = last.next(self._num_steps)
         self._over = max(self._end[0], last.over(self._num_steps))
         self._compare_ends(last)
-        parts = self._parts()
-        by_epoch: dict[int, list[tuple[Step, _Part]]] = {}
-        for part in parts:
-            for epoch in part.repeated:
+        segments = self._segments()
+        by_epoch: dict[int, list[tuple[Step, _Segment]]] = {}
+        for segment in segments:
+            for epoch in segment.repeated:
                 by_epoch.setdefault(epoch, [])
-            for step in part.steps:
-                by_epoch.setdefault(step.epoch, []).append((step, part))
+            for step in segment.steps:
+                by_epoch.setdefault(step.epoch, []).append((step, segment))
         for epoch in sorted(by_epoch):
             self.found.epochs.append(self._epoch(epoch, by_epoch[epoch]))
         return self.found
 
-    def _parts(self) -> list[_Part]:
-        return [part for start in self._starts for part in start.parts]
+    def _segments(self) -> list[_Segment]:
+        return [segment for start in self._starts for segment in start.segments]
 
     def _fault(self, said: str) -> None:
         self.found.faults.append(said)
@@ -429,30 +431,31 @@ class _History:
             if (epoch, step) > (0, 0):
                 self._fault(f"{said}, but no ledger has the batches before that")
             return
-        earlier = [part for one in self._starts[:number] for part in one.parts]
-        for part in earlier:
-            part.roll_back(start.place_of, epoch)
-        reached = max((part.next(self._num_steps) for part in earlier), default=(0, 0))
+        earlier = [segment for one in self._starts[:number] for segment in one.segments]
+        for segment in earlier:
+            segment.roll_back(start.place_of, epoch)
+        reached = max((segment.next(self._num_steps) for segment in earlier), default=(0, 0))
         if (epoch, step) > reached and ((epoch, step) != (reached[0] + 1, 0)):
             self._fault(
                 f"{said}, but the batches before it end at epoch {reached[0]}, step {reached[1]}: "
                 f"the ledger of a start is missing, or steps were left out"
             )
-        before, after = self._starts[number - 1].parts[0].seeds, start.parts[0].seeds
+        before, after = self._starts[number - 1].segments[0].seeds, start.segments[0].seeds
         if before != after:
             self._fault(f"start {number + 1} has seed {_numbers(after)}, and start {number} "
                         f"{_numbers(before)}: it has another order")  # fmt: skip
 
     def _compare_ranks(self, number: int, start: _Start) -> None:
-        first = start.parts[0]
-        for part in start.parts[1:]:
-            if part.seeds != first.seeds:
+        first = start.segments[0]
+        for segment in start.segments[1:]:
+            if segment.seeds != first.seeds:
                 self._fault(
-                    f"start {number + 1}: rank {part.rank} has seed {_numbers(part.seeds)}, and "
+                    f"start {number + 1}: rank {segment.rank} has seed "
+                    f"{_numbers(segment.seeds)}, and "
                     f"rank {first.rank} {_numbers(first.seeds)}: they have different orders"
                 )
         missing = start.missing()
-        if missing and any(part.steps for part in start.parts):
+        if missing and any(segment.steps for segment in start.segments):
             names = [
                 f"rank {rank}" + (f" process {share}" if first.share[1] > 1 else "")
                 for rank, share in missing
@@ -463,34 +466,34 @@ class _History:
 
     def _compare_ends(self, last: _Start) -> None:
         """Finds the ranks that stopped before the others."""
-        is_any_closed = any(part.is_closed for part in last.parts)
-        early = [part for part in last.parts if part.next(self._num_steps)[0] < self._over]
+        is_any_closed = any(segment.is_closed for segment in last.segments)
+        early = [one for one in last.segments if one.next(self._num_steps)[0] < self._over]
         if early and (self._num_steps >= 0 or is_any_closed):  # a stream's end is not foreseen
             said = [
                 "{} ends at epoch {}, step {}".format(
-                    self._whose(part), *part.next(self._num_steps)
+                    self._whose(segment), *segment.next(self._num_steps)
                 )
-                for part in early
+                for segment in early
             ]
             self._fault(f"{_listed(said)}, and another rank ended or left epoch {self._over - 1}")
-        unclosed = [self._whose(part) for part in last.parts if not part.is_closed]
-        if is_any_closed and unclosed and last.parts[0].share[1] == 1:  # workers may be killed
+        unclosed = [self._whose(segment) for segment in last.segments if not segment.is_closed]
+        if is_any_closed and unclosed and last.segments[0].share[1] == 1:  # workers may be killed
             self._fault(f"{_listed(unclosed)}: no close of the loader is noted, and one of another "
                         "rank is: the process was killed or still runs, or the end of the ledger "
                         "is lost")  # fmt: skip
 
     # ---- Epochs -------------------------------------------------------------------------------
 
-    def _epoch(self, epoch: int, steps: Sequence[tuple[Step, _Part]]) -> EpochAudit:
+    def _epoch(self, epoch: int, steps: Sequence[tuple[Step, _Segment]]) -> EpochAudit:
         status, limit = self._status(epoch, [step for step, _ in steps])
         found = EpochAudit(epoch, status, records=self._records)
-        found.repeated = sum(part.repeated[epoch] for part in self._parts())
-        for step, part in steps:
+        found.repeated = sum(segment.repeated[epoch] for segment in self._segments())
+        for step, segment in steps:
             found.damaged += step.failed
-            found.damaged_records += part.damaged.get((step.epoch, step.step), [])
+            found.damaged_records += segment.damaged.get((step.epoch, step.step), [])
         del found.damaged_records[MOST_LISTED:]
         ranges = np.array(
-            [self._range(step, part) for step, part in steps], np.int64
+            [self._range(step, segment) for step, segment in steps], np.int64
         ).reshape(-1, 2)
         needed = self._needed(status, limit, steps, ranges)
         begins, ends, depths = _depths(ranges, needed)
@@ -508,23 +511,23 @@ class _History:
         """The status of an epoch, and the step before which everything must have been delivered."""
         most = max((step.step for step in steps), default=-1) + 1
         if epoch < self._over:
-            ended = any(epoch in part.ended for part in self._parts())
+            ended = any(epoch in segment.ended for segment in self._segments())
             is_finished = ended or 0 <= self._num_steps <= most
             return ("finished" if is_finished else "left"), most
         return "running", self._end[1] if epoch == self._end[0] else 0
 
-    def _range(self, step: Step, part: _Part) -> tuple[int, int]:
+    def _range(self, step: Step, segment: _Segment) -> tuple[int, int]:
         first = step.first
         if first < 0:  # of a stream: the place in a batch as if all were full
-            steps = EpochSteps(-1, -1, self._batch_size, part.world_size, "short")
-            first = steps.rows_of(step.step, part.rank).start
+            steps = EpochSteps(-1, -1, self._batch_size, segment.world_size, "short")
+            first = steps.rows_of(step.step, segment.rank).start
         begin, end = first, first + step.made
         if self._records >= 0:  # without what only fills
             begin, end = min(begin, self._records), min(end, self._records)
         return begin, end
 
     def _needed(
-        self, status: str, limit: int, steps: Sequence[tuple[Step, _Part]], ranges: Any
+        self, status: str, limit: int, steps: Sequence[tuple[Step, _Segment]], ranges: Any
     ) -> int:
         """The position before which everything must have been delivered; 0: not known."""
         if self._records < 0:
@@ -541,18 +544,18 @@ class _History:
         done = [int(end) for (step, _), (_, end) in zip(steps, ranges) if step.step < limit]
         return max(done, default=0)
 
-    def _whose(self, part: _Part) -> str:
-        number = next(i for i, start in enumerate(self._starts, 1) if part in start.parts)
-        return f"rank {part.rank} in start {number} ({part.name})"
+    def _whose(self, segment: _Segment) -> str:
+        number = next(i for i, start in enumerate(self._starts, 1) if segment in start.segments)
+        return f"rank {segment.rank} in start {number} ({segment.name})"
 
-    def _say_faults(self, found: EpochAudit, steps: Sequence[tuple[Step, _Part]]) -> None:
+    def _say_faults(self, found: EpochAudit, steps: Sequence[tuple[Step, _Segment]]) -> None:
         if found.twice:
             begin = found.twice_at[0][0]
             whose: Counter[str] = Counter()
-            for step, part in steps:
-                first, end = self._range(step, part)
+            for step, segment in steps:
+                first, end = self._range(step, segment)
                 if first <= begin < end:
-                    whose[f"step {step.step} of {self._whose(part)}"] += 1
+                    whose[f"step {step.step} of {self._whose(segment)}"] += 1
             said = [f"{one}, {n} times" if n > 1 else one for one, n in whose.items()]
             self._fault(
                 f"epoch {found.epoch}: {_count(found.twice, 'record')} twice, at "
@@ -640,9 +643,9 @@ def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
 
 def _explain_missing(starts: dict[str, list[_Start]], audits: dict[str, LoaderAudit]) -> None:
     """If ranks have no ledger, tells how another loader that has ledgers of them differs."""
-    ranks = {digest: {part.rank for start in own for part in start.parts}
+    ranks = {digest: {segment.rank for start in own for segment in start.segments}
              for digest, own in starts.items()}  # fmt: skip
-    header = {digest: own[0].parts[0].file.header for digest, own in starts.items()}
+    header = {digest: own[0].segments[0].file.header for digest, own in starts.items()}
     for digest, own in starts.items():
         missing = {rank for start in own for rank, _ in start.missing()}
         last = audits[digest].histories[-1]
@@ -677,11 +680,11 @@ def audit(directory: str | os.PathLike[str]) -> Audit:
     except OSError as failure:
         raise FileError(f"cannot be read: {failure.strerror}", file=path) from failure
     files = [read_ledger(os.path.join(path, name)) for name in names]
-    parts: dict[str, list[_Part]] = {}
+    segments: dict[str, list[_Segment]] = {}
     for file in files:
         if file.header:
-            parts.setdefault(file.header["state"]["check"], []).append(_Part(file))
-    starts = {digest: _starts_of(own) for digest, own in parts.items()}
+            segments.setdefault(file.header["state"]["check"], []).append(_Segment(file))
+    starts = {digest: _starts_of(own) for digest, own in segments.items()}
     starts = {digest: own for digest, own in starts.items() if own}
     if not starts:
         raise FileError(
@@ -692,10 +695,10 @@ def audit(directory: str | os.PathLike[str]) -> Audit:
     audits = {
         digest: LoaderAudit(
             digest,
-            _about(own[0].parts[0].file.header),
+            _about(own[0].segments[0].file.header),
             [_History(history).audit() for history in _histories_of(own)],
         )
-        for digest, own in sorted(starts.items(), key=lambda one: one[1][0].parts[0].start_ns)
+        for digest, own in sorted(starts.items(), key=lambda one: one[1][0].segments[0].start_ns)
     }
     _explain_missing(starts, audits)
     return Audit(path, list(audits.values()))

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import weakref
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
@@ -27,9 +28,8 @@ from ..words.html_text import Html, element, note, table, title
 from ..words.plain_text import size
 from .batches import Array
 from .epochs import Batches
-from .iterator_hook import hooked
 from .ledger import MOVE
-from .loader import Loader
+from .loader import Loader, hooked
 from .loader_arguments import arrange
 from .open_loader import OpenLoader
 from .opening import describe_threads, read_info
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..insight.counters import Counters
-    from ..insight.report import Report
+    from ..insight.report import RankReport, Report
     from ..insight.trials import Trials
 
 
@@ -523,4 +523,59 @@ class DataLoader(Loader[BatchT]):
         raise TypeError(
             "a DataLoader cannot be copied or pickled: it has threads and open files; save "
             "state_dict(), open another DataLoader, and load the state there"
+        )
+
+
+# ---- Loaders that give the batches in another form ----------------------------------------------
+
+
+class ConvertingLoader(Loader[BatchT]):
+    """The base of loaders for other libraries, which take a DataLoader over.
+
+    Attributes:
+        loader: The DataLoader.
+    """
+
+    loader: DataLoader[Any]
+
+    @property
+    def data_loader(self) -> DataLoader[Any]:
+        """The DataLoader, as `loader`."""
+        return self.loader
+
+    def __length_hint__(self) -> int:
+        return self.data_loader.__length_hint__()
+
+    def __len__(self) -> int:
+        """As len() of the DataLoader."""
+        return len(self.loader)
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the copies of batches to devices.
+
+        Args:
+            since: An earlier report of this process.
+            gather: Every process of torch.distributed or jax.distributed must call this, and each
+                gets a `RankReport` of all ranks.  Without these packages the report has one rank.
+        """
+        report = self.loader.report(since=since)
+        return self._gathered(report) if gather else report
+
+    @abstractmethod
+    def _gathered(self, report: Report) -> RankReport:
+        """The reports of all ranks; every process calls this."""
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled: it has taken over a DataLoader, "
+            f"with threads and open files; save state_dict(), make another loader, and load the "
+            f"state there"
         )

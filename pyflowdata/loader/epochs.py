@@ -1,4 +1,4 @@
-"""The place of a loader, and its iterators, each over one epoch or over all epochs."""
+"""The place of a loader, its link to a sink, and its iterators, each over one epoch or over all."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import operator
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, Protocol, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, shown
 from ..native import ffi, lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from .lease import REPLACED, Lease
 from .ledger import END
 from .reader_advice import advise_on_orders
 from .shares import Share
@@ -30,6 +29,54 @@ _ASKED, _TOOK, _MADE, CONVERTED = (
     ffi.offsetof("pfd_caller", f"{name}_ns") // 8
     for name in ("asked", "took", "made", "converted")
 )
+
+
+# ---- The link between a sink and its loader -----------------------------------------------------
+
+CLOSED = "the sink is closed"
+REPLACED = (
+    "this sink is over: a newer sink or iterator of its DataLoader was started, or that was moved"
+)
+
+
+class Stoppable(Protocol):
+    """A thread that can be told to end, from a signal handler or finalizer too."""
+
+    def stop(self) -> None: ...
+
+
+class Lease:
+    """The loader keeps the lease when its sink is dropped, so that the next iterator starts after
+    the last consumed batch.
+
+    Attributes:
+        place: Epoch and position of the batch after the last consumed one.
+        over: Why the sink makes no more calls; None: it still makes calls.
+        thread: The thread that takes batches ahead; None: there is none.
+    """
+
+    __slots__ = ("over", "place", "thread")
+
+    def __init__(self, place: tuple[int, int]) -> None:
+        self.place = place
+        self.over: str | None = None
+        self.thread: Stoppable | None = None
+
+    def stop(self) -> None:
+        """Ends the thread soon; returns at once."""
+        if self.thread is not None:
+            self.thread.stop()  # again, if a signal comes before the next line
+            self.thread = None
+
+    def end(self, why: str) -> None:
+        """The sink makes no more calls; a call that runs ends after its step."""
+        if self.over is None:
+            self.over = why
+        self.stop()
+
+
+# ---- The place of a loader ----------------------------------------------------------------------
+
 
 
 @dataclass(slots=True)

@@ -22,10 +22,8 @@ from ..insight.counters import StepTimes
 from ..native.calling_line import warn_program_once
 from ..nodes.argument_hints import takes_own_arguments
 from ..words.plain_text import seconds as seconds_text
-from .converting_loader import ConvertingLoader
-from .data_loader import DataLoader
-from .epochs import Cursor
-from .lease import CLOSED, Lease
+from .data_loader import ConvertingLoader, DataLoader
+from .epochs import CLOSED, Cursor, Lease
 from .loader_arguments import not_a_loader
 from .open_loader import open_loader_of
 

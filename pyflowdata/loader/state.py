@@ -146,7 +146,7 @@ _GO_ON = (
     "\nto go on at this place all the same, with another order, other random numbers or other "
     "data: seek(state['position'], epoch=state['epoch'])"
 )
-_FORMER_RULE = "\nsplit(..., rule=1) makes parts as those of this state"
+_FORMER_RULE = "\nsplit(..., rule=1) makes subsets as those of this state"
 _BATCH_SIZE = (
     "\na position counts batches: use the batch size of the state, or seek() to the batch that "
     "begins where the records end that were delivered, position * batch_size of the state"

@@ -194,9 +194,12 @@ def _written(text: str) -> tuple[str, tuple[Any, ...]]:
 
 def read_row_type(row: CData) -> RowType:
     """The RowType in a `pfd_row_type`."""
-    return RowType(
-        dtype_of(row.dtype), tuple(None if n < 0 else n for n in row.shape[0 : row.ndim])
-    )
+    return _row_type_of(row.dtype, *row.shape[0 : row.ndim])
+
+
+@functools.lru_cache
+def _row_type_of(dtype: int, *shape: int) -> RowType:
+    return RowType(dtype_of(dtype), tuple(None if n < 0 else n for n in shape))
 
 
 def write_row_type(row: CData, value: RowType) -> None:

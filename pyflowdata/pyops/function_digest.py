@@ -161,9 +161,29 @@ def _definitions(source: str) -> dict[int, list[Definition]]:
     return found
 
 
+@functools.cache
+def _given_program() -> tuple[str, frozenset[types.CodeType]]:
+    """The program that `python -c` was given, which is in no file, and its code with all functions.
+    """
+    options = sys.orig_argv[1:]
+    is_c = [len(one) > 1 and one[0] == "-" != one[1] and one[-1] == "c" for one in options[:-1]]
+    if True not in is_c or hasattr(sys.modules["__main__"], "__file__"):
+        return "", frozenset()
+    text = options[is_c.index(True) + 1]
+    try:
+        found = [compile(text, "<string>", "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return "", frozenset()
+    for code in found:  # which grows
+        found += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return text, frozenset(found)
+
+
 def _defined_in(file: str, names: dict[str, Any] | None) -> dict[int, list[Definition]]:
     """The same for the file of a function; empty if the file cannot be read."""
     try:
+        if file == "<string>":
+            return _definitions(_given_program()[0])
         linecache.checkcache(file)
         return _definitions("".join(linecache.getlines(file, names)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -173,6 +193,8 @@ def _defined_in(file: str, names: dict[str, Any] | None) -> dict[int, list[Defin
 def _source_of_code(code: types.CodeType, names: dict[str, Any]) -> Definition | None:
     """The definition of a function; None: the file does not have it, or has several at its line."""
     own = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    if code.co_filename == "<string>" and code not in _given_program()[1]:  # of exec()
+        return None
     near = _defined_in(code.co_filename, names).get(code.co_firstlineno, [])
     found = [one for one in near if isinstance(one, own) and _takes(one.args) == _parameters(code)]
     found = [one for one in found if getattr(one, "name", code.co_name) == code.co_name]

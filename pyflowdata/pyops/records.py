@@ -558,7 +558,7 @@ class RecordFunction(RowFunction):
         self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
     ) -> list[Array | Ragged]:
         columns = [self._column_of(one) for one in inputs]
-        parts: list[list[Array | Ragged]] = [[] for _ in outputs]
+        made: list[list[Array | Ragged]] = [[] for _ in outputs]
         keywords = {**self.keywords, **call.keywords}
         for begin in range(0, call.num_rows, self.at_once):
             call.before_row(begin)
@@ -574,8 +574,8 @@ class RecordFunction(RowFunction):
                 self._check_same(found, given)
                 for place, name in enumerate(outputs):
                     declared = call.types[place]
-                    part = self._part(name, found[name], declared, end - begin)
-                    parts[place].append(joined([part], is_copy=end - begin < call.num_rows))
+                    rows = self._column(name, found[name], declared, end - begin)
+                    made[place].append(joined([rows], is_copy=end - begin < call.num_rows))
             except CorruptDataError as failure:
                 if failure.row is not None:
                     BaseException.__setattr__(failure, "pyflowdata_row", begin + failure.row)
@@ -583,7 +583,7 @@ class RecordFunction(RowFunction):
             except BaseException as failure:
                 note_failure(failure, self.known, begin, end - begin)
                 raise
-        return [joined(one) for one in parts]
+        return [joined(one) for one in made]
 
     def _column_of(self, column: Array | Ragged) -> Any:
         is_text = isinstance(column, Ragged) and is_bytes(RowType(column.dtype, column.row_shape))
@@ -599,12 +599,21 @@ class RecordFunction(RowFunction):
                 f"flat_map(fan_out=){self._place()}"
             )
 
-    def _part(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
+    def _check_splits(self, name: str, found: Ragged) -> None:
+        sizes, count = found.shapes.prod(axis=1), found.values.size
+        if found.row_splits[0] or (sizes < 0).any() or sizes.sum() != count:
+            raise Mismatch(
+                f"{self.__name__}() returned '{name}', a Ragged of {count} elements whose rows do "
+                "not have as many: row_splits must not decrease, from 0 to the length of values"
+            )
+
+    def _column(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:
         self._check_rows(name, found, num_rows)
         try:
             if not declared.is_ragged:
                 return checked(name, found, declared, (num_rows,))
             if isinstance(found, Ragged) and declared.fits(found.dtype, found.row_shape):
+                self._check_splits(name, found)
                 return found
             if isinstance(found, (list, tuple)):
                 packed = _packed(list(found), declared)
@@ -643,7 +652,7 @@ def loop(rows, made, outputs, other, function, keywords, before_row):
         {body}
 """
 _PARTS = """
-def loop(rows, made, outputs, other, parts_of, keywords, before_row, own, refuse_count):
+def loop(rows, made, outputs, other, pieces_of, keywords, before_row, own, refuse_count):
     done, left = made[0], 0
     {lists}, = own
     {extends}, = [one.extend for one in made]
@@ -654,7 +663,7 @@ def loop(rows, made, outputs, other, parts_of, keywords, before_row, own, refuse
             left -= 1
             own = {lists}, = {new_lists},
             {appends}, = {new_appends},
-            for found in parts_of({{{record}}}, keywords):
+            for found in pieces_of({{{record}}}, keywords):
                 {body}
         if len(o0) != count:
             refuse_count(len(o0), count)
@@ -738,13 +747,13 @@ def _copied(value: Any) -> Any:
     return np.array(value) if hasattr(value, "__array__") else value
 
 
-def joined(parts: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
+def joined(arrays: Sequence[Array | Ragged], *, is_copy: bool = False) -> Array | Ragged:
     """Columns joined one after another; a single column is copied only on request."""
-    if len(parts) == 1 and not is_copy:
-        return parts[0]
-    if isinstance(parts[0], Ragged):
-        return Ragged.concatenate(parts)  # type: ignore[arg-type]
-    return np.concatenate(parts)
+    if len(arrays) == 1 and not is_copy:
+        return arrays[0]
+    if isinstance(arrays[0], Ragged):
+        return Ragged.concatenate(arrays)  # type: ignore[arg-type]
+    return np.concatenate(arrays)
 
 
 _NUMBERS = {bool: np.bool_, int: np.int64, float: np.float64}
@@ -852,7 +861,7 @@ def each_record(
 # ---- Records that give several ------------------------------------------------------------------
 
 
-class Parted:
+class Divided:
     """A function that gives a list of records for one, as a function of one result."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -870,8 +879,8 @@ class Parted:
     def __hash__(self) -> int:
         return hash((type(self), self.__wrapped__))
 
-    def parts(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> Iterable[Any]:
-        """What the function gives for a record; its elements are not known to be parts."""
+    def pieces(self, record: Mapping[str, Any], keywords: Mapping[str, Any]) -> Iterable[Any]:
+        """What the function gives for a record; its elements are not known to be pieces."""
         found = self.__wrapped__(record, **keywords)
         if type(found) is list:  # most are, and the other question is slow
             return found
@@ -881,17 +890,17 @@ class Parted:
         return found
 
     def made_by(
-        self, part: Any, given: Mapping[str, Any], made: Iterable[str] = ()
+        self, piece: Any, given: Mapping[str, Any], made: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """A part without the fields that stay as they are.
+        """A piece without the fields that stay as they are.
 
         Args:
             given: The record as the function got it.
-            made: Fields of a part, whatever they are.
+            made: Fields of a piece, whatever they are.
         """
-        if not isinstance(part, Mapping):
-            self.refuse(f"gave the part {shown(part)}; each part is a dict of fields")
-        return {name: _copied(one) for name, one in part.items()
+        if not isinstance(piece, Mapping):
+            self.refuse(f"gave the piece {shown(piece)}; each piece is a dict of fields")
+        return {name: _copied(one) for name, one in piece.items()
                 if name not in given or one is not given[name] or name in made}  # fmt: skip
 
     def refuse(self, what: str) -> NoReturn:
@@ -899,29 +908,29 @@ class Parted:
         raise Mismatch(f"{self.__name__}() {what}{f' ({place})' if place else ''}")
 
 
-class NumParts(Parted):
-    """How many parts a record has."""
+class NumPieces(Divided):
+    """How many pieces a record has."""
 
     def __call__(self, record: Mapping[str, Any], **keywords: Any) -> dict[str, int]:
         count = 0
-        for part in self.parts(record, keywords):
-            if type(part) is not dict:
-                self.made_by(part, {})
+        for piece in self.pieces(record, keywords):
+            if type(piece) is not dict:
+                self.made_by(piece, {})
             count += 1
         return {"count": count}
 
 
-class PartsFunction(RecordFunction):
-    """Calls a function of parts once for rows of one record that follow one another.
+class PiecesFunction(RecordFunction):
+    """Calls a function of pieces once for rows of one record that follow one another.
 
-    The last input tells the part: its number, and how many parts the record has.
+    The last input tells the piece: its number, and how many pieces the record has.
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any, **options: Any) -> None:
         """As RecordFunction."""
         super().__init__(function, *args, **options)
-        self._parted = Parted(function)
-        self._last = threading.local()  # the record of the last row, and what its parts have
+        self._divided = Divided(function)
+        self._last = threading.local()  # the record of the last row, and what its pieces have
 
     @property
     def form(self) -> tuple[Any, ...]:
@@ -936,8 +945,8 @@ class PartsFunction(RecordFunction):
     def _records(
         self, call: Call, inputs: Sequence[Array | Ragged], outputs: Sequence[str]
     ) -> list[Array | Ragged]:
-        *columns, part = inputs
-        numbers, counts = np.asarray(part).T
+        *columns, piece = inputs
+        numbers, counts = np.asarray(piece).T
         is_other = np.ones(call.num_rows, np.bool_)  # than the record of the row before
         is_other[1:] = np.any([_differ(column) for column in columns], axis=0)
         begins = is_other.copy()
@@ -953,27 +962,27 @@ class PartsFunction(RecordFunction):
         made: list[list[Any]] = [[] for _ in outputs]
         taken = self._taken(call, outputs, _PARTS, has_keywords=False)
         try:
-            own = taken(runs, made, outputs, self._other_part, self._parted.parts,
+            own = taken(runs, made, outputs, self._other_piece, self._divided.pieces,
                         {**self.keywords, **call.keywords}, call.before_row,
-                        getattr(self._last, "parts", made), self._refuse_count)  # fmt: skip
+                        getattr(self._last, "pieces", made), self._refuse_count)  # fmt: skip
         except BaseException as failure:
             self._last.record = None
             note_failure(failure, self.known, len(made[0]))
             raise
-        self._last.record, self._last.parts = list(map(_memory, records[-1])), own
+        self._last.record, self._last.pieces = list(map(_memory, records[-1])), own
         return self._columns(call, outputs, made)
 
     def _refuse_count(self, found: int, counted: int) -> NoReturn:
-        self._parted.refuse(
-            f"gives {found} parts of this record, and gave {counted} when parts were counted; it "
+        self._divided.refuse(
+            f"gives {found} pieces of this record, and gave {counted} when pieces were counted; it "
             "must give the same number each time"
         )
 
-    def _other_part(
+    def _other_piece(
         self, outputs: Sequence[str], found: Any, values: Sequence[Any]
     ) -> Sequence[Any]:
         given = dict(zip(self.fields, values, strict=True))
-        own = self._parted.made_by(found, given, outputs)
+        own = self._divided.made_by(found, given, outputs)
         self._other_names(outputs, own, ())
         if all(name in given or name in outputs for name in found):
             self._names = tuple(found)

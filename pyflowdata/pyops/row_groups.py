@@ -236,19 +236,20 @@ class _File:
                 for i in range(found.num_groups):
                     skipped[i] = not condition.may_fit(found, i, self._leaves)
 
-    def decode(self, readable: CData, group: int, leaves: list[int]) -> Any:
-        """A record batch with the columns that have these leaves."""
+    def decode(self, readable: CData, group: int, leaves: list[int], rows: int) -> Any:
+        """A reader of record batches of so many rows, with the columns that have these leaves."""
         try:
-            return self._decode(readable, group, leaves)
+            pieces = self._decode(readable, group, leaves, rows)
+            return self._arrow.RecordBatchReader.from_batches(pieces[0].schema, pieces)
         except (CorruptDataError, UnsupportedError) as failure:
             for leaf in leaves if len(leaves) > 1 else ():
                 try:
-                    self._decode(readable, group, [leaf])
+                    self._decode(readable, group, [leaf], rows)
                 except type(failure) as found:
                     raise found from None
             raise
 
-    def _decode(self, readable: CData, number: int, leaves: list[int]) -> Any:
+    def _decode(self, readable: CData, number: int, leaves: list[int], rows: int) -> list[Any]:
         names = [name for name, i in self._leaves.items() if i in leaves]
         said = f"row group {number}, column{'s' * (len(names) > 1)} {', '.join(names)}"
         with _told(said), contextlib.closing(self._new_reader()) as reader:
@@ -256,18 +257,25 @@ class _File:
                 self._arrow.PythonFile(_Bytes(readable), "r"), metadata=self._metadata,
                 pre_buffer=False, page_checksum_verification=True,
             )  # fmt: skip
-            table = reader.read_row_group(number, column_indices=leaves, use_threads=False)
-            plain = _without_dictionaries(self._arrow, table.schema)
-            if plain != table.schema:
-                table = table.cast(plain)
-            batches = table.combine_chunks().to_batches()
-            if len(batches) != 1:
+            found = reader.iter_batches(rows, [number], column_indices=leaves, use_threads=False)
+            pieces = _plain_batches(self._arrow, list(found))
+            if not pieces:
+                raise CorruptDataError(f"{said}: it has no rows")
+            if not _are_even(pieces, rows):  # a batch ends where a column has a new dictionary
+                joined = self._arrow.Table.from_batches(pieces).combine_chunks()
+                pieces = joined.to_batches(max_chunksize=rows)
+            if not _are_even(pieces, rows):
                 raise UnsupportedError(
                     f"{said}: it has more than 2^31 bytes in a column; write smaller row groups, "
                     "or read large_string columns"
                 )
-            batches[0].validate()
-            return batches[0]
+            for piece in pieces:
+                piece.validate()
+            return pieces
+
+
+def _are_even(pieces: list[Any], rows: int) -> bool:
+    return all(piece.num_rows == rows for piece in pieces[:-1])
 
 
 class _told:
@@ -294,6 +302,14 @@ class _told:
 
 def _without_dictionaries(arrow: Any, schema: Any) -> Any:
     return arrow.schema([one.with_type(_plain(arrow, one.type)) for one in schema])
+
+
+def _plain_batches(arrow: Any, batches: list[Any]) -> list[Any]:
+    plain = _without_dictionaries(arrow, batches[0].schema) if batches else None
+    if not batches or plain == batches[0].schema:
+        return batches
+    tables = [arrow.Table.from_batches([batch]).cast(plain) for batch in batches]
+    return [table.combine_chunks().to_batches()[0] for table in tables]
 
 
 def _plain(arrow: Any, kind: Any) -> Any:
@@ -330,11 +346,11 @@ def _run_open(
 
 
 def _run_decode(
-    file: CData, session: int, group: int, leaves: CData, n: int, schema: CData, array: CData,
+    file: CData, session: int, group: int, leaves: CData, n: int, rows: int, pieces: CData,
     _err: CData,
 ) -> int:  # fmt: skip
-    made = _sessions[session].decode(file, group, ffi.unpack(leaves, n))
-    made._export_to_c(_address(array), _address(schema))
+    made = _sessions[session].decode(file, group, ffi.unpack(leaves, n), rows)
+    made._export_to_c(_address(pieces))
     return 0
 
 

@@ -85,6 +85,12 @@ def input_batch(tensor: CData, num_rows: int) -> Array | Ragged:
     if not tensor.is_ragged:
         copy: Array = output_view(tensor, row_type, num_rows).copy()
         return copy
+    if len(row_type.shape) == 1:
+        splits = np.empty(num_rows + 1, np.int64)
+        lib.pfd_split_rows(tensor.rows, num_rows, ffi.from_buffer("int64_t[]", splits))
+        values = np.empty(splits[-1], row_type.dtype)
+        copy_ragged_values(tensor, 0, num_rows, row_type.dtype.itemsize, values.view(_UINT8))
+        return Ragged(values, splits)
     shapes = ragged_shapes(tensor, row_type, 0, num_rows)
     values = np.empty(int(shapes.prod(axis=1).sum()), row_type.dtype)
     copy_ragged_values(tensor, 0, num_rows, row_type.dtype.itemsize, values.view(_UINT8))
@@ -255,6 +261,14 @@ def _alloc(args: CData, num_bytes: int) -> CData:
 
 def write_ragged(args: CData, tensor: CData, rows: RaggedRows, row_type: RowType) -> None:
     """Copies rows into the scratch, and points a ragged output there."""
+    if isinstance(rows, Ragged) and len(row_type.shape) == 1:
+        values, num_rows = np.ascontiguousarray(rows.values), len(rows)
+        splits = np.ascontiguousarray(rows.row_splits, np.int64)
+        memory = _alloc(args, values.nbytes)
+        _view(memory, values.shape, values.dtype)[...] = values
+        lib.pfd_place_rows(memory, values.itemsize, ffi.from_buffer("int64_t[]", splits), num_rows,
+                           tensor.rows)
+        return
     values, shapes = flat_rows(rows, row_type)
     place_ragged(args, tensor, 0, values, shapes)
 

@@ -31,6 +31,7 @@ from ..native import CData, check, encode, ffi, lib, new_error, text
 from ..native.lock_files import open_lock
 from ..words.plain_text import bytes_of
 from . import client
+from .client import Facts
 
 _FOLDER_VARIABLE = "PYFLOWDATA_CACHE"
 _BUDGET_VARIABLE = "PYFLOWDATA_CACHE_BUDGET"
@@ -507,13 +508,24 @@ os.register_at_fork(after_in_child=_forget_threads)
 atexit.register(_stop)
 
 
+def _write_facts(found: Facts, out: CData) -> None:
+    out.size, out.modified_ns, out.tag = found.size, int(found.modified * 1e9), found.tag.encode()
+
+
 def _fetch_all() -> None:
-    wanted = ffi.new("pfd_fetch_range *")
+    wanted, facts = ffi.new("pfd_fetch_range *"), ffi.new("pfd_remote_facts *")
     while (request := lib.pfd_fetch_take(wanted)) != ffi.NULL:
         try:
-            data = client.fetch(
-                text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
-            )
+            if wanted.tag == ffi.NULL:
+                found, data = client.look_and_fetch(text(wanted.url), int(wanted.size))
+                _write_facts(found, facts)
+                wanted.size = len(data)
+                if not lib.pfd_fetch_found(request, facts, wanted.size):
+                    continue
+            else:
+                data = client.fetch(
+                    text(wanted.url), text(wanted.tag), int(wanted.offset), int(wanted.size)
+                )
             lib.pfd_fetch_answered(request, int(getattr(client.answered, "seconds", 0) * 1e9))
             kept = ffi.from_buffer("uint8_t[]", data)
             cache = _cache
@@ -553,16 +565,19 @@ def _fail(err: CData, failure: BaseException, url: str) -> int:
     return int(lib.pfd_remote_fail(err, status, reason, str(where).encode(), message))
 
 
-def look(paths: CData, n: int, is_kept: int, facts: CData, err: CData) -> int:
+def look(paths: CData, n: int, how: int, facts: CData, err: CData) -> int:
     """`look` of pfd_remote_calls."""
     names = [text(paths[i]) for i in range(n)]
     places = [i for i, name in enumerate(names) if client.is_remote(name)]
     try:
         _prepared()
-        found = client.look_at([names[i] for i in places], is_kept=bool(is_kept))
+        urls = [names[i] for i in places]
+        if how == lib.PFD_LOOK_KNOWN:
+            found = client.known_facts(urls)
+        else:
+            found = client.look_at(urls, is_kept=how == lib.PFD_LOOK_KEPT)
         for i, one in zip(places, found, strict=True):
-            facts[i].size, facts[i].modified_ns = one.size, int(one.modified * 1e9)
-            facts[i].tag = one.tag.encode()
+            _write_facts(one, facts[i])
     except BaseException as failure:  # noqa: BLE001  (C tells it)
         return _fail(err, failure, names[places[0]] if places else "")
     return 0

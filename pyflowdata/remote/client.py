@@ -27,7 +27,9 @@ from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from ..errors import Error, FileError, UnsupportedError, missing_package, without_secrets
+from ..errors import (
+    Error, FileError, UnsupportedError, login_pattern, missing_package, without_secrets,
+)  # fmt: skip
 from ..native import encode, lib
 
 # ---- Addresses ----------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ _given: dict[str, str] = {}  # queries by the names of objects: of files that ar
 _of_rows: dict[str, str] = {}  # and of objects that rows name, which are named again when read
 _MOST_GIVEN, _MOST_OF_ROWS = 1 << 20, 1 << 16
 
-_LOGIN = re.compile(r"(?<=://)[^/?#@:]*:[^/?#]*@")  # user:password@
+_LOGIN = login_pattern()
 _logins: dict[str, str] = {}  # by what is around them, SCHEME://HOST
 
 
@@ -80,7 +82,7 @@ def _host(address: str) -> str:
 
 
 def _keep_login(address: str) -> str:
-    """The address without `user:password@`, which requests to its host will have from now on."""
+    """The address without its login, which requests to its host will have from now on."""
     login = _LOGIN.search(address.partition("?")[0])
     if login is None:
         return address
@@ -97,8 +99,8 @@ def _with_login(address: str) -> str:
 
 
 def name_object(address: str, *, is_of_row: bool = False) -> str:
-    """The name of the object at an address: without its query and `user:password@`, which requests
-    of this process will have.  The name stays the same where the object is signed again, and
+    """The name of the object at an address: without its query and login, which requests of this
+    process will have.  The name stays the same where the object is signed again, and
     nothing that shows it tells a secret.  Where a query says more than a signature, a digest of
     that is before the host, so that another query names another object.
     """
@@ -181,6 +183,10 @@ class _Store(Protocol):
     def get(self, url: str, tag: str, offset: int, size: int) -> Any:
         """The bytes, as a buffer; those of another version are refused with _Changed."""
 
+    def get_first(self, url: str, size: int) -> tuple[Facts, Any]:
+        """The object as it is now, and its first bytes, at most so many; none where that takes two
+        requests."""
+
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         """The addresses below a folder, whose address ends with a slash; with their facts, where
         a list tells them as look() does.  If not deep, also folders, which end with a slash."""
@@ -211,7 +217,8 @@ class _Obstore:
         client = dict(given.pop("client_options", {}))
         login = _logins.get(_host(base))
         if login is not None and urlsplit(base).scheme in _WEB:  # obstore leaves out that of a URL
-            word = base64.b64encode(unquote(login[:-1]).encode()).decode()
+            user, _, password = login[:-1].partition(":")
+            word = base64.b64encode(unquote(f"{user}:{password}").encode()).decode()
             headers = {"Authorization": f"Basic {word}", **client.get("default_headers", {})}
             client["default_headers"] = headers
         where = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
@@ -250,6 +257,15 @@ class _Obstore:
         if _facts(got.meta).tag != tag:
             raise _Changed
         return got.bytes()
+
+    def get_first(self, url: str, size: int) -> tuple[Facts, Any]:
+        begin = time.monotonic()
+        try:
+            got = self._obstore.get(self._store, self._key(url), options={"range": (0, size)})
+        except self._obstore.exceptions.GenericError:  # an empty object has no such range
+            return self.look(url), b""
+        answered.seconds = time.monotonic() - begin
+        return _facts(got.meta), got.bytes()
 
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         prefix = self._key(folder)
@@ -308,6 +324,10 @@ class _Signed(_Obstore):
         with self._without_queries():
             return super().get(url, tag, offset, size)
 
+    def get_first(self, url: str, size: int) -> tuple[Facts, Any]:
+        with self._without_queries():
+            return super().get_first(url, size)
+
     @contextlib.contextmanager
     def _without_queries(self) -> Iterator[None]:
         try:
@@ -358,6 +378,9 @@ class _Fsspec:
         if self.look(url).tag != tag:  # these stores cannot be asked for a version
             raise _Changed
         return data
+
+    def get_first(self, url: str, size: int) -> tuple[Facts, Any]:
+        return self.look(url), b""
 
     def list(self, folder: str, is_deep: bool) -> Iterator[tuple[str, Facts | None]]:
         self._files.invalidate_cache()
@@ -462,7 +485,8 @@ def _store_of(url: str) -> _Store:
             "the query of the object is not known: give the address with its query", file=url
         )
     base = f"{parts.scheme}://{parts.netloc}/"
-    store = _signed(full_address(url)) if is_signed else _store(base)
+    with _opening:
+        store = _signed(full_address(url)) if is_signed else _store(base)
     if _is_lost and isinstance(store, _Obstore):
         raise UnsupportedError(
             "this process was forked after its parent had read from a store, and the client of "
@@ -565,15 +589,18 @@ _SEEN_SECONDS = 10.0  # how long an opening takes the facts of an object to be t
 _LOOKERS = 32
 _PAGE = 1000  # objects that a store lists for one request
 _lock = threading.Lock()
+_opening = threading.Lock()  # of stores: one client, with one login, however many threads ask first
 _seen: dict[str, tuple[float, Facts]] = {}
+_looking: dict[str, threading.Lock] = {}  # of objects that threads look at
 _lists: dict[str, tuple[float, list[str]]] = {}  # of folders
 _listings: dict[str, _Listing] = {}  # of folders whose objects are looked at a few at a time
 
 
 def _begin_child() -> None:
     """In a forked child: a thread of the parent may have held the lock."""
-    global _lock, _is_lost
-    _lock, _is_lost = threading.Lock(), _has_asked
+    global _lock, _opening, _is_lost
+    _lock, _opening, _is_lost = threading.Lock(), threading.Lock(), _has_asked
+    _looking.clear()
 
 
 os.register_at_fork(after_in_child=_begin_child)
@@ -624,8 +651,54 @@ def _known(url: str, is_kept: bool = False) -> Facts | None:
     return facts if is_kept or time.monotonic() - since < _SEEN_SECONDS else None
 
 
-def _look(url: str) -> Facts:
-    return _known(url) or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+def known_facts(urls: list[str]) -> list[Facts]:
+    """The facts that objects had when they were first looked at since the last opening; a size of
+    -1: they were not.
+    """
+    return [_known(url, True) or Facts(-1, 0.0, "") for url in urls]
+
+
+@contextlib.contextmanager
+def _one_look(url: str) -> Iterator[None]:
+    """One thread looks at an object, and others wait for what it finds."""
+    with _lock:
+        one_at_a_time = _looking.setdefault(url, threading.Lock())
+    try:
+        with one_at_a_time:
+            yield
+    finally:
+        with _lock:
+            _looking.pop(url, None)
+
+
+def _look(url: str, is_kept: bool = False) -> Facts:
+    with _one_look(url):
+        known = _known(url, is_kept)
+        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+
+
+def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
+    """The facts that an object had when it was first looked at since the last opening, and its
+    first bytes, where they come with the answer: at most `size`, as a buffer.
+
+    Raises:
+        FileError: It cannot be read.
+        UnsupportedError: Its store cannot be.
+    """
+    if size == 0 or urlsplit(url).scheme not in _WEB:  # others have lists, which tell of many
+        return look_at([url], is_kept=True)[0], b""
+
+    def get() -> tuple[Facts, Any]:
+        facts, data = _store_of(url).get_first(url, size)
+        if len(data) not in (0, min(size, facts.size)):
+            raise EOFError(f"{len(data)} bytes came of {facts.size}")
+        return facts, data
+
+    with _one_look(url):
+        if (known := _known(url, True)) is not None:
+            return known, b""
+        facts, data = _tried(get, url, _LOOK_PAUSES)
+        return _note(url, facts), data
 
 
 def look_at(urls: list[str], *, is_kept: bool = False) -> list[Facts]:
@@ -647,8 +720,9 @@ def look_at(urls: list[str], *, is_kept: bool = False) -> list[Facts]:
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(_LOOKERS, len(missing)), "pyflowdata look") as pool:
-            found |= zip(missing, pool.map(_look, missing), strict=True)
-    return [found[url] or _look(url) for url in urls]
+            look = partial(_look, is_kept=is_kept)
+            found |= zip(missing, pool.map(look, missing), strict=True)
+    return [found[url] or _look(url, is_kept) for url in urls]
 
 
 class _Listing:

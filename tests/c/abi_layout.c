@@ -87,7 +87,7 @@ AT(pfd_place, offset, 0, 8);
 AT(pfd_place, file, 8, 4);
 AT(pfd_place, reserved, 12, 4);
 
-SIZE(pfd_source_methods, 88);
+SIZE(pfd_source_methods, 96);
 AT(pfd_source_methods, struct_size, 0, 4);
 AT(pfd_source_methods, reserved, 4, 4);
 AT(pfd_source_methods, close, 8, 8);
@@ -100,6 +100,7 @@ AT(pfd_source_methods, places, 56, 8);
 AT(pfd_source_methods, fingerprint, 64, 8);
 AT(pfd_source_methods, record_bytes, 72, 8);
 AT(pfd_source_methods, blocks, 80, 8);
+AT(pfd_source_methods, need, 88, 8);
 
 SIZE(pfd_source, 24);
 AT(pfd_source, struct_size, 0, 4);

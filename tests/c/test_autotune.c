@@ -346,6 +346,16 @@ typedef struct load {
     double rival;    /* processors that the program's own step uses while it runs */
     double bursts;   /* the program waits so much of the time with a prefetch of 1 ... */
     double enough;   /* ... and not at all with this one */
+    /* Of batches so cheap that handing them over takes as long as making them: */
+    double wakes;  /* batches' time that waking threads takes, for each filling of the queue */
+    double misses; /* share that a batch takes longer if they are too many for the caches, ... */
+    double fit;    /* ... which is from so many on */
+    double crowds; /* share that each thread more than one takes of the time of a batch */
+    double shares; /* part of the rate that fewer threads than usual lose, though they idle; 0..1 */
+    double idles;  /* share of the time without work of threads that nobody wakes */
+    double share;  /* of the processors' time that other programs leave; 0: all */
+    double change; /* periods that a change takes: memory, threads, cold caches */
+    double noise;  /* of a period, beside that of the run: others on the machine */
 } load;
 
 enum { PROCESSORS = 4, REGRET_PERIODS = 600, MOST_LOADS = 3 };
@@ -360,8 +370,9 @@ static double drawn_scale(double low, double high)
     return exp(drawn(log(low), log(high)));
 }
 
-static load draw_load(void)
+static load draw_load(const load *former)
 {
+    (void)former;
     load of = {.alone = drawn_scale(20, 500), .computes = 1, .demand = 1e6};
     switch (draw_bits() % 5) {
     case 0: break; /* it computes */
@@ -391,6 +402,43 @@ static load draw_load(void)
     return of;
 }
 
+/* A few microseconds a batch.  The next load is of the same batches beside other programs. */
+static load draw_cheap_load(const load *former)
+{
+    load of = former ? *former : (load){.alone = drawn_scale(2e4, 4e5),
+                  .wakes = draw_bits() % 2 ? drawn_scale(0.1, 3) : 0,
+                  .misses = draw_bits() % 2 ? drawn(0, 0.4) : 0,
+                  .fit = drawn_scale(5, 100),
+                  .crowds = drawn(0, 0.03),
+                  .shares = draw_bits() % 2 ? drawn(0, 0.5) : 0,
+                  .idles = drawn(0.05, 1),
+                  .demand = drawn_scale(1, 50),
+                  .change = drawn(0, 0.1),
+                  .noise = drawn(0, 0.5)};
+    if (!former) return of;
+    of.share = drawn(0.2, 0.9);
+    of.idles = drawn(0.05, 1);
+    of.demand = drawn_scale(1, 50);
+    of.noise = drawn(0, 0.5);
+    return of;
+}
+
+/* The program asks at once: `demand` batches' time is its wait over its own work. */
+static pfd_tune_period look_at_cheap(const load *of, int32_t threads, int32_t prefetch)
+{
+    double time = 1 + 2 * of->wakes / prefetch + (prefetch > of->fit ? of->misses : 0);
+    double cpu = time * (1 + of->crowds * (threads - 1)), rate = of->alone / cpu;
+    if (threads < PROCESSORS) rate *= 1 - of->shares * (PROCESSORS - threads) / PROCESSORS;
+    if (of->share > 0) rate *= of->share;
+    return (pfd_tune_period){.ranges_per_s = rate,
+                             .batches_per_s = rate,
+                             .thrift = of->alone / cpu,
+                             .wait = of->demand / (of->demand + 10),
+                             .idle = of->idles,
+                             .is_full = 1,
+                             .has_memory = 1};
+}
+
 /* Batches/s that so many threads can make, of which `used` is the processors' time. */
 static double can_make(const load *of, int32_t threads, double processors)
 {
@@ -405,6 +453,7 @@ static double can_make(const load *of, int32_t threads, double processors)
 
 static pfd_tune_period look(const load *of, int32_t threads, int32_t prefetch)
 {
+    if (of->idles > 0) return look_at_cheap(of, threads, prefetch);
     double can = can_make(of, threads, PROCESSORS), rate = can, wait;
     for (int32_t i = 0; i < 30; i++) { /* where the program and the loader share processors */
         double left = PROCESSORS - of->rival * (rate < of->demand ? rate / of->demand : 1);
@@ -425,6 +474,7 @@ static pfd_tune_period look(const load *of, int32_t threads, int32_t prefetch)
     if (of->held > 0) blocked = 1 - idle - used; /* threads at a lock are not runnable */
     return (pfd_tune_period){.ranges_per_s = 10 * rate,
                              .batches_per_s = rate,
+                             .thrift = 10 / (of->computes / of->alone + of->rival / of->demand),
                              .wait = wait,
                              .idle = idle,
                              .blocked = blocked > 0 ? blocked : 0,
@@ -438,15 +488,15 @@ static double done_with(const load *of, int32_t threads, int32_t factor)
     return look(of, threads, factor * twice_and_two(NULL, most)).batches_per_s / of->alone;
 }
 
-/* A minute of loads that follow each other, with noise and drift: what "auto" does, in the time
- * that one thread would need, over what the best of the fixed settings and the default do. */
+/* Loads that follow each other, with noise and drift: what "auto" does, in the time that one thread
+ * would need, over what the best of the fixed settings and the default do. */
 typedef struct ratios {
     double to_best, to_usual;
 } ratios;
 
-static ratios run_loads(const load *loads, int32_t num_loads, double noise)
+static ratios run_loads(const load *loads, int32_t num_loads, int32_t periods, double noise)
 {
-    double best = 0, usual = 0, tuned = 0, drift = 0;
+    double best = 0, usual = 0, tuned = 0, drift = 0, to_change = 0;
     for (int32_t threads = 1; threads <= 32; threads *= 2)
         for (int32_t factor = 1; factor <= 8; factor *= 2) {
             double done = 0;
@@ -457,52 +507,83 @@ static ratios run_loads(const load *loads, int32_t num_loads, double noise)
         }
     pfd_autotune t;
     pfd_autotune_open(&t, &four_processors);
-    for (int32_t i = 0; i < REGRET_PERIODS; i++) {
-        const load *of = &loads[i * num_loads / REGRET_PERIODS];
+    for (int32_t i = 0; i < periods; i++) {
+        const load *of = &loads[i * num_loads / periods];
         pfd_tune_period period = look(of, t.num_threads, t.prefetch);
-        tuned += period.batches_per_s / of->alone / REGRET_PERIODS;
-        drift = 0.9 * drift + noise / 3 * drawn(-1, 1);
-        double by = (1 + drift) * (1 + noise * drawn(-1, 1)), use = (1 - period.wait) * by;
+        double own = noise + of->noise;
+        drift = 0.9 * drift + own / 3 * drawn(-1, 1);
+        double by = (1 + drift) * (1 + own * drawn(-1, 1));
+        by = (by > 0.2 ? by : 0.2) * (1 - to_change);
+        double use = (1 - period.wait) * by;
+        tuned += period.batches_per_s / of->alone * (1 - to_change) / periods;
         if (by > 1 && period.wait < 0.01) by = 1;
         period.ranges_per_s *= by;
         period.batches_per_s *= by;
+        period.thrift *= 1 + 0.1 * own * drawn(-1, 1);
         period.wait = use < 1 ? 1 - use : 0;
-        (void)pfd_autotune_step(&t, &period);
+        to_change = pfd_autotune_step(&t, &period) ? of->change : 0;
     }
     return (ratios){tuned / best, tuned / usual};
 }
 
-/* Of many drawn loads, the search and its trials included. */
-static void test_regret(void)
+/* Of many runs over drawn loads, trials included: parts that are within 10 % of the best, and not
+ * 5 % below the default; the mean; the worst. */
+typedef struct regret {
+    double near_best, not_worse, to_best, worst;
+} regret;
+
+static regret draw_runs(load (*draw_one)(const load *), int32_t num_loads, int32_t periods,
+                        double noise)
 {
     enum { RUNS = 1000 };
-    static const double least[][2] = {{0.94, 0.999}, {0.89, 0.99}}; /* parts of the runs */
+    regret sum = {.worst = 1};
+    for (int32_t k = 0; k < RUNS; k++) {
+        load loads[MOST_LOADS] = {draw_one(NULL)};
+        loads[1] = draw_one(&loads[0]);
+        loads[2] = loads[0]; /* and back */
+        ratios found = run_loads(loads, num_loads, periods, noise);
+        sum.near_best += (double)(found.to_best >= 0.9) / RUNS;
+        sum.not_worse += (double)(found.to_usual >= 0.95) / RUNS;
+        sum.to_best += found.to_best / RUNS;
+        if (found.to_usual < sum.worst) sum.worst = found.to_usual;
+    }
+    if (getenv("SHOW"))
+        (void)printf("noise %.2f, loads: %d, periods: %d: %.3f of the best; within 10 %%: %.3f; "
+                     "not 5 %% below the default: %.3f; the worst: %.3f\n",
+                     noise, num_loads, periods, sum.to_best, sum.near_best, sum.not_worse,
+                     sum.worst);
+    return sum;
+}
+
+/* In a minute. */
+static void test_regret(void)
+{
+    static const double least[][2] = {{0.95, 0.9995}, {0.9, 0.997}}; /* parts of the runs */
     for (int32_t i = 0; i < NOISES - 1; i++)
         for (int32_t changes = 0; changes < 2; changes++) {
-            int32_t near_best = 0, not_worse = 0;
-            double to_best = 0;
-            for (int32_t k = 0; k < RUNS; k++) {
-                load loads[MOST_LOADS] = {draw_load(), draw_load()};
-                loads[2] = loads[0]; /* and back */
-                ratios found = run_loads(loads, changes ? MOST_LOADS : 1, noises[i]);
-                near_best += found.to_best >= 0.9;
-                not_worse += found.to_usual >= 0.95;
-                to_best += found.to_best / RUNS;
-            }
-            if (getenv("SHOW"))
-                (void)printf("noise %.2f, %s: %.3f of the best; within 10 %%: %d of %d; never 5 %% "
-                             "below the default: %d\n",
-                             noises[i], changes ? "changing" : "steady", to_best, near_best, RUNS,
-                             not_worse);
-            CHECK(near_best >= least[changes][0] * RUNS);
-            CHECK(not_worse >= least[changes][1] * RUNS);
-            CHECK(to_best >= 0.96);
+            regret of = draw_runs(draw_load, changes ? MOST_LOADS : 1, REGRET_PERIODS, noises[i]);
+            CHECK(of.near_best >= least[changes][0] && of.not_worse >= least[changes][1]);
+            CHECK(of.to_best >= 0.96);
+        }
+}
+
+/* Where batches are cheap, settings differ by less than the noise, and trials cost: in ten seconds
+ * and in a minute, alone and beside other programs in the middle third. */
+static void test_regret_of_cheap_batches(void)
+{
+    static const double near_best[] = {0.85, 0.94}; /* parts of the runs */
+    for (int32_t periods = REGRET_PERIODS / 6; periods <= REGRET_PERIODS; periods *= 6)
+        for (int32_t changes = 0; changes < 2; changes++) {
+            regret of = draw_runs(draw_cheap_load, changes ? MOST_LOADS : 1, periods, 0);
+            CHECK(of.near_best >= near_best[periods == REGRET_PERIODS]);
+            CHECK(of.not_worse >= 0.999 && of.worst >= 0.94);
         }
 }
 
 int main(void)
 {
     test_regret();
+    test_regret_of_cheap_batches();
     test_processors_are_the_limit();
     test_other_programs_have_the_processors();
     test_latency();

@@ -1,4 +1,4 @@
-/* The view of several rows of each record: every place and part against a plain loop. */
+/* The view of several rows of each record: every place and piece against a plain loop. */
 #include "fake_view.h"
 
 extern const pfd_view_op pfd_view_flat_dataset;
@@ -23,21 +23,21 @@ static void point(rows *r, int64_t n)
         .n = n, .epochs = r->epochs, .positions = r->positions, .draws = r->draws};
 }
 
-/* Each row is in exactly one part, which is of its record and begins where the row's own does. */
+/* Each row is in exactly one piece, which is of its record and begins where the row's own does. */
 static void check_parts(const pfd_view *view, int64_t fan_out, rows *outer, int64_t expected)
 {
     rows inner;
-    pfd_part parts[MOST];
+    pfd_piece pieces[MOST];
     int64_t n = outer->places.n, next = 0;
-    int64_t num_parts = view->methods->num_parts(view, &outer->places);
-    CHECK(num_parts == expected);
-    REQUIRE(num_parts <= n);
-    point(&inner, num_parts);
-    view->methods->expand(view, &outer->places, &inner.places, parts);
-    for (int64_t k = 0; k < num_parts; k++) {
-        CHECK(parts[k].row == next && parts[k].length > 0 && parts[k].whole == fan_out);
-        for (int64_t i = 0; i < parts[k].length && next < n; i++, next++) {
-            CHECK(outer->positions[next] == inner.positions[k] * fan_out + parts[k].begin + i);
+    int64_t num_pieces = view->methods->num_pieces(view, &outer->places);
+    CHECK(num_pieces == expected);
+    REQUIRE(num_pieces <= n);
+    point(&inner, num_pieces);
+    view->methods->expand(view, &outer->places, &inner.places, pieces);
+    for (int64_t k = 0; k < num_pieces; k++) {
+        CHECK(pieces[k].row == next && pieces[k].length > 0 && pieces[k].whole == fan_out);
+        for (int64_t i = 0; i < pieces[k].length && next < n; i++, next++) {
+            CHECK(outer->positions[next] == inner.positions[k] * fan_out + pieces[k].begin + i);
             CHECK(outer->epochs[next] == inner.epochs[k] && outer->draws[next] == inner.draws[k]);
         }
     }
@@ -66,7 +66,7 @@ static void test_rows_in_order(void)
     }
 }
 
-/* Rows of one record that do not follow each other are parts of their own. */
+/* Rows of one record that do not follow each other are pieces of their own. */
 static void test_rows_out_of_order(void)
 {
     flat_attrs attrs = {.fan_out = 3};

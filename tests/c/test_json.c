@@ -55,6 +55,31 @@ static void json_is_strict(void)
     }
 }
 
+/* Whether a string is read alike in one step, with what it means decoded then, and in two. */
+static int32_t is_read_alike(const char *text, size_t size)
+{
+    uint8_t *copy = copy_of(text, size), *meant = copy_of(text, size), *rest = NULL;
+    pfd_json one = pfd_json_begin(copy, (int64_t)size), two = one;
+    pfd_json_text whole, first;
+    int64_t after = 0, all = 0;
+    int32_t is_good = pfd_json_string(&one, &whole);
+    int32_t is_alike = pfd_json_string_begin(&two, &first);
+    if (is_alike && first.has_escapes) {
+        rest = copy_of(copy + two.at, (size_t)(two.size - two.at));
+        is_alike = pfd_json_string_end(&two, (char *)rest, &after);
+    }
+    is_alike = is_alike == is_good && one.problem == two.problem && one.at == two.at;
+    if (is_good && is_alike) {
+        all = pfd_json_decode(&whole, (char *)meant);
+        is_alike = all == first.size + after && !memcmp(meant, first.data, (size_t)first.size) &&
+                   (!after || !memcmp(meant + first.size, rest, (size_t)after));
+    }
+    free(rest);
+    free(meant);
+    free(copy);
+    return is_alike;
+}
+
 /* Strings are read in blocks of 64 bytes: each kind of byte at each place of strings of all sizes
  * around a block. */
 static void strings_of_all_sizes(void)
@@ -77,6 +102,10 @@ static void strings_of_all_sizes(void)
                 memcpy(text + 1 + at, pieces[kind].piece, size);
                 CHECK(is_json(text, length + 2) == pieces[kind].is_good);
                 CHECK(!is_json(text, length + 1) || pieces[kind].piece[0] == '"');
+                CHECK(is_read_alike(text, length + 2) && is_read_alike(text, length + 1));
+                if (at < 2) continue;
+                memcpy(text + 1, "\\t", 2);
+                CHECK(is_read_alike(text, length + 2) && is_read_alike(text, length + 1));
             }
         }
     }
@@ -126,6 +155,8 @@ static void any_bytes_are_no_danger_to_json(void)
         for (size_t k = 0; k < size; k++)
             text[k] = pieces[pfd_random_bits(draw, k) % (sizeof pieces - 1)];
         is_json(text, size);
+        if (size > 0) text[0] = '"';
+        CHECK(is_read_alike(text, size));
     }
 }
 

@@ -662,6 +662,15 @@ static int32_t call_watch(pfd_loader *l, pfd_error *err)
     return is_answer(pfd_loader_watch(l, INT64_C(60000000000), doing, err), err);
 }
 
+static int32_t call_tell_thread(pfd_loader *l, pfd_error *err)
+{
+    (void)err;
+    char told[8] = "";
+    pfd_thread_now now = {.struct_size = sizeof now, .system_id = 1, .file = -1};
+    pfd_status status = pfd_loader_tell_thread(l, 0, &now, "at it", "1 s", told, sizeof told);
+    return status == PFD_END || (status == PFD_OK && strcmp(told, "thread ") == 0);
+}
+
 static int32_t call_caller(pfd_loader *l, pfd_error *err)
 {
     (void)err;
@@ -722,7 +731,7 @@ static const struct call {
     CALL(get_info),    CALL(get_stats),    CALL(get_work),   CALL(get_thread), CALL(get_history),
     CALL(get_tuning),  CALL(get_decision), CALL(trace_stop), CALL(trace_read), CALL(trace_start),
     CALL(get_skipped), CALL(trace_drop),   CALL(watch),      CALL(caller),
-    CALL(get_moments), CALL(missing_bytes),
+    CALL(get_moments), CALL(missing_bytes), CALL(tell_thread),
 };
 enum { NUM_CALLS = sizeof calls / sizeof *calls };
 

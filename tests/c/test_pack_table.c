@@ -40,44 +40,44 @@ static int64_t expected(const pfd_pack_rule *rule, int64_t length)
     return rule->longer == PFD_PACK_TRUNCATE ? rule->length : length;
 }
 
-/* Every element of every record once, in parts that stand one after another in their packs and are
- * pieces of at most a pack; packs in the order of their first records. */
+/* Every element of every record once, in pieces that stand one after another in their packs, each
+ * at most as long as a pack; packs in the order of their first records. */
 static void check_table(const pfd_pack_table *table, const int64_t *lengths, int64_t n)
 {
     static int64_t records[1 << 16];
-    static pfd_part parts[1 << 16];
+    static pfd_piece pieces[1 << 16];
     int64_t *seen = calloc((size_t)n + 1, sizeof *seen);
-    uint64_t *pieces = calloc((size_t)n + 1, sizeof *pieces); /* best fit: which were seen */
-    int64_t num_parts = 0, num_elements = 0, first_before = 0;
+    uint64_t *found = calloc((size_t)n + 1, sizeof *found); /* best fit: which were seen */
+    int64_t num_pieces = 0, num_elements = 0, first_before = 0;
     int right = 1;
     for (int64_t p = 0; p < table->num_packs; p++) {
         int64_t count = pfd_pack_table_count(table, p), at = 0;
         REQUIRE(count > 0 && count <= 1 << 16);
-        pfd_pack_table_expand(table, p, records, parts);
+        pfd_pack_table_expand(table, p, records, pieces);
         right = right && records[0] >= first_before;
         first_before = table->rule.window == n ? records[0] : 0;
         for (int64_t i = 0; i < count; i++) {
             REQUIRE(records[i] >= 0 && records[i] < n);
-            right = right && parts[i].at == at && parts[i].length > 0 &&
-                    parts[i].whole == lengths[records[i]] &&
+            right = right && pieces[i].at == at && pieces[i].length > 0 &&
+                    pieces[i].whole == lengths[records[i]] &&
                     (i == 0 || records[i] > records[i - 1]);
             if (table->rule.rule == PFD_PACK_CHUNK) {
-                right = right && parts[i].begin == seen[records[i]];
+                right = right && pieces[i].begin == seen[records[i]];
             } else { /* the last piece of a record may stand in an earlier pack than others */
-                int64_t piece = parts[i].begin / table->rule.length;
-                right = right && parts[i].begin % table->rule.length == 0 &&
-                        (piece > 63 || !(pieces[records[i]] >> piece & 1));
-                if (piece < 64) pieces[records[i]] |= UINT64_C(1) << piece;
+                int64_t piece = pieces[i].begin / table->rule.length;
+                right = right && pieces[i].begin % table->rule.length == 0 &&
+                        (piece > 63 || !(found[records[i]] >> piece & 1));
+                if (piece < 64) found[records[i]] |= UINT64_C(1) << piece;
             }
-            seen[records[i]] += parts[i].length;
-            at += parts[i].length;
+            seen[records[i]] += pieces[i].length;
+            at += pieces[i].length;
         }
         right = right && at <= table->rule.length;
-        num_parts += count;
+        num_pieces += count;
         num_elements += at;
     }
     CHECK(right);
-    CHECK(num_parts == table->num_parts && num_elements == table->num_elements);
+    CHECK(num_pieces == table->num_pieces && num_elements == table->num_elements);
     int whole = 1;
     int64_t missing = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -87,7 +87,7 @@ static void check_table(const pfd_pack_table *table, const int64_t *lengths, int
     int drops = table->rule.rule == PFD_PACK_CHUNK && table->rule.drops_short;
     CHECK(whole && missing >= 0 && missing < (drops ? table->rule.length : 1));
     free(seen);
-    free(pieces);
+    free(found);
 }
 
 static double fill_of(const pfd_pack_table *table)
@@ -110,8 +110,8 @@ static void test_fill(void)
                100 * fill_of(&table), ns);
         CHECK(fill_of(&table) >= 0.995);
         check_table(&table, lengths, n);
-        CHECK(table.num_packs == again.num_packs && table.num_parts == again.num_parts);
-        CHECK(!memcmp(table.parts, again.parts, (size_t)table.num_parts * sizeof *table.parts));
+        CHECK(table.num_packs == again.num_packs && table.num_pieces == again.num_pieces);
+        CHECK(!memcmp(table.pieces, again.pieces, (size_t)table.num_pieces * sizeof *table.pieces));
         pfd_pack_table_close(&table);
         pfd_pack_table_close(&again);
     }
@@ -201,7 +201,7 @@ static void test_ends(void)
         for (int64_t i = 0; i < 2; i++) { /* no record, and only an empty one */
             pfd_lengths none = {.wide = lengths + 3, .count = i};
             CHECK(pfd_pack_table_open(&rule, &none, &table, &err) == PFD_OK);
-            CHECK(table.num_packs == 0 && table.num_parts == 0);
+            CHECK(table.num_packs == 0 && table.num_pieces == 0);
             pfd_pack_table_close(&table);
         }
     }

@@ -69,7 +69,7 @@ def test_what_cannot_be_counted_shows_seconds(monkeypatch):
 
 
 def test_types_are_told(tmp_path, monkeypatch):
-    """Of each batch, how many records were looked at so far."""
+    """How many records were looked at so far, after each batch."""
     monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 40)
     (tmp_path / "a.csv").write_text("a\n" + "10\n" * 100)
     done: list[int] = []

@@ -107,7 +107,7 @@ def test_lines_from_one_file_to_several(here, tmp_path):
 
 @pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
 def test_shards_hold_what_one_file_holds(jobs, packed, here, tmp_path, monkeypatch):
-    """Also where shards do not begin with a batch; a stream is read by one process."""
+    """Shards need not begin with a batch, either; a stream is read by one process."""
     monkeypatch.setattr(running, "rows_of_batch", lambda *_: 64)
     path = examples(tmp_path, compression=packed)
     out = convert(here, path, tmp_path / "b.npy", "--fields", "x", "--shards", 7, "--jobs", jobs)
@@ -179,7 +179,7 @@ def background(*arguments):
 
 
 def test_a_conversion_that_is_killed_goes_on(here, tmp_path):
-    """Its workers end with it: one that lived on would keep the pipe of stderr open."""
+    """Workers end with the command: one that lived on would keep the pipe of stderr open."""
     path = examples(tmp_path, {"x": np.tile(X, (50, 1))})
     manifest = tmp_path / ".b.csv.convert" / "manifest.json"
     arguments = ["convert", path, tmp_path / "b.csv", "--shards", 30, "--jobs", 2]

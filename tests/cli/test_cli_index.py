@@ -59,7 +59,7 @@ def test_the_command_called_wrongly(data, capsys, wrong, said):
 
 @pytest.mark.slow
 def test_the_command_with_a_plugin(data, cache, tmp_path):
-    """In a separate process, which knows of no other plugin."""
+    """Runs in a separate process, which knows no other plugin."""
     page = (ROOT / "docs/how-to/add-an-op.md").read_text()
     source = page.partition("```c\n")[2].partition("```")[0]
     entry = 'PFD_PLUGIN("number_reader", "1.0", &pfd_op_number_reader)\n'

@@ -15,7 +15,7 @@ from pyflowdata.cli.selftest import plugin, run_checks
 
 
 def test_all_but_the_compiler_of_this_machine(tmp_path):
-    """Without a compiler and test tools, from an empty folder; what this build lacks is said."""
+    """Runs without compiler and test tools, in an empty folder, and says what the build lacks."""
     hidden = "import sys; sys.modules['pytest'] = None; sys.argv[1:] = ['selftest']; " \
              "import runpy; runpy.run_module('pyflowdata', run_name='__main__')"  # fmt: skip
     without = {name: value for name, value in environment().items() if name not in ("CC", "PATH")}

@@ -11,7 +11,7 @@ from support.files import lines, write_parts
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.loader import iterator_hook
+from pyflowdata.loader import loader as loaders
 
 __all__ = ["here"]
 
@@ -46,7 +46,7 @@ def measured(run):
 
 
 def certain(printed):
-    """The lines that do not say what is doubtful, as all is that is so short."""
+    """The lines but those that doubt the numbers, which are doubtful in runs this short."""
     lines = printed.rstrip("\n").split("\n")
     found = [line for line in lines if not line.startswith(("Doubtful: ", "To try: "))]
     assert len(found) < len(lines)
@@ -128,7 +128,7 @@ print("never")
     assert said == "arguments ['--epochs', '3', '-x']"
     steps = found["both_together"]["steps"] + found["training_alone"]["steps"]
     assert end == f"ends after {3 + 3 + 3 + steps}", "the first ones, and two parts that settle"
-    assert iterator_hook._watch is None
+    assert loaders._watch is None
     sys.modules.pop("own_module")
 
 
@@ -233,7 +233,7 @@ for batch in open_loader():
     assert run.returncode == 1 and "SyntaxError" in run.stderr
     with pytest.raises(KeyboardInterrupt):
         here("speed", "--debug", *QUICK, script("raise KeyboardInterrupt"))
-    assert iterator_hook._watch is None
+    assert loaders._watch is None
 
 
 def test_blobs_alone(here, script, tmp_path, monkeypatch):

@@ -65,7 +65,7 @@ def test_an_archive_of_folders_alone_is_empty(command, here, tmp_path):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 @pytest.mark.parametrize("name", ["folder{}/LICENSE", "notes{}"])
 def test_samples_after_many_other_members_are_found(name, pack, here, tmp_path):
-    """300 of them are more than is looked at to find the fields of samples."""
+    """300 samples are more than the command reads to find the fields."""
     members = {name.format(i): b"text" for i in range(300)} | {"a.txt": b"1", "b.txt": b"2"}
     path = archive(tmp_path / "a.tar", members)
     path.write_bytes(pack(path.read_bytes()))
@@ -97,7 +97,7 @@ for command in sys.argv[2:]:
 
 @pytest.mark.parametrize("size", [1 << 50, 1 << 62])
 def test_a_member_that_says_it_is_endless(size, tmp_path):
-    """In a separate process, as what is tested is that it ends."""
+    """Runs in a separate process: the test is that the process ends."""
     entry = tarfile.TarInfo("a.bin")
     entry.size = size
     (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + b"x" * 8192)

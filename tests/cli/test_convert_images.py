@@ -200,7 +200,7 @@ def test_two_images_in_a_sample_stay_two(here, tmp_path):
 
 
 def sizes(shape, side, length):
-    """As torchvision's Resize rounds."""
+    """The size is rounded as in torchvision's Resize."""
     known = (min if side == "shorter" else max)(shape[:2])
     return tuple(length if one == known else one * length // known for one in shape[:2])
 

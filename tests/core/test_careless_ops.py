@@ -1,4 +1,4 @@
-"""What an op returns must agree with what it reports; where it does not, the op is told so."""
+"""What an op returns must agree with what the op reports; if it does not, an error says so."""
 
 
 import pytest

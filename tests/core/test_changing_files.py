@@ -81,7 +81,7 @@ def replace(path: Path, write: Callable[[Path, int], None]) -> None:
 
 
 def rewrite(path: Path, write: Callable[[Path, int], None]) -> None:
-    """In place, to the same size and time of modification."""
+    """The file is changed in place, and keeps its size and time of modification."""
     before = path.stat()
     write(path.with_suffix(".new"), ROWS)
     with path.open("r+b") as file:
@@ -139,7 +139,7 @@ def test_a_file_changes_during_a_step(name: str, change: Any, access: str, tmp_p
 
 @pytest.mark.parametrize("attrs", [{}, {"random_shuffle": True, "seed": 1}], ids=["", "shuffled"])
 def test_one_of_many_files_changes(tmp_path: Path, attrs: dict[str, Any]) -> None:
-    """So many files are not all looked at for each batch: those that it was read from are."""
+    """With so many files, a batch needs a look only at the files that it was read from."""
     paths = [tmp_path / f"part-{number:03d}" for number in range(100)]
     for number, path in enumerate(paths):
         path.write_text("".join(f"{20 * number + i:07d},1\n" for i in range(20)))

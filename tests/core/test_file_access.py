@@ -103,7 +103,7 @@ def test_a_file_cut_short_while_it_is_read_is_an_error(tmp_path):
 
 
 def test_more_files_than_descriptors(tmp_path):
-    """Those beyond a half of the limit are opened for each read."""
+    """Files beyond half of the limit are opened for each read."""
     for part in range(80):
         (tmp_path / f"part-{part}").write_text(f"{part},1\n{part},2\n")
     code = f"""
@@ -206,7 +206,7 @@ def forget_pages(path):
 
 @pytest.mark.parametrize("shuffle", ["none", "window"])
 def test_the_disk_is_asked_for_what_comes_next(tmp_path, shuffle):
-    """Of a file that is not in the page cache, batches bring more than their own bytes."""
+    """If a file is not in the page cache, a batch brings more than its own bytes there."""
     path = tmp_path / "part-0"
     line_bytes, lines = 4096, 8192
     path.write_text("".join(f"{i},{i}".ljust(line_bytes - 1) + "\n" for i in range(lines)))
@@ -233,7 +233,7 @@ def test_the_disk_is_asked_for_what_comes_next(tmp_path, shuffle):
 
 
 def test_the_disk_is_asked_for_the_ranks_own_lane(tmp_path):
-    """What comes next is known for each lane; the other rank's blocks stay where they are."""
+    """The read-ahead knows the next blocks of each lane, and skips the other rank's blocks."""
     path = tmp_path / "part-0"
     line_bytes, lines = 4096, 8192
     path.write_text("".join(f"{i},{i}".ljust(line_bytes - 1) + "\n" for i in range(lines)))

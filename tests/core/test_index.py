@@ -232,7 +232,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("risk", FOREIGN)
 def test_a_cache_that_another_user_can_change_is_left_alone(data, cache, monkeypatch, risk):
-    """By indexes and columns, which stay in memory, and by cache('disk'), which is an error."""
+    """Such a folder is refused: indexes and columns stay in memory, cache('disk') is an error."""
     if "belongs" in risk and os.geteuid() != 0:
         pytest.skip("only root can give a folder to another user")
     expected = epoch(data, index_dir="none", **SHUFFLED)
@@ -346,7 +346,7 @@ def test_garbage_in_every_field_under_a_right_checksum(data, cache, attrs):
 
 
 def test_cut_short_while_it_is_used(large, cache):
-    """Its pages are gone: that is an error, never a crash or wrong records."""
+    """The pages of a truncated index are gone: an error, never a crash or wrong records."""
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
         path = Path(loader.readers[0].index.path)
         os.truncate(path, 5000)

@@ -85,7 +85,7 @@ def test_what_fits_is_read(tmp_path: Path) -> None:
 
 
 def test_a_batch_takes_no_room_for_more_records_than_there_are():
-    """Also beside a reader with more of them; what fills up a batch needs all of its rows."""
+    """This holds beside a reader with more rows, too; filling up a batch needs all its rows."""
     x, y = flow.from_arrays({"x": np.arange(10)}), flow.from_arrays({"y": np.arange(12)})
     for last, rows in (("short", 10), ("even", 9)):
         for rank in range(3):

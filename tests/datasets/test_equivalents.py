@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "coming-from" / "equivalents-datasets.md").read_text()
 
 
 def rows():
-    """Of the tables: what the library has, the form of pyflowdata, and what it gives."""
+    """The rows of the tables: the library's form, pyflowdata's form, and what that form gives."""
     lines = re.findall(r"^\| (.*?) \| (.*) \| ?(.*?) ?\|$", PAGE, re.M)
     return [row for row in lines if row[1] != "pyflowdata"]
 

@@ -1,4 +1,4 @@
-"""explode() and flat_map(): elements of fields and parts that a function makes, beside lists; when
+"""explode() and flat_map(): elements of fields and rows that a function makes, beside lists; when
 the function is called; errors.  Random pipelines are in tests/datasets/test_properties.py."""
 
 import json
@@ -255,7 +255,7 @@ def test_another_number_of_parts_names_the_function_and_the_record(tmp_path):
     parts = data.explode(unsteady)
     assert len(parts) == 18
     has_counted = True
-    wanted = r"unsteady\(\) gives 3 parts of this record, and gave 2 .*test_explode.py:\d+"
+    wanted = r"unsteady\(\) gives 3 pieces of this record, and gave 2 .*test_explode.py:\d+"
     with pytest.raises(UserFunctionError, match=wanted) as raised:
         list(parts)
     assert raised.value.file == str(tmp_path / "rows.csv") and raised.value.line == 5
@@ -278,13 +278,13 @@ def test_wrong_use_says_what_to_write():
         (lambda: data.explode(3), "what = 3; it must be the name of a field"),
         (lambda: data.explode("tags", processes=2), "belong to a function"),
         (lambda: data.map(lambda r: {"t": r["pair"][:1]}).explode(["pair", "t"]), "equally many"),
-        (lambda: data.shuffle().explode("tags"), r"shuffle the parts, data.explode\(...\).shuffle"),
+        (lambda: data.shuffle().explode("tags"), r"shuffle the pieces, data.explode"),
         (lambda: data.sample().explode("tags"), "use explode before it"),
         (lambda: data.explode(lambda text: [text]), "must take the record"),
         (lambda: data.explode(lambda r, *, rng: [r]), "takes rng"),
         (lambda: data.explode(lambda r: [r], with_index=True), "explode has no with_index="),
         (lambda: data.explode(lambda r: [r], size=3), "has no parameter 'size'; it has r"),
-        (lambda: data.explode(lambda r: []), "gives no part of the first records"),
+        (lambda: data.explode(lambda r: []), "gives no piece of the first records"),
         (lambda: data.flat_map(words, "text"), "leave the fields out, or give fan_out"),
         (lambda: data.explode(words, outputs="other"), "lacks 'other'"),
         (lambda: len(data.explode(below(5))), "change from epoch to epoch"),
@@ -294,7 +294,7 @@ def test_wrong_use_says_what_to_write():
     for function, text in (
         (lambda r: {"k": 1}, "must return a list of dicts"),
         (lambda r: None, r"is a return missing\?"),
-        (lambda r: [1], "gave the part 1; each part is a dict"),
+        (lambda r: [1], "gave the piece 1; each piece is a dict"),
         (lambda r: [{"k": r["tag"]}], "KeyError: 'tag'; .*'tags'. There are n, text, tags"),
     ):
         with pytest.raises(UserFunctionError, match=text) as caught:
@@ -320,11 +320,11 @@ def test_attrs_of_the_view():
             out = flow.ExplodeDataset(*blobs, counts=Table(counts), divided=divided)
             len(flow.Dataset(out))
     wrong = flow.Dataset(flow.ExplodeDataset(*blobs, counts=Table(np.full(6, 2)), divided=[1]))
-    with pytest.raises(CorruptDataError, match="has 0 parts in this record; attr 'counts' says 2"):
+    with pytest.raises(CorruptDataError, match="has 0 elements in this record; .*'counts' says 2"):
         list(wrong)
     uneven = flow.from_arrays({"p": [7, 8], "a": [[1], [1, 2, 3]], "b": [[1], [1, 2]]})
-    for names, text in ((["a", "b"], "'b' has 2 parts in this record, and 'a' has 3: fields"),
-                        (["b", "a"], "'a' has 3 parts in this record, and 'b' has 2: fields")):
+    for names, text in ((["a", "b"], "'b' has 2 elements in this record, and 'a' has 3: fields"),
+                        (["b", "a"], "'a' has 3 elements in this record, and 'b' has 2: fields")):
         with pytest.raises(CorruptDataError, match=rf"record 1.*{text}") as failure:
             list(uneven.explode(names))
         assert failure.value.ordinal == 1

@@ -362,7 +362,7 @@ def test_parts_must_be_as_many():
             data.flat_map(function, "y", fan_out=fan_out)
     varying = data.flat_map(lambda y: np.zeros(2 + y // 3), "y", fan_out=2)
     assert varying[0]["y"] == 0
-    with pytest.raises(flow.CorruptDataError, match="has 3 parts in this record; .* says 2"):
+    with pytest.raises(flow.CorruptDataError, match="has 3 elements in this record; .* says 2"):
         varying[2 * 4]
 
 

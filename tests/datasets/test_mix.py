@@ -358,6 +358,47 @@ def test_sources_of_different_formats_and_views(tmp_path, make):
     assert read(data) == [rows]
 
 
+@pytest.mark.parametrize("width", [3, 40])  # rows that are copied twice, and once
+def test_rows_of_many_bytes_come_whole_from_sources_of_each_kind(tmp_path, width):
+    sizes = [90, 70, 80, 60]
+    tables = [
+        (np.arange(size)[:, None] + source * KIND + np.arange(width)).astype(np.int64)
+        for source, size in enumerate(sizes)
+    ]
+    np.save(tmp_path / "little.npy", tables[0])
+    np.save(tmp_path / "big.npy", tables[1].astype(">i8"))
+    tables[2].astype(">i8").tofile(tmp_path / "big.bin")
+    npy = [flow.Dataset({"x": flow.NpyReader(files=str(tmp_path / f"{name}.npy"))})
+           for name in ("little", "big")]  # fmt: skip
+    raw = flow.RawReader(files=str(tmp_path / "big.bin"), dtype="int64", shape=[width],
+                         byte_order="big")  # fmt: skip
+    plain = [*npy, flow.Dataset({"x": raw}), flow.from_arrays({"x": tables[3]})]
+    used = [one.map(flow.Cast, "x", outputs="y", dtype="float64") for one in plain]
+    model = MixModel(sizes, {0: [1] * 4})
+    wanted = np.array([tables[source][record] for source, _, record in model.epoch(0)])
+    for sources, names in ((plain, "x"), (used, "xy")):
+        for batch_size in (7, len(wanted)):
+            batches = flow.mix(sources).batch(batch_size)
+            with flow.DataLoader({name: batches[name] for name in names}) as loader:
+                found = list(loader)
+            for name in names:
+                assert np.array_equal(np.concatenate([one[name] for one in found]), wanted)
+    nested = flow.mix([flow.mix(plain[:2]), plain[3]], length=100)
+    with flow.DataLoader(nested.batch(9)["x"]) as loader:
+        rows = np.concatenate(list(loader))
+    assert np.array_equal(rows, rows[:, :1] + np.arange(width))
+
+
+def test_stored_bools_of_many_bytes_are_0_or_1(tmp_path):
+    stored = (np.arange(200 * 70).reshape(200, 70) % 3).astype(np.uint8)
+    stored.tofile(tmp_path / "b.bin")
+    data = flow.Dataset({"x": flow.RawReader(files=str(tmp_path / "b.bin"), dtype="bool",
+                                             shape=[70])})  # fmt: skip
+    with flow.DataLoader(flow.mix([data, data.skip(1)], length=100).batch(100)["x"]) as loader:
+        (rows,) = loader
+    assert np.array_equal(rows[::2].view(np.uint8), stored[:50] != 0)
+
+
 def test_draws_of_a_record_differ(make):
     batches = flow.mix(make([1, 3]), weights=[3, 1], length=200).batch(50, seed=1)
     coin = flow.CoinFlip(batches["x"])

@@ -81,7 +81,7 @@ def mask_of_cu_seqlens(cu_seqlens, length):
 
 
 def check_rows(corpus, rows, packs, length):
-    """Rows against the parts that they are to be made of."""
+    """Compares rows with the pieces of records that they are to be made of."""
     assert len(rows["ids"]) == len(packs)
     for i, pack in enumerate(packs):
         sizes = [size for _, _, size in pack]
@@ -140,7 +140,7 @@ def test_several_fields_and_padding(corpus):
 
 
 def test_other_views_and_ops(corpus):
-    """Packs of a part of the data, of what an op made of it, and side by side with others."""
+    """Packs of a subset of the data, of what an op made of it, and side by side with others."""
     data = corpus.open()
     part = data.take(100)
     narrow = flow.Dataset({"ids": flow.Cast(part["ids"], dtype="int32")})
@@ -231,7 +231,7 @@ def test_a_mix_of_documents(corpus):
 
 
 def test_packs_of_a_mix_are_records(corpus, monkeypatch):
-    """They have columns, may be packed again, and go on with another epoch of the mix by repeat();
+    """Packs of a mix have columns, may be packed again, and repeat with other epochs of it;
     a state has only a position, and refuses other weights."""
     data = corpus.open()
 
@@ -317,7 +317,7 @@ def test_known_lengths(corpus):
 
 
 def test_lengths_in_an_index(corpus, tmp_path):
-    """Of Megatron's files the lengths are in the index."""
+    """For Megatron's files, the lengths are in the index."""
     path = tmp_path / "tokens.bin"
     with MegatronWriter(path, dtype="int64") as writer:
         for tokens in corpus.tokens:
@@ -389,7 +389,7 @@ def test_ops_by_name(corpus):
 
 
 def pieces_of(data):
-    """Rows that a view makes of parts of records."""
+    """Rows that a view makes of pieces of records."""
     twice = data.map(lambda ids: [ids, ids], "ids", outputs={"both": ("int64", (2, None))})
     return flow.Dataset({"ids": flow.FlatDataset(twice["both"], fan_out=2, divided=[0])})
 

@@ -29,7 +29,7 @@ def test_what_is_delivered_is_the_models(tmp_path):
 
 
 def test_several_records_of_one_and_one_of_several(tmp_path, monkeypatch):
-    """More pipelines that end in parts, windows and runs."""
+    """More pipelines that end in elements, windows and runs."""
     more = (pipelines.W, pipelines.G, pipelines.E, pipelines.F) * 4
     monkeypatch.setattr(pipelines, "SCHEMAS", (*pipelines.SCHEMAS, *more))
     seen = set()
@@ -72,7 +72,7 @@ def test_killed_processes(tmp_path):
 
 
 def two_data_sets(seed: int, folder: Path) -> list[tuple[Made, Model]]:
-    """Of equal length, without damage; the seed of their batches is the same."""
+    """Two pipelines of equal length, without damage; their batches have the same seed."""
     made = []
     for number in range(2):
         own = folder / str(number)

@@ -3,6 +3,8 @@
 import argparse
 import json
 import pickle
+import subprocess
+import sys
 import threading
 from types import MappingProxyType
 
@@ -467,6 +469,36 @@ def test_fields_are_chosen_by_lists_as_well():
 WORD = "abab"
 WORDS = {"ab", "abab"}
 PLACES = {"a": ("ab",), "b": b"ab"}
+
+
+@pytest.mark.parametrize("splits", [[0, 1, 100], [0, 5, 3], [1, 2, 3]])
+def test_a_column_with_row_splits_beyond_its_values_is_refused(splits):
+    def wrong(columns):
+        return {"z": flow.Ragged(np.zeros(3, np.uint8), np.array(splits))}
+
+    data = made().take(2).map(wrong, batched=2, outputs={"z": "bytes"})
+    with pytest.raises(flow.UserFunctionError, match="'z', a Ragged of 3 elements whose rows"):
+        list(data)
+
+
+def test_a_program_without_a_file_has_its_functions_seen():
+    program = '''
+import pyflowdata as flow
+data = flow.from_arrays({"text": [b"a"]})
+by_exec = {}
+exec("f = lambda r: r['text'] == 'a'", by_exec)
+data.filter(by_exec["f"])
+for wrong in (lambda r: r["text"] == "a", lambda r: r.get("text") is None):
+    try:
+        data.filter(wrong)
+    except flow.InvalidArgumentError as failure:
+        print(failure)
+'''
+    command = [sys.executable, "-c", program, "-c", "argument"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    first, second = ran.stdout.splitlines()
+    assert "(<string>:7): r['text'] == 'a' compares bytes with a str" in first
+    assert "(<string>:7): r.get('text') is None compares bytes with None" in second
 
 
 def test_a_text_that_is_compared_with_a_str_is_refused_or_compared_as_utf_8():

@@ -212,7 +212,7 @@ def test_the_op_of_parts_checks_its_attrs(data):
     blob = data.blob("x")
     for attrs, says in [
         ({"fractions": [0.5, 0.3], "part": 0}, "'fractions': they sum to 0.8; the sum must be 1"),
-        ({"fractions": [0.5, 0.5], "part": 2}, "'part' = 2; it must be in [0, 2), the parts"),
+        ({"fractions": [0.5, 0.5], "part": 2}, "'part' = 2; it must be in [0, 2), the subsets"),
         ({"part": 0}, "give fractions or counts, and not both"),
         ({"fractions": [1.0], "counts": [1], "part": 0}, "give fractions or counts, and not both"),
         ({"counts": [-1, 1001], "part": 0}, "'counts'"),

@@ -37,7 +37,7 @@ def hash_bytes(hash_, text):
 
 
 def part_of(hash_, fractions):
-    """The part that is first in a race."""
+    """The subset whose draw comes first."""
     times = []
     for part, fraction in enumerate(fractions):
         u = ((hash_word(hash_, part) >> 12) + 0.5) / 2**52
@@ -147,7 +147,7 @@ def test_counts_are_exact(tmp_path):
     assert [xs(part) for part in parts] == [
         sorted(hashes[:700]), [], sorted(hashes[700:950]), sorted(hashes[950:])
     ]  # fmt: skip
-    with pytest.raises(InvalidArgumentError, match="have 999 records together; the data set has"):
+    with pytest.raises(InvalidArgumentError, match="999 records together, and the data set has"):
         len(data.split([999, 0])[1])
 
 
@@ -253,7 +253,7 @@ def test_a_state_tells_the_rule(tmp_path):
         assert next(iter(loader)).tolist() == wanted[10:20]
     with first_part() as loader:
         state = after_one(loader)
-        with pytest.raises(InvalidArgumentError, match=r"split\(..., rule=1\) makes parts as"):
+        with pytest.raises(InvalidArgumentError, match=r"split\(..., rule=1\) makes subsets as"):
             loader.load_state_dict(former)
     with first_part(rule=1) as loader, pytest.raises(InvalidArgumentError, match="table.rule = 2"):
         loader.load_state_dict(state)
@@ -340,10 +340,10 @@ def test_what_is_refused(tmp_path):
         (["a"], {}, "give fractions"),
         (0.5, {}, "split(0.5): give fractions"),
         ("ab", {}, "give fractions"),
-        ([], {}, "split() into 0 parts"),
-        ([1.5, -0.5], {}, "no part can be below 0"),
-        ([11, -1], {}, "no part can be below 0"),
-        ([float("nan"), 0.5], {}, "no part can be below 0"),
+        ([], {}, "split() into 0 subsets"),
+        ([1.5, -0.5], {}, "no subset can be below 0"),
+        ([11, -1], {}, "no subset can be below 0"),
+        ([float("nan"), 0.5], {}, "no subset can be below 0"),
         ([0.5, 0.5], {"by": "y"}, "by = 'y': there is no such field; there are x"),
         ([5, 5], {"by": "x"}, "counts cannot be exact; give fractions"),
         ([0.5, 0.5], {"by": "x", "in_order": True}, "leave in_order or by out"),

@@ -375,7 +375,7 @@ def hints(sample: Sample, folder: Path) -> dict[str, str]:
 
 
 def digest(sample: Sample) -> str:
-    """Of what is in the file, for a sample that is another one than that which was recorded."""
+    """What differs in a sample from the sample that was recorded."""
     content = sample.content
     if content[:3] == b"\x1f\x8b\x08" and sample.key.startswith(tuple(format_samples.FORMATS)):
         content = gzip.decompress(content)  # compressors differ

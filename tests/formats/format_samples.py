@@ -88,7 +88,7 @@ def gzipped(folder: Path) -> list[Path]:
 
 
 def shard(folder: Path) -> list[Path]:
-    """Of WebDataset, with long names, and without the zeros that fill up its last block."""
+    """A tar file of WebDataset, with long names, without the zeros that fill up its last block."""
     path = folder / "shard.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
         for i in range(4):

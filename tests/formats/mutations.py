@@ -167,7 +167,7 @@ VARIANTS = {
     "tar": Variant("a.tar", _TAR),
     "tar (gzip)": Variant("a.tar.gz", _packed(_TAR, "gzip")),
     "tar (zstd)": Variant("a.tar.zst", _packed(_TAR, "zstd")),
-    "Mosaic MDS, written here": Variant("shard.00000.mds", lambda path: (
+    "Mosaic MDS, by MDSWriter": Variant("shard.00000.mds", lambda path: (
         _written("MDSWriter", _columns, overwrite=True)(path.parent)), checked="index.json"),
     "Mosaic MDS, a shard": Variant("shard.00000.mds", _MDS, checked="index.json"),
     "Mosaic MDS, the index": Variant("index.json", _MDS),

@@ -125,7 +125,7 @@ def outcomes(row, strengths, bins, fill=0):
 
 
 def recognized(image, out):
-    """Which of these it is; a few pixels of a warped one may be their neighbours."""
+    """Which of these images it is; a few pixels of a warped image may be their neighbours."""
     for key, other in out.items():
         if np.array_equal(image, other):
             return key

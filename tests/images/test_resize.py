@@ -39,7 +39,7 @@ def linear(size, out_size):
 
 
 def cover(size, out_size):
-    """How much of each pixel an output pixel covers, as part of it."""
+    """Which fraction of each pixel an output pixel covers."""
     edges = np.arange(out_size + 1) * size / out_size
     pixels = np.arange(size)
     covered = np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels)

@@ -211,7 +211,7 @@ def test_a_buffer_in_flight_is_never_overwritten(folder, device):
 
 
 def test_late_copies_would_show_an_overwritten_buffer(folder, device, monkeypatch):
-    """Of the test above: without the wait, its copies read what the next batch has written."""
+    """The test above can fail: without the wait, copies read what the next batch has written."""
     monkeypatch.setattr(FakeEvent, "synchronize", lambda event: None)
     with device.open(folder) as loader:
         stream = loader._hand_over.copies._stream
@@ -328,7 +328,7 @@ def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_any):
 
 
 def test_progress_shows_the_steps_that_were_delivered(folder, open_any, capsys):
-    """Not those that were made ahead; and it begins where the loader is."""
+    """Batches made ahead do not count; the state begins where the loader is."""
     with open_any(folder) as loader:
         for number, _ in enumerate(flow.progress(loader)):
             if number == 4:
@@ -456,7 +456,7 @@ def batches_of(loader, count):
 @pytest.mark.parametrize("steps", [0, 5, STEPS, STEPS + 1])
 @pytest.mark.parametrize("num_readers", [1, 10])  # described in words, and by hashes
 def test_distributed_checkpoint(folder, tmp_path, open_torch, steps, num_readers):
-    """It takes the state apart into its values, and on loading puts them into the present one."""
+    """DCP splits the state into its values, and on loading puts them into the present state."""
     dcp = pytest.importorskip("torch.distributed.checkpoint", reason="torch is built without it")
     from torch.distributed.checkpoint.stateful import Stateful
 

@@ -203,7 +203,7 @@ def test_resume_in_the_middle_at_another_world_size(table):
 
 
 def variance_of_means(rows, num_lanes, window, block_size, values, in_lane):
-    """Of batch means, exactly: lanes add up, each is a window shuffle of its own blocks.
+    """The exact variance of batch means: lanes add up, each is a window shuffle of its own blocks.
 
     In a lane, the window's mean (blocks drawn without replacement), and the batch's about it
     (records drawn without replacement); the values of a block are equal.

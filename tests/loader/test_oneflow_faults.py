@@ -1,4 +1,4 @@
-"""The seven faults of OneFlow's example loader, each with a test that fails on it."""
+"""The seven faults of OneFlow's example loader, each with a test that fails if it comes back."""
 
 from pathlib import Path
 

@@ -184,7 +184,7 @@ def test_a_block_is_read_in_one_window(table, size, block_size, blocks):
 
 
 def exact_variance_ratio(batch, blocks, num_blocks, block_size):
-    """Of batch means to those of independent draws, where a block's records have one value.
+    """The ratio of batch means' variance to independent draws, if a block's records have one value.
 
     The window's mean (blocks drawn without replacement), and the batch's about it (records drawn
     without replacement).

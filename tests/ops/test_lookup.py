@@ -37,6 +37,18 @@ def test_numbers_are_those_of_a_dict(threads):
     assert found.dtype == np.int64 and found.tolist() == [numbers[one] for one in given]
 
 
+@pytest.mark.parametrize("words", [["a\0", "a", "", "\0", "a", "ab", "", "ab"],
+                                   [f"{i * i}" for i in range(9000)], ["same"] * 9000])  # fmt: skip
+def test_words_are_counted_as_by_a_counter(words):
+    counts = collections.Counter(words)
+    expected = sorted(counts, key=lambda one: (-counts[one], one.encode()))
+    assert list(flow.Vocabulary.fit(data_of(words), "city").words) == expected
+    fixed = np.array([[*f"{one:4.4}".encode()] for one in words], np.uint8)
+    counts = collections.Counter(row.tobytes().decode() for row in fixed)
+    expected = sorted(counts, key=lambda one: (-counts[one], one.encode()))
+    assert list(flow.Vocabulary.fit(flow.from_arrays({"x": fixed}), "x").words) == expected
+
+
 def test_size_count_and_unknown():
     data = data_of(["b", "b", "b", "a", "a", "c", "c", "d"])
     fit = flow.Vocabulary.fit

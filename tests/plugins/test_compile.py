@@ -189,7 +189,7 @@ def test_a_file_in_the_place_of_a_cached_folder(cache):
     [["-Iheaders"], ["-I", "headers"], "-isystem headers", ["-include", "headers/factor.h"]],
 )
 def test_relative_paths_in_flags(flags, tmp_path, monkeypatch):
-    """They are from the folder of the caller, for text and for files."""
+    """Relative paths start at the caller's folder, for text and for files."""
     name = "Relative" + "".join(filter(str.isalpha, "".join(flags)))
     include = "" if "factor.h" in str(flags) else '#include "factor.h"\n'
     source = include + named(name).replace('"2", -100', "FACTOR, -100")

@@ -101,7 +101,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base.fields import Field
-from .base.rows import RowFormat, RowWriter
+from .base.format import RowFormat, RowWriter
 from .base.writer import Shard
 
 

@@ -16,7 +16,7 @@ from support.source_tree import parsed
 from pyflowdata.cli import COMMANDS
 
 LARGE = 200  # lines, of a .c with its .h together
-MOST_FILES = {"csrc": 400, "pyflowdata": 232}  # a new room, as that of remote files, adds its own
+MOST_FILES = {"csrc": 400, "pyflowdata": 220}  # a new room, as that of remote files, adds its own
 MOST_IN_FOLDER = 40
 MOST_AT_THE_TOP = 8  # modules of pyflowdata
 OF_ONE_KIND = (

@@ -104,12 +104,12 @@ def files_of_git():
     reason="what the checkout has is known of git",
 )
 def test_source_distribution_has_all(unpacked):
-    """And so it has all that `make test` needs."""
+    """The source distribution has all that `make test` needs."""
     missing = {name for name in files_of_git() if not (unpacked / name).is_file()}
     assert missing == set(), "files that MANIFEST.in leaves out"
 
 
 def test_wheel(wheel):
-    """It fits any Python 3."""
+    """The wheel fits any Python 3."""
     assert "-py3-none-linux" in wheel.name
     assert "pyflowdata/libpyflowdata.so" in zipfile.ZipFile(wheel).namelist()

@@ -27,7 +27,7 @@ LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusio
 
 
 def folder_of(path: Path | str) -> str:
-    """That of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
+    """The folder of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS

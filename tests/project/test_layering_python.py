@@ -258,12 +258,12 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
 
 
 def test_integrations_are_on_top():
-    """They take the public face, types, and the graph as data; only messages name them."""
+    """Integrations take the public face, types, and the graph as data; only messages name them."""
     allowed = {
         "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_texts",
         "nodes.world",
-        "loader.batches", "loader.converting_loader", "loader.epoch_steps", "loader.epochs",
-        "loader.iterator_hook", "loader.ledger", "loader.loader_arguments",
+        "loader.batches", "loader.data_loader", "loader.epoch_steps", "loader.epochs",
+        "loader.ledger", "loader.loader", "loader.loader_arguments",
         "loader.open_loader", "loader.sinks",
         "loader.state",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
@@ -301,14 +301,14 @@ def private_attributes(*packages: str) -> dict[str, set[str]]:
 
 
 def test_integrations_touch_no_private_attribute_of_a_loader():
-    """They use open_loader_of(), where the face of a DataLoader is not enough."""
+    """Integrations use open_loader_of() where the public face of a DataLoader is not enough."""
     theirs, loaders = private_attributes("integrations"), private_attributes("loader")
     assert "_opened" in loaders["own"]
     assert theirs["all"] & (loaders["own"] - theirs["own"]) == set()
 
 
 def strings(tree: ast.Module) -> set[str]:
-    """Those that a program uses: no docstrings."""
+    """The strings that a program uses: no docstrings."""
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value

@@ -22,7 +22,7 @@ def test_a_picture_is_as_drawn(name):
 
 
 def test_every_picture_is_drawn():
-    """That of speed is drawn by `make bench`."""
+    """The picture of speed is drawn by `make bench`."""
     assert {path.name for path in FOLDER.glob("*.svg")} - {"speed.svg"} == set(PICTURES)
 
 

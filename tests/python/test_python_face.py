@@ -50,7 +50,7 @@ def test_library_that_does_not_fit(tmp_path):
 
 def test_library_of_another_build():
     from pyflowdata.native import ffi
-    from pyflowdata.native.shared_library import Interface
+    from pyflowdata.native import Interface
 
     class Library:
         @staticmethod

@@ -368,8 +368,8 @@ def test_a_call_that_holds_the_interpreters_lock_is_told_while_it_lasts():
         ), told  # fmt: skip
         stack = rf"Thread 0x\w+ \(most recent call first\):\n.*in hold\n.*in {where}\n"
         assert re.search(stack, told), told
-    rows = "step 10 of epoch 0, 4 rows, records 40 to 43"
-    assert re.search(rf"\n  {WHO} has been in Stuck for \d\.\d s, {rows}\n", in_op), in_op
+    step, rows = "step 10 of epoch 0", "on 4 rows, records 40 to 43"
+    assert re.search(rf"\n  {step}: {WHO} has been in Stuck for \d\.\d s, {rows}\n", in_op), in_op
 
 
 def test_a_process_is_named():

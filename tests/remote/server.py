@@ -39,6 +39,7 @@ class Server(ThreadingHTTPServer):
             is refused, as a signature that allows GET does.
         login: The header Authorization that requests must have; None: none is asked for.
         latency: Seconds before each answer.
+        most_at_once: The most requests that were waiting for their answers at a time.
         rate: Bytes per second of all bodies together; 0: as fast as it goes.
     """
 
@@ -60,6 +61,7 @@ class Server(ThreadingHTTPServer):
         self.query: str | None = None
         self.login: str | None = None
         self.latency, self.rate = 0.0, 0
+        self.at_once = self.most_at_once = 0
         self._free_at = 0.0  # when the line has sent what it was given
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
@@ -69,6 +71,17 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, *_: object) -> None:
         pass  # a client that went away
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        with self.lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.at_once -= 1
 
     def send_in_time(self, size: int) -> None:
         """Waits as a line of `rate` takes for so many bytes, which all answers share."""
@@ -81,6 +94,7 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for the answer to its head
     server: Server
 
     def log_message(self, *_: object) -> None:
@@ -106,6 +120,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT")
 
     def do_HEAD(self) -> None:
+        with self.server.answering():
+            self._look()
+
+    def do_GET(self) -> None:
+        with self.server.answering():
+            self._get()
+
+    def _look(self) -> None:
         with self.server.lock:
             self.server.looks += 1
         time.sleep(self.server.latency)
@@ -121,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.close_connection = True
 
-    def do_GET(self) -> None:
+    def _get(self) -> None:
         server = self.server
         with server.lock:
             server.gets += 1
@@ -148,6 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(data, tag, 0, len(data), "whole")
             return
         begin, end = (int(one) for one in asked[len("bytes=") :].split("-"))
+        end = min(end, len(data) - 1)
         if begin >= len(data):
             self._head(416, 0, tag)
             self.end_headers()
@@ -158,10 +181,10 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "reset":
             self._break_off()
             return
-        self._send(data, tag, begin, end + 1, fault)
-        if fault != "hang":
+        if fault != "hang":  # noted first: the client is faster than what follows an answer
             with server.lock:
                 server.ranges[self.path.lstrip("/").partition("?")[0], begin, end + 1] += 1
+        self._send(data, tag, begin, end + 1, fault)
 
     def _send(self, data: bytes, tag: str, begin: int, end: int, fault: str | None) -> None:
         if fault == "shifted":  # another range than was asked for, and it says so

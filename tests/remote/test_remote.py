@@ -221,6 +221,22 @@ def test_no_text_has_a_password_which_all_requests_to_its_host_have(tmp_path, ca
         with pytest.raises(TypeError, match=r"takes blobs.*://\.\.\.@") as use:
             flow.DataLoader(url)
 
+        # A user name alone, which is a token.
+        server.login = "Basic " + base64.b64encode(b"token-secret:").decode()
+        token = plain.replace("://", "://token-secret@")
+        data = flow.open(token)
+        assert data.column("x").tolist() == [1] and pickle.loads(pickle.dumps(data)) is not None
+        with flow.DataLoader(data.batch(1)) as loader:
+            assert_tells_no_secret(data, loader.state_dict(), loader.report())
+        assert not any(b"secret" in one.read_bytes() for one in cache.glob("*.pfdblocks"))
+        with pytest.raises(TypeError, match=r"takes blobs.*://\.\.\.@") as token_use:
+            flow.DataLoader(token)
+        with pytest.raises(flow.FileError, match="no object") as token_missing:
+            flow.open(token.replace("t.csv", "none.csv"))
+        assert client.name_object("abfs://box@host/a") == "abfs://box@host/a"  # no secret
+        assert cli.main(["head", token]) == 0
+        server.login = "Basic " + base64.b64encode(b"user:secret").decode()
+
         # Commands, of which one writes beside the files.
         server.query = signed("first")
         for name in ("head", "index"):
@@ -234,7 +250,7 @@ def test_no_text_has_a_password_which_all_requests_to_its_host_have(tmp_path, ca
         with pytest.raises(flow.InvalidArgumentError, match="NUL") as cut:
             flow.CSVReader(files=f"{plain}?{server.query}\0", batch_size=1)
     assert_tells_no_secret(said.out, said.err)
-    for told in (refused, missing, use, cut):
+    for told in (refused, missing, use, cut, token_use, token_missing):
         assert_tells_no_secret("".join(traceback.format_exception(told.value)))
 
 
@@ -347,6 +363,92 @@ def test_a_manifest_may_name_signed_images(tmp_path, monkeypatch):
         with flow.DataLoader(data.batch(4), num_threads=1) as loader:
             assert len(list(loader)) == 1 and set(calls) == {4}
         assert len(client._of_rows) == 4
+
+
+def named_images(server, folder, files):
+    """A data set of the images that a manifest names."""
+    lines = [{"source": f"{server.url}/{name}", "usage": "train", "annotation": [{"name": "a"}]}
+             for name in files]  # fmt: skip
+    (folder / "i.manifest").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return flow.open(str(folder / "i.manifest"))
+
+
+def test_images_of_later_batches_are_asked_for_ahead_and_so_many_at_a_time(tmp_path):
+    files = {f"{i:03d}.png": b"\x89PNG\r\n\x1a\n" + i.to_bytes(2, "big") * 500 for i in range(160)}
+    files["050.png"] = bytes(9 * MB) + b"the end"  # of which the beginning is asked for ahead
+    with serving(dict(files)) as server:
+        server.latency = 0.05
+        data = named_images(server, tmp_path, files).shuffle(seed=1).batch(2)
+        with flow.DataLoader(data, num_threads=1) as loader:
+            found = Counter(image.tobytes() for images, _ in loader for image in images)
+            assert found == Counter(files.values())
+            # One thread makes batches of two images; requests are those of many batches.
+            # The server ends one after the client has its answer.
+            assert 6 <= server.most_at_once < 2 * len(blocks._threads)
+            assert server.looks + server.gets < 1.5 * len(files)
+            looks, gets = server.looks, server.gets
+            assert sum(len(labels) for _, labels in loader) == len(files)
+        assert (server.looks, server.gets) == (looks, gets)
+        # The bytes are in the cache: a look at each tells that they are those of the object.
+        client.forget_facts()
+        again = named_images(server, tmp_path, files)
+        assert len(read(again, 16)) == 10
+        assert server.looks > looks + 60 and server.gets < gets + 90  # the first ones tell
+        # What is missing is told by its row, and costs the epoch nothing else.
+        del server.files["077.png"]
+        configure(cache_dir=tmp_path / "other")
+        data = named_images(server, tmp_path, files)
+        with pytest.raises(flow.CorruptDataError, match="077.png is not there: there is no such"):
+            read(data, 2)
+        with flow.DataLoader(data.batch(4, on_error="skip")) as loader:
+            assert sum(len(labels) for _, labels in loader) == len(files) - 1
+        # A loader that is closed while its objects are being looked at leaves what it asked for.
+        for epoch in range(4):
+            configure(cache_dir=tmp_path / f"closed-{epoch}")
+            client.forget_facts()
+            with flow.DataLoader(data.batch(2)) as loader:
+                next(iter(loader))
+
+
+def test_all_threads_of_a_process_share_one_client_of_a_host(tmp_path, monkeypatch):
+    made, make = [], client._Obstore.__init__
+
+    def slowly(self, base, options):
+        made.append(base)
+        time.sleep(0.05)  # others ask for the same store meanwhile
+        make(self, base, options)
+
+    monkeypatch.setattr(client._Obstore, "__init__", slowly)
+    with serving({f"{i}.png": b"\x89PNG" + bytes([i]) * 99 for i in range(40)}) as server:
+        data = named_images(server, tmp_path, server.files)
+        assert len(read(data, 8)) == 5
+        assert made == [f"{server.url}/"]
+
+
+def test_a_small_object_that_changes_is_noticed_though_the_cache_knows_its_old_version(tmp_path):
+    files = {f"{i}.png": b"\x89PNG" + bytes([i]) * 99 for i in range(8)}
+    with serving(dict(files)) as server:
+        data = named_images(server, tmp_path, files)
+        with flow.DataLoader(data.batch(4)) as loader:
+            assert [image.tobytes() for images, _ in loader for image in images] == [
+                *files.values()
+            ]
+            server.files["3.png"] = b"\x89PNG" + bytes(99)[::-1] + b"new"
+            blocks.clear_cache()  # of the bytes; files of the cache stay for a day
+            kept = {one.url for one in blocks.cached_objects()}
+            assert {f"{server.url}/{name}" for name in files} <= kept
+            with pytest.raises(flow.FileError, match=r"3.png.*changed while open"):
+                for _epoch in range(20):  # some were made before, of the old bytes
+                    for images, _ in loader:
+                        assert {image.tobytes() for image in images} <= {*files.values()}
+                    blocks.clear_cache()
+        found = [image.tobytes() for batch in opened_again(data) for image in batch]
+        assert found == [*(files | {"3.png": server.files["3.png"]}).values()]
+
+
+def opened_again(data):
+    with flow.DataLoader(data.batch(4)) as loader:
+        return [[np.array(image) for image in images] for images, _ in loader]
 
 
 def test_schemes_may_have_capitals_and_a_file_may_have_one(tmp_path):

@@ -88,7 +88,7 @@ class Nginx:
         self._process.communicate()
 
     def requests(self):
-        """Those that were answered, as [method, path, status, range]."""
+        """The requests that were answered, as [method, path, status, range]."""
         lines = (self._folder / "access.log").read_text().splitlines()
         return [line.split(" ", 3) for line in lines]
 

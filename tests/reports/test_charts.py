@@ -9,7 +9,7 @@ import pytest
 
 from pyflowdata.words.plain_text import short_count
 from pyflowdata.insight import drawing
-from pyflowdata.insight.drawing import Axis, Bar, Panel, Part
+from pyflowdata.insight.drawing import Axis, Bar, Panel, Segment
 
 HOSTILE = "<b onload=\"x\">&'\x00\x1b\ud800\uffff]]>"
 
@@ -65,9 +65,11 @@ def test_a_timeline_steps_from_period_to_period():
     assert texts(root, "title") == ["rate", "waits"]
 
 
-def test_parts_of_a_lying_bar_follow_each_other_and_end_with_it():
-    parts = [Part(0.5, "a", "half"), Part(0.25, "b", "quarter"), Part(0.75, "c", "too much")]
-    rest, *bars = drawn(drawing.stacked(parts, "said")).findall("rect")
+def test_segments_of_a_lying_bar_follow_each_other_and_end_with_it():
+    segments = [
+        Segment(0.5, "a", "half"), Segment(0.25, "b", "quarter"), Segment(0.75, "c", "too much"),
+    ]  # fmt: skip
+    rest, *bars = drawn(drawing.stacked(segments, "said")).findall("rect")
     assert rest.get("width") == "100%"
     found = [(share(bar.get("x")), share(bar.get("width"))) for bar in bars]
     assert found == [(0, 0.5), (0.5, 0.25), (0.75, 0.25)]

@@ -120,7 +120,7 @@ def test_ragged_blobs_and_batches_that_differ_in_size_say_so():
 
 
 def test_fused_ops_are_those_that_the_loader_fuses():
-    """Of an image that is cut off, a crop of its upper part is delivered if the two are one op."""
+    """A crop of the upper half of a truncated image is delivered if decoder and crop are one op."""
     content = saved(photo(400, 64), "jpeg", quality=95)
     cut = content[: len(content) // 2]
     image = flow.ImageDecoder(bytes_of([cut] * 8, on_error="skip", max_errors=8))

@@ -134,7 +134,7 @@ def luminance(color):
 
 
 def contrast(colors):
-    """Of two colors, as the guidelines for accessible pages count it: 4.5 is legible."""
+    """The contrast of two colors by the guidelines for accessible pages: 4.5 is legible."""
     darker, lighter = sorted(map(luminance, colors))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -250,7 +250,7 @@ def test_the_page_of_ranks(view, tmp_path):
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 @pytest.mark.parametrize("width", WIDTHS.values())
 def test_the_page_of_a_loader_that_works(browser, width, scheme):
-    """It loads nothing but from its own server, moves, and says when the loader is gone."""
+    """The page loads from its own server only, moves, and says when the loader is gone."""
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     tab, said, asked = context.new_page(), [], []
     tab.on("console", lambda message: said.append(message.text))

@@ -75,7 +75,7 @@ def test_the_numbers_of_ranks_survive_a_file(tmp_path):
 
 
 def test_the_latest_steps_of_a_loader():
-    """They are those of the steps, without the turns of epochs, and at most 255."""
+    """The periods are those of the steps, without the turns of epochs, and at most 255."""
     x = flow.from_arrays({"x": np.arange(200.0)}).batch(4, rank=0, world_size=2)["x"]
     with flow.DataLoader(x) as loader:
         for _ in range(2):

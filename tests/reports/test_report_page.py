@@ -23,7 +23,7 @@ def page_of(report, folder):
 
 
 def check_needs_nothing(page):
-    """No address of anything, no script that runs, and nothing that loads."""
+    """The page has no address, no script that runs, and nothing that loads."""
     for tag, attrs in page.elements:
         for name, value in attrs.items():
             assert name not in ("src", "href", "srcset", "data", "action", "xlink:href"), tag

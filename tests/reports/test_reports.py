@@ -191,7 +191,7 @@ def test_a_signal_that_ends_the_program_comes_after_the_report(how, number, code
 
 
 def epoch(**options):
-    """The program's part of it: opens a loader, takes an epoch, and closes it."""
+    """What the program does: it opens a loader, takes an epoch, and closes the loader."""
     with flow.DataLoader(data().batch(10, **options).blobs) as loader:
         for _ in loader:
             pass
@@ -302,7 +302,7 @@ def test_import_is_light():
 
 
 def test_the_page_has_all_causes():
-    """Those that the rules give are in its tables, and no others."""
+    """The page's tables have the causes that the rules give, and no others."""
     given = set()
     for call in ast.walk(ast.parse((ROOT / "pyflowdata/insight/causes.py").read_text())):
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Finding":

@@ -18,7 +18,7 @@ def seeded(rows: Any, shape: list[int] | None = None, **reader: Any) -> flow.Blo
 
 
 class Draws:
-    """Of the number-th node of an op with this name, or of a node that was named so."""
+    """The key of the number-th node of an op with this name, or of a node that was named so."""
 
     def __init__(self, seed: int, name: str, epoch: int = 0, number: int | None = 0) -> None:
         key = random_key(seed, epoch, name)

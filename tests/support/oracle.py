@@ -142,7 +142,7 @@ def rank_part(step: Step, rank: int, world_size: int) -> Step:
 
 
 def joined(parts: Iterable[Step]) -> Step:
-    """The ranks' parts of one step, put together again."""
+    """The ranks' rows of one step, put together again."""
     parts = list(parts)
     return Step(
         tuple(i for part in parts for i in part.ordinals),
@@ -324,7 +324,7 @@ def _window_order(key: int, n: int, block_size: int, window: int) -> list[int]:
 def lanes(
     seed: int, order_key: str, n: int, block_size: int, num_lanes: int
 ) -> list[list[int]]:
-    """The records of each lane: as many whole blocks as the others, and a part of the rest."""
+    """The records of each lane: as many whole blocks as the others, and a share of the rest."""
     blocks = [list(range(first, min(first + block_size, n))) for first in range(0, n, block_size)]
     last = len(blocks) - 1
     order = permutation(random_bits(random_key(seed, 0, order_key), 3), last) if last else []

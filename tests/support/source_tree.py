@@ -18,7 +18,7 @@ _DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
 
 @functools.cache
 def code(path: Path) -> str:
-    """Of C, without comments."""
+    """The text of C without comments."""
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(), flags=re.S)
 
 

@@ -95,7 +95,7 @@ class Run:
 
 
 def count_rows(job: dict[str, Any]) -> dict[str, int]:
-    """Of an evaluation over all ranks, with equal batches and with a short one."""
+    """What an evaluation over all ranks sees, with equal batches and with a short one."""
     counts = {}
     for rule in ("pad", "short"):
         total = torch.zeros((), dtype=torch.int64)

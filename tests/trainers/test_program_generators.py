@@ -119,7 +119,7 @@ HIDDEN = {
 @pytest.mark.parametrize("draw", HIDDEN)
 @pytest.mark.parametrize("size", [1, 4])
 def test_draws_that_leave_no_trace_are_keyed(draw, size):
-    """Of a normal number that the generator has kept, and of generators that are set back."""
+    """The hidden draws: a normal number that the generator has kept, and a generator set back."""
     found, after = [], []
     for workers in (0, 1):
         np.random.seed(0), random.seed(0), torch.manual_seed(0)

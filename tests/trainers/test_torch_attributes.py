@@ -17,7 +17,7 @@ from torch.utils.data import (  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
-from pyflowdata.integrations.torch.options import LoaderOptions  # noqa: E402
+from pyflowdata.integrations.torch.meshes import LoaderOptions  # noqa: E402
 
 from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
 

@@ -191,7 +191,7 @@ def test_after_the_last_batch_a_state_is_of_the_epoch_and_after_the_end_of_the_n
 
 
 def test_a_state_of_an_older_version_begins_the_next_epoch():
-    """It has the next epoch after a last batch, and the state of a generator as a tensor."""
+    """The state has the next epoch after a last batch, and a generator's state as a tensor."""
     loader = DataLoader(Numbers(), BATCH, shuffle=True, seed=6)
     epochs = [ids(loader), ids(loader)]
     older = {"version": 1, "epoch": 1, "position": 0, "seed": 6, "order": "shuffled",

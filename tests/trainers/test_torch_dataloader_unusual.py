@@ -180,7 +180,7 @@ def listed_of_nested(samples):
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_nested_tensors_come_from_workers(context):
-    """Those without jagged layout have no shape; torch refuses to stack them."""
+    """Nested tensors without jagged layout have no shape; torch refuses to stack them."""
     dataset = [torch.nested.nested_tensor([torch.full((3,), float(i))]) for i in range(4)]
     way = {"batch_size": 2, "num_workers": 1, "multiprocessing_context": context}
     batches = [*DataLoader(dataset, collate_fn=listed_of_nested, **way)]

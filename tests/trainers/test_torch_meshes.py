@@ -168,7 +168,7 @@ def test_what_cannot_be_a_dtensor_is_refused():
 
 
 def columns(rank, size, *, head_tail, length=LENGTH):
-    """Of the sequence, which ones a rank gets, as torch's own load balancer says."""
+    """Which pieces of the sequence a rank gets, as torch's own load balancer says."""
     if not head_tail:
         return [*range(rank * length // size, (rank + 1) * length // size)]
     balancer = pytest.importorskip(

@@ -116,7 +116,7 @@ def test_all_of_a_file(name, tmp_path):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_some_of_a_file(name, tmp_path):
-    """Those that take no long time and show most."""
+    """The tests that take little time and show most."""
     only = QUICK[name].split()
     results = run(source_of(name), tmp_path, only=only)
     assert sorted(results) == sorted(only)

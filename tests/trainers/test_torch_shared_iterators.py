@@ -119,7 +119,7 @@ def as_fields(batch):
 
 
 def states():
-    """Of the program's generators."""
+    """The state of the program's generators."""
     numpy = np.random.get_state()
     return random.getstate(), numpy[1].tolist(), numpy[2], torch.get_rng_state().tolist()
 

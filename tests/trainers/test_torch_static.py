@@ -85,7 +85,7 @@ def test_a_compiled_step_is_compiled_once():
 
 
 def test_a_compiled_step_that_may_not_compile_again_sees_a_short_batch():
-    """Of the test above: it would show batches of other shapes."""
+    """The test above can fail: it would show batches of other shapes."""
     torch._dynamo.reset()
     compiled = []
 

@@ -24,7 +24,7 @@ PNG = saved(PHOTOS[0], "png")
 
 
 def batch(images):
-    """They differ in size: as a loader delivers them."""
+    """Images of different sizes, as a loader delivers them."""
     values = np.concatenate([one.ravel() for one in images])
     splits = np.cumsum([0, *(one.size for one in images)])
     shapes = np.array([one.shape for one in images])

@@ -593,6 +593,7 @@ typedef struct coco {
     pfd_index_image *image;
     coco_index index;
     int64_t mean_bytes; /* of an image file; estimated from some of them */
+    pfd_objects_ahead *ahead; /* NULL: the images are on disk */
 } coco;
 
 static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
@@ -605,6 +606,7 @@ static void close_source(void *source)
     coco *self = source;
     if (self->folder >= 0) close(self->folder);
     pfd_index_image_free(self->image);
+    pfd_objects_ahead_free(self->ahead);
     free(self->image_dir);
     free(self);
 }
@@ -642,6 +644,8 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
 
 PFD_SOURCE_NUMBER(record_bytes, coco, mean_bytes)
 
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
+
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),
     .close = close_source,
@@ -649,6 +653,7 @@ static const pfd_source_methods methods = {
     .at = at,
     .describe = describe,
     .record_bytes = record_bytes,
+    .need = need,
 };
 
 /* There are two groups: images that are wider than high, and all other images. OneFlow has one more
@@ -694,6 +699,7 @@ static pfd_status open_folder(coco *self, pfd_error *err)
         self->folder = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
     int reason = errno;
     free(folder);
+    if (is_remote) has_memory = (self->ahead = pfd_objects_ahead_create()) != NULL;
     if (!has_memory) return fail_memory(self->host, err);
     if (self->folder >= 0 || is_remote) return PFD_OK;
     (void)self->host->fail_attr(err, "image_dir", NULL, PFD_IO,
@@ -882,13 +888,21 @@ static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_bytes
     return PFD_OK;
 }
 
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    const coco *self = source;
+    const pfd_whole_file_finder finder = {self->host, source, at, find_image};
+    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
+    const coco *self = args->source;
     pfd_bytes *images;
     pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
     if (!files) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a batch of images");
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(find_image(args, i, &files[i], err));
-    PFD_TRY(pfd_whole_files_read(args, files, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(write_row(args, i, images[i], err));
     return PFD_OK;
 }

@@ -831,6 +831,7 @@ typedef struct image_folders {
     pfd_index_image *image;
     file_list list;
     int64_t mean_bytes; /* of a file; estimated from some of them */
+    pfd_objects_ahead *ahead; /* NULL: all folders are on disk */
 } image_folders;
 
 static void close_source(void *source)
@@ -839,6 +840,7 @@ static void close_source(void *source)
     for (int64_t i = 0; self->roots && i < self->num_roots; i++)
         if (self->roots[i] >= 0) close(self->roots[i]);
     pfd_index_image_free(self->image);
+    pfd_objects_ahead_free(self->ahead);
     free(self->roots);
     free(self);
 }
@@ -906,6 +908,8 @@ static uint64_t fingerprint(void *source)
 
 PFD_SOURCE_NUMBER(record_bytes, image_folders, mean_bytes)
 
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
+
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),
     .close = close_source,
@@ -914,6 +918,7 @@ static const pfd_source_methods methods = {
     .describe = describe,
     .fingerprint = fingerprint,
     .record_bytes = record_bytes,
+    .need = need,
 };
 
 static pfd_status open_roots(image_folders *self, const pfd_bounds *bounds, pfd_error *err)
@@ -921,7 +926,11 @@ static pfd_status open_roots(image_folders *self, const pfd_bounds *bounds, pfd_
     for (int64_t i = 0; i < self->num_roots; i++) self->roots[i] = -1;
     for (int64_t i = 0; i < self->num_roots; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
-        if (pfd_path_is_remote(path)) continue;
+        if (pfd_path_is_remote(path)) {
+            if (!self->ahead && !(self->ahead = pfd_objects_ahead_create()))
+                return fail_memory(self->host, err);
+            continue;
+        }
         self->roots[i] = pfd_sys_open(bounds, AT_FDCWD, path, O_DIRECTORY);
         if (self->roots[i] < 0) return fail_folder(self->host, self->files[i]->path, errno, err);
     }
@@ -1017,6 +1026,13 @@ static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whol
     return out->folder < 0 ? find_object(args, row, path, out, err) : PFD_OK;
 }
 
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    const image_folders *self = source;
+    const pfd_whole_file_finder finder = {self->host, source, at, find_image};
+    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const image_folders *self = args->source;
@@ -1026,7 +1042,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     if (!files) return fail_memory(self->host, err);
     for (int64_t row = 0; row < args->num_rows; row++)
         PFD_TRY(find_image(args, row, &files[row], err));
-    PFD_TRY(pfd_whole_files_read(args, files, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
     for (int64_t row = 0; row < args->num_rows; row++) {
         int64_t ordinal = args->records[row].ordinal, label = -1;
         pfd_set_row(args, 0, row, images[row].data, images[row].size);

@@ -31,20 +31,10 @@ static int32_t is_object(const uint8_t *line, int64_t size)
     return json.at >= size ? -1 : 0;
 }
 
-/* Whether the text begins as an array of objects. */
-static int32_t is_array(const uint8_t *text, int64_t size)
+static int32_t is_one_value(const uint8_t *text, int64_t size)
 {
     pfd_json json = pfd_json_begin(text, size);
-    return pfd_json_is(&json, '[') && pfd_json_enter(&json, '[') && pfd_json_element(&json) &&
-           pfd_json_is(&json, '{');
-}
-
-/* Whether the text is an array without elements. */
-static int32_t is_empty_array(const uint8_t *text, int64_t size)
-{
-    pfd_json json = pfd_json_begin(text, size);
-    return pfd_json_is(&json, '[') && pfd_json_enter(&json, '[') && !pfd_json_element(&json) &&
-           pfd_json_end(&json);
+    return pfd_json_skip(&json) && pfd_json_end(&json);
 }
 
 /* Whether the name is .json, of which the lines need not be objects. */
@@ -68,8 +58,9 @@ static int32_t probe(const pfd_probe_args *args)
     int64_t at;
     int32_t is_json = pfd_json_values(text.data, text.size, is_cut, &at, &problem);
     int32_t is_free = is_document(args->path);
-    if (is_json && is_array(text.data, text.size)) return objects_of_document;
-    if (is_free && is_empty_array(text.data, text.size)) return objects_of_document;
+    int32_t first = pfd_json_array_first(text.data, text.size);
+    if (is_json && first == '{') return objects_of_document;
+    if (is_free && first == ']' && is_one_value(text.data, text.size)) return objects_of_document;
     int32_t damaged = is_json ? PFD_PROBE_NO : is_free ? damaged_document : damaged_text;
     pfd_text_lines lines = pfd_text_lines_of(&text, most_lines);
     const uint8_t *line;

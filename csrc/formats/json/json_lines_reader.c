@@ -148,11 +148,10 @@ static pfd_status look_for_array(void *is_array, const uint8_t *text, int64_t si
                                  pfd_error *err)
 {
     (void)err;
-    int64_t at = pass_blanks(text, size, pfd_text_mark_bytes(text, size));
-    int32_t is_open = at < size && text[at] == '[';
-    if (is_open) at = pass_blanks(text, size, at + 1);
-    if (at == size && !is_end) return PFD_END;
-    *(int32_t *)is_array = is_open && at < size && (text[at] == '{' || text[at] == ']');
+    int64_t mark = pfd_text_mark_bytes(text, size);
+    int32_t first = pfd_json_array_first(text + mark, size - mark);
+    if (first < 0 && !is_end) return PFD_END;
+    *(int32_t *)is_array = first == '{' || first == ']';
     return PFD_OK;
 }
 

@@ -53,6 +53,8 @@ typedef struct reader {
     int64_t *seen; /* of each node: row + 1 if the record has it */
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
     int64_t room;   /* bytes */
+    char *strings;  /* of the row: where the next string with escapes goes */
+    int64_t strings_room;
     int32_t is_out_of_memory;
     pfd_json_lead trail[PFD_JSON_TRAIL]; /* of the row before: most lines have the same names */
 } reader;
@@ -200,6 +202,32 @@ static void read_numbers(reader *r, int32_t number, pfd_json *json)
 
 /* ---- Strings, and values of any kind --------------------------------------------------------- */
 
+/* Room for a string that begins `size` bytes before json->at.  A row takes it once for all strings
+ * after that place, as none becomes longer. */
+static char *room_for(reader *r, const pfd_json *json, int64_t size)
+{
+    int64_t most = json->size - json->at + size;
+    if (most > r->strings_room) {
+        r->strings = take(r, most);
+        r->strings_room = r->strings ? most : 0;
+    }
+    return r->strings;
+}
+
+/* Decodes a string, of which `text` is what is before the first escape. */
+static void decode_string(reader *r, pfd_json *json, const pfd_json_text *text,
+                          pfd_ragged_row *row)
+{
+    int64_t rest = 0;
+    char *copy = room_for(r, json, text->size);
+    if (!copy) return;
+    memcpy(copy, text->data, (size_t)text->size);
+    if (!pfd_json_string_end(json, copy + text->size, &rest)) return;
+    *row = (pfd_ragged_row){.data = copy, .num_elements = text->size + rest};
+    r->strings += text->size + rest;
+    r->strings_room -= text->size + rest;
+}
+
 static void read_string(reader *r, int32_t number, pfd_json *json)
 {
     slot *s = &r->slots[number];
@@ -210,13 +238,10 @@ static void read_string(reader *r, int32_t number, pfd_json *json)
         (void)pfd_json_skip(json);
         return;
     }
-    if (!pfd_json_string(json, &text)) return;
+    if (!pfd_json_string_begin(json, &text)) return;
     s->state = FOUND;
     *row = (pfd_ragged_row){.data = text.data, .num_elements = text.size};
-    if (!text.has_escapes) return;
-    char *copy = take(r, text.size);
-    if (!copy) return;
-    *row = (pfd_ragged_row){.data = copy, .num_elements = pfd_json_decode(&text, copy)};
+    if (text.has_escapes) decode_string(r, json, &text, row);
 }
 
 static void read_any(reader *r, int32_t number, pfd_json *json)
@@ -516,6 +541,7 @@ static pfd_status read_row(reader *r, pfd_error *err)
 {
     r->text = r->args->records[r->row].data;
     r->size = r->args->records[r->row].size;
+    r->strings_room = 0;
     pfd_json json = read_text(r);
     if (json.problem && r->fields->invalid_utf8 == PFD_JSON_REPLACES_BYTES && replace_bytes(r))
         json = read_text(r);

@@ -224,6 +224,7 @@ typedef struct manifest {
     int64_t size;     /* how many are kept */
     class_names classes;
     int64_t mean_bytes; /* of an image file; estimated from some of them */
+    pfd_objects_ahead *ahead; /* NULL: all images are on disk */
 } manifest;
 
 static void close_source(void *source)
@@ -233,6 +234,7 @@ static void close_source(void *source)
         if (self->folders[i] >= 0) close(self->folders[i]);
     if (self->lines.methods) self->lines.methods->close(self->lines.self);
     class_names_free(&self->classes);
+    pfd_objects_ahead_free(self->ahead);
     free(self->folders);
     free(self->kept);
     free(self);
@@ -260,6 +262,8 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
 
 PFD_SOURCE_NUMBER(record_bytes, manifest, mean_bytes)
 
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
+
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),
     .close = close_source,
@@ -267,6 +271,7 @@ static const pfd_source_methods methods = {
     .at = at,
     .describe = describe,
     .record_bytes = record_bytes,
+    .need = need,
 };
 
 /* ---- Open ------------------------------------------------------------------------------------ */
@@ -334,6 +339,31 @@ static void note_usage(other_usages *others, const pfd_json_text *usage)
     others->count++;
 }
 
+/* Writes the path of a record's image. */
+static pfd_status path_of(const manifest *self, const pfd_json_text *source, int64_t row,
+                          char path[PATH_MAX], pfd_error *err)
+{
+    if (source->size >= PATH_MAX)
+        return self->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                    "source: the path of %" PRId64 " bytes is too long",
+                                    source->size);
+    path[pfd_json_decode(source, path)] = '\0';
+    return PFD_OK;
+}
+
+/* Notes whether the image of a line is in a store. */
+static pfd_status note_object(manifest *self, const pfd_record *record,
+                              const pfd_manifest_line *line, pfd_error *err)
+{
+    char path[PATH_MAX];
+    pfd_error ignored = {.struct_size = sizeof ignored}; /* the row tells it */
+    if (self->ahead || path_of(self, &line->source, 0, path, &ignored) != PFD_OK) return PFD_OK;
+    if (!pfd_path_is_remote(path) && (path[0] == '/' || self->folders[record->file] >= 0))
+        return PFD_OK;
+    self->ahead = pfd_objects_ahead_create();
+    return self->ahead ? PFD_OK : manifest_fail_memory(self->host, err);
+}
+
 /* Keeps a line that is wanted. */
 static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch *scratch,
                           other_usages *usages, pfd_error *err)
@@ -353,8 +383,9 @@ static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch 
         return PFD_OK;
     }
     PFD_TRY(number_labels(self, &line, scratch, NULL, 0, &count, &others, err));
-    if (count > 0 || others == 0) self->kept[self->size++] = record->ordinal;
-    return PFD_OK;
+    if (count == 0 && others > 0) return PFD_OK;
+    self->kept[self->size++] = record->ordinal;
+    return note_object(self, record, &line, err);
 }
 
 static pfd_status fail_empty(const manifest *self, const other_usages *usages, pfd_error *err)
@@ -401,20 +432,8 @@ static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_er
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Writes the path of a record's image. */
-static pfd_status path_of(const manifest *self, const pfd_json_text *source, int64_t row,
-                          char path[PATH_MAX], pfd_error *err)
-{
-    if (source->size >= PATH_MAX)
-        return self->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
-                                    "source: the path of %" PRId64 " bytes is too long",
-                                    source->size);
-    path[pfd_json_decode(source, path)] = '\0';
-    return PFD_OK;
-}
-
-static pfd_status find_image(const pfd_compute_args *args, int64_t row,
-                             const pfd_manifest_line *line, pfd_whole_file *out, pfd_error *err)
+static pfd_status find_image_of(const pfd_compute_args *args, int64_t row,
+                                const pfd_manifest_line *line, pfd_whole_file *out, pfd_error *err)
 {
     const manifest *self = args->source;
     char found[PATH_MAX];
@@ -466,6 +485,34 @@ static pfd_status write_labels(const pfd_compute_args *args, int64_t row,
     return PFD_OK;
 }
 
+static pfd_status parse(const pfd_compute_args *args, int64_t row, pfd_manifest_line *line,
+                        pfd_error *err)
+{
+    const manifest *self = args->source;
+    const pfd_record *record = &args->records[row];
+    int64_t wrong;
+    const char *problem = pfd_manifest_line_parse(record->data, record->size, line, &wrong);
+    if (problem) return args->host->fail_row(err, row, wrong, PFD_CORRUPT_DATA, "%s", problem);
+    if (record->file < 0 || record->file >= self->num_files)
+        return args->host->fail_row(err, row, -1, PFD_INTERNAL, "there is no such file");
+    return PFD_OK;
+}
+
+static pfd_status find_image(const pfd_compute_args *args, int64_t row, pfd_whole_file *out,
+                             pfd_error *err)
+{
+    pfd_manifest_line line;
+    PFD_TRY(parse(args, row, &line, err));
+    return find_image_of(args, row, &line, out, err);
+}
+
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    const manifest *self = source;
+    const pfd_whole_file_finder finder = {self->host, source, at, find_image};
+    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const manifest *self = args->source;
@@ -473,19 +520,13 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
     if (!files) return manifest_fail_memory(self->host, err);
     for (int64_t row = 0; row < args->num_rows; row++) {
-        const pfd_record *record = &args->records[row];
         pfd_manifest_line line;
-        int64_t wrong;
-        const char *problem = pfd_manifest_line_parse(record->data, record->size, &line, &wrong);
-        if (problem)
-            return args->host->fail_row(err, row, wrong, PFD_CORRUPT_DATA, "%s", problem);
-        if (record->file < 0 || record->file >= self->num_files)
-            return args->host->fail_row(err, row, -1, PFD_INTERNAL, "there is no such file");
+        PFD_TRY(parse(args, row, &line, err));
         PFD_TRY(self->attrs->multi_label ? write_labels(args, row, &line, err)
                                          : write_label(args, row, &line, err));
-        PFD_TRY(find_image(args, row, &line, &files[row], err));
+        PFD_TRY(find_image_of(args, row, &line, &files[row], err));
     }
-    PFD_TRY(pfd_whole_files_read(args, files, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
     for (int64_t row = 0; row < args->num_rows; row++)
         pfd_set_row(args, 0, row, images[row].data, images[row].size);
     return PFD_OK;

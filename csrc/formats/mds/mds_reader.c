@@ -35,7 +35,7 @@ typedef struct mds_bytes {
     int64_t samples;
 } mds_bytes;
 
-static pfd_status read_part(const pfd_host *host, const mds_bytes *from, int64_t offset,
+static pfd_status read_range(const pfd_host *host, const mds_bytes *from, int64_t offset,
                             int64_t size, pfd_scratch *scratch, const uint8_t **data,
                             pfd_error *err)
 {
@@ -65,7 +65,7 @@ static pfd_status mds_check_head(const pfd_host *host, const mds_bytes *from, pf
 {
     const uint8_t *data;
     uint32_t word[2];
-    PFD_TRY(read_part(host, from, 0, 2 * MDS_WORD, scratch, &data, err));
+    PFD_TRY(read_range(host, from, 0, 2 * MDS_WORD, scratch, &data, err));
     memcpy(word, data, sizeof word);
     int64_t least = MDS_WORD * (from->samples + 2);
     if (word[0] != from->samples)
@@ -82,7 +82,7 @@ static pfd_status mds_check_head(const pfd_host *host, const mds_bytes *from, pf
             word[1], least, from->size, pfd_looks_like_hint(other, "", seems, sizeof seems));
     }
     *begin = word[1];
-    PFD_TRY(read_part(host, from, least - MDS_WORD, MDS_WORD, scratch, &data, err));
+    PFD_TRY(read_range(host, from, least - MDS_WORD, MDS_WORD, scratch, &data, err));
     memcpy(word, data, MDS_WORD);
     if (word[0] != from->size)
         return fail_shard(host, from, least - MDS_WORD, "the offset of the samples' end is",
@@ -120,14 +120,14 @@ static pfd_status mds_find_sample(const pfd_host *host, const mds_bytes *from, i
 {
     uint32_t offsets[2];
     int64_t entry = MDS_WORD * (1 + k);
-    PFD_TRY(read_part(host, from, entry, 2 * MDS_WORD, scratch, &out->data, err));
+    PFD_TRY(read_range(host, from, entry, 2 * MDS_WORD, scratch, &out->data, err));
     memcpy(offsets, out->data, sizeof offsets);
     out->offset = entry;
     out->size = (int64_t)sizeof offsets;
     if (!are_right(from, offsets)) return PFD_OK;
     out->offset = from->inflated ? 0 : offsets[0];
     out->size = offsets[1] - offsets[0];
-    PFD_TRY(read_part(host, from, offsets[0], out->size, scratch, &out->data, err));
+    PFD_TRY(read_range(host, from, offsets[0], out->size, scratch, &out->data, err));
     if (!from->inflated) return PFD_OK;
     uint8_t *copy = host->alloc(scratch, out->size);
     if (!copy) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a sample");
@@ -505,17 +505,17 @@ static pfd_status read_shape(const value *v, int64_t *at, int64_t shape[PFD_MAX_
     return PFD_OK;
 }
 
-static pfd_status read_array(const value *v, pfd_field_part *part, pfd_error *err)
+static pfd_status read_array(const value *v, pfd_field_cell *cell, pfd_error *err)
 {
     int64_t at = 0, elements = 1, bytes;
     PFD_TRY(read_dtype(v, &at, err));
-    PFD_TRY(read_shape(v, &at, part->shape, err));
+    PFD_TRY(read_shape(v, &at, cell->shape, err));
     for (int32_t i = 0; i < v->type->ndim; i++) {
-        if (v->type->shape[i] >= 0 && part->shape[i] != v->type->shape[i])
+        if (v->type->shape[i] >= 0 && cell->shape[i] != v->type->shape[i])
             return fail_value(v, at, err,
                               "has %" PRId64 " along dimension %d, but the output %" PRId64,
-                              part->shape[i], i, v->type->shape[i]);
-        if (__builtin_mul_overflow(elements, part->shape[i], &elements))
+                              cell->shape[i], i, v->type->shape[i]);
+        if (__builtin_mul_overflow(elements, cell->shape[i], &elements))
             return fail_value(v, at, err, "has a shape of more than 2^63 elements");
     }
     if (__builtin_mul_overflow(elements, pfd_dtype_size(v->type->dtype), &bytes) ||
@@ -523,12 +523,12 @@ static pfd_status read_array(const value *v, pfd_field_part *part, pfd_error *er
         return fail_value(v, at, err,
                           "has %" PRId64 " bytes of values, but its shape has %" PRId64 " elements",
                           v->size - at, elements);
-    part->data = v->data + at;
-    part->size = bytes;
+    cell->data = v->data + at;
+    cell->size = bytes;
     return PFD_OK;
 }
 
-static pfd_status read_int_text(const value *v, pfd_field_part *part, pfd_error *err)
+static pfd_status read_int_text(const value *v, pfd_field_cell *cell, pfd_error *err)
 {
     int64_t negative = v->size > 0 && v->data[0] == '-', sum = 0;
     int32_t fits = v->size > negative;
@@ -542,26 +542,26 @@ static pfd_status read_int_text(const value *v, pfd_field_part *part, pfd_error 
     if (!fits)
         return fail_value(v, 0, err, "is %s, which is not an integer of 64 bits",
                           pfd_quote_bytes(v->data, v->size, text, sizeof text));
-    part->shape[0] = sum;
-    part->data = part->shape;
-    part->size = (int64_t)sizeof part->shape[0];
+    cell->shape[0] = sum;
+    cell->data = cell->shape;
+    cell->size = (int64_t)sizeof cell->shape[0];
     return PFD_OK;
 }
 
-static pfd_status read_float_text(const value *v, pfd_field_part *part, pfd_error *err)
+static pfd_status read_float_text(const value *v, pfd_field_cell *cell, pfd_error *err)
 {
     double number;
     char text[256];
     if (v->size == 0 || v->host->parse_double((const char *)v->data, v->size, &number) != v->size)
         return fail_value(v, 0, err, "is %s, which is not a number",
                           pfd_quote_bytes(v->data, v->size, text, sizeof text));
-    memcpy(part->shape, &number, sizeof number);
-    part->data = part->shape;
-    part->size = (int64_t)sizeof number;
+    memcpy(cell->shape, &number, sizeof number);
+    cell->data = cell->shape;
+    cell->size = (int64_t)sizeof number;
     return PFD_OK;
 }
 
-static pfd_status read_bytes(const value *v, pfd_field_part *part, pfd_error *err)
+static pfd_status read_bytes(const value *v, pfd_field_cell *cell, pfd_error *err)
 {
     int64_t expected = 1;
     for (int32_t i = 0; i < v->type->ndim; i++) {
@@ -571,20 +571,20 @@ static pfd_status read_bytes(const value *v, pfd_field_part *part, pfd_error *er
     if (expected != v->size)
         return fail_value(v, 0, err, "has %" PRId64 " bytes here, but the output %" PRId64, v->size,
                           expected);
-    part->data = v->data;
-    part->size = v->size;
+    cell->data = v->data;
+    cell->size = v->size;
     return PFD_OK;
 }
 
-static pfd_status read_value(const value *v, pfd_field_part *part, pfd_error *err)
+static pfd_status read_value(const value *v, pfd_field_cell *cell, pfd_error *err)
 {
     int32_t kind = v->column->kind;
-    if (kind == PFD_MDS_ARRAY) return read_array(v, part, err);
-    if (kind == PFD_MDS_INT_TEXT && v->type->ndim == 0) return read_int_text(v, part, err);
-    if (kind == PFD_MDS_FLOAT_TEXT && v->type->ndim == 0) return read_float_text(v, part, err);
-    if (kind != PFD_MDS_SCALAR) return read_bytes(v, part, err);
-    part->data = v->data;
-    part->size = v->size; /* the size of the dtype: pfd_mds_columns_parse() checked it */
+    if (kind == PFD_MDS_ARRAY) return read_array(v, cell, err);
+    if (kind == PFD_MDS_INT_TEXT && v->type->ndim == 0) return read_int_text(v, cell, err);
+    if (kind == PFD_MDS_FLOAT_TEXT && v->type->ndim == 0) return read_float_text(v, cell, err);
+    if (kind != PFD_MDS_SCALAR) return read_bytes(v, cell, err);
+    cell->data = v->data;
+    cell->size = v->size; /* the size of the dtype: pfd_mds_columns_parse() checked it */
     return PFD_OK;
 }
 
@@ -597,11 +597,11 @@ static pfd_status fail_size(const pfd_host *host, int64_t needed, int64_t size, 
                           needed);
 }
 
-/* Finds the chosen columns of one sample.  parts[i] is for output i and points into the sample or
+/* Finds the chosen columns of one sample.  cells[i] is for output i and points into the sample or
  * into itself.  PFD_CORRUPT_DATA: err->byte is an offset in the sample. */
-static pfd_status mds_sample_parts(const pfd_host *host, const pfd_mds_columns *columns,
+static pfd_status mds_sample_cells(const pfd_host *host, const pfd_mds_columns *columns,
                                    const mds_choice *choices, int64_t n, const pfd_row_type *types,
-                                   const uint8_t *sample, int64_t size, pfd_field_part *parts,
+                                   const uint8_t *sample, int64_t size, pfd_field_cell *cells,
                                    pfd_error *err)
 {
     int64_t at = 0, head = 0, k = 0; /* `at` is in the sizes, `head` in the bytes of columns */
@@ -619,7 +619,7 @@ static pfd_status mds_sample_parts(const pfd_host *host, const pfd_mds_columns *
         for (; k < n && choices[k].column == i; k++) {
             int64_t output = choices[k].output;
             value v = {host, &columns->list[i], &types[output], sample + head, bytes, head};
-            PFD_TRY(read_value(&v, &parts[output], err));
+            PFD_TRY(read_value(&v, &cells[output], err));
         }
         head += bytes;
     }
@@ -741,8 +741,8 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
         int64_t number = pfd_shard_of(&self->table, ordinals[i]);
         const shard *from = &self->shards[number];
         int64_t sample = ordinals[i] - self->table.first[number];
-        double part = (double)sample / (double)from->bytes.samples;
-        out[i] = (pfd_place){.offset = (int64_t)(part * (double)from->bytes.size),
+        double share = (double)sample / (double)from->bytes.samples;
+        out[i] = (pfd_place){.offset = (int64_t)(share * (double)from->bytes.size),
                              .file = from->bytes.file->index};
     }
 }
@@ -974,7 +974,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return pfd_source_opened(status, self->is_stream ? &stream : &random_access, self, out);
 }
 
-static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_part *parts,
+static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_cell *cells,
                                pfd_error *err)
 {
     const mds *self = args->source;
@@ -985,9 +985,9 @@ static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_fi
     if (is_plain && record->offset < MDS_WORD * (from->bytes.samples + 2))
         return mds_fail_offsets(args->host, &from->bytes, record, row, err);
     pfd_status status =
-        mds_sample_parts(args->host, &like->columns, like->choices, self->num_outputs, self->types,
-                         record->data, record->size, parts, err);
-    if (status == PFD_OK) return pfd_field_parts_write(args, row, parts, err);
+        mds_sample_cells(args->host, &like->columns, like->choices, self->num_outputs, self->types,
+                         record->data, record->size, cells, err);
+    if (status == PFD_OK) return pfd_field_cells_write(args, row, cells, err);
     err->row = row;
     if (!is_plain) err->byte = -1;
     return status;
@@ -995,11 +995,11 @@ static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_fi
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    int64_t bytes = args->num_outputs * (int64_t)sizeof(pfd_field_part);
-    pfd_field_part *parts = args->host->alloc(args->scratch, bytes);
-    if (!parts) return fail_memory(args->host, err);
+    int64_t bytes = args->num_outputs * (int64_t)sizeof(pfd_field_cell);
+    pfd_field_cell *cells = args->host->alloc(args->scratch, bytes);
+    if (!cells) return fail_memory(args->host, err);
     for (int64_t row = 0; row < args->num_rows; row++)
-        PFD_TRY(write_sample(args, row, parts, err));
+        PFD_TRY(write_sample(args, row, cells, err));
     return PFD_OK;
 }
 

@@ -36,7 +36,7 @@ typedef struct mindrecord_field {
     const char *name;  /* ends with a 0 */
     int64_t name_size;
     int32_t type;      /* PFD_INT32, INT64, FLOAT32, FLOAT64, or a type above */
-    int32_t blob;      /* its place among the parts of the blob; -1: it is in the raw row */
+    int32_t blob;      /* its place among the values of the blob; -1: it is in the raw row */
     int32_t is_array;
     int32_t ndim;
     int64_t shape[PFD_MAX_DIMS]; /* -1: it varies; at most one dimension does */
@@ -73,10 +73,10 @@ typedef struct mindrecord_header {
 
 enum { MOST_FIELDS = 4096, MOST_PAGES = 1 << 24 };
 
-/* Cursors at the parts of the header, which may come in any order. */
-typedef struct header_parts {
+/* Cursors at the members of the header, which may come in any order. */
+typedef struct header_members {
     pfd_json pages, schema, version;
-} header_parts;
+} header_members;
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
@@ -343,7 +343,7 @@ static pfd_status parse_pages(const pfd_host *host, pfd_json *json, mindrecord_h
 
 /* ---- The whole header ------------------------------------------------------------------------ */
 
-static int32_t parse_members(pfd_json *json, mindrecord_header *out, header_parts *found)
+static int32_t parse_members(pfd_json *json, mindrecord_header *out, header_members *found)
 {
     pfd_json_text key;
     pfd_json_enter(json, '{');
@@ -400,7 +400,7 @@ static pfd_status mindrecord_header_parse(const pfd_host *host, const uint8_t *t
                                           mindrecord_header *out, pfd_error *err)
 {
     *out = (mindrecord_header){.shard = -1};
-    header_parts found = {0};
+    header_members found = {0};
     pfd_json json = pfd_json_begin(text, size);
     pfd_status status = PFD_CORRUPT_DATA;
     if (parse_members(&json, out, &found) && check_sizes(&json, out, size)) {
@@ -447,7 +447,7 @@ static int32_t mindrecord_same_fields(const mindrecord_header *a, const mindreco
 
 /* A row is a raw row (its scalar fields) in a raw page and a blob in a blob page.  Both kinds of
  * page are lists; an element is a length (uint64) and that many bytes.  Opening walks the lists
- * once and keeps 8 bytes per row: where its two parts begin.  If the lengths do not end at the
+ * once and keeps 8 bytes per row: where its two sections begin.  If the lengths do not end at the
  * end of their page, it fails with PFD_CORRUPT_DATA. */
 
 /* The rows of one blob page. */
@@ -463,10 +463,10 @@ typedef struct mindrecord_rows {
     int64_t num_spans, num_rows;
 } mindrecord_rows;
 
-/* A part of a file. */
-typedef struct mindrecord_part {
+/* A section of a file. */
+typedef struct mindrecord_section {
     int64_t offset, size;
-} mindrecord_part;
+} mindrecord_section;
 
 enum {
     LENGTH = 8,
@@ -635,9 +635,9 @@ static pfd_status mindrecord_rows_find(const pfd_host *host, const pfd_file *fil
     return status;
 }
 
-/* Finds the two parts of a row, without the lengths in front of them. */
-static void mindrecord_row_at(const mindrecord_rows *rows, int64_t row, mindrecord_part *raw,
-                              mindrecord_part *blob)
+/* Finds the two sections of a row, without the lengths in front of them. */
+static void mindrecord_row_at(const mindrecord_rows *rows, int64_t row, mindrecord_section *raw,
+                              mindrecord_section *blob)
 {
     const mindrecord_span *span =
         rows->spans + pfd_last_at_most(&rows->spans->first_row, (int64_t)sizeof *rows->spans, 0,
@@ -749,8 +749,8 @@ static pfd_status mindrecord_choose(const pfd_host *host, const char *attr,
 
 /* ---- One value ------------------------------------------------------------------------------- */
 
-/* The bytes of a part of a row, and the places of its values: parts[i] is for output i, and points
- * into the bytes, the scratch, or itself. */
+/* The bytes of a section of a row, and the places of its values: cells[i] is for output i, and
+ * points into the bytes, the scratch, or itself. */
 typedef struct mindrecord_bytes {
     const pfd_host *host;
     const mindrecord_header *header;
@@ -758,7 +758,7 @@ typedef struct mindrecord_bytes {
     const uint8_t *data;
     int64_t size;
     pfd_scratch *scratch;
-    pfd_field_part *parts;
+    pfd_field_cell *cells;
 } mindrecord_bytes;
 
 __attribute__((format(printf, 5, 6))) static pfd_status
@@ -788,31 +788,31 @@ static pfd_status set_bytes(const mindrecord_bytes *from, int64_t at,
     if (expected != size)
         return fail_field(from, at, choice->field, err,
                           "has %" PRId64 " bytes here, but the output %" PRId64, size, expected);
-    from->parts[choice->output].data = data;
-    from->parts[choice->output].size = size;
+    from->cells[choice->output].data = data;
+    from->cells[choice->output].size = size;
     return PFD_OK;
 }
 
-static void set_number(pfd_field_part *part, const void *value, int64_t size)
+static void set_number(pfd_field_cell *cell, const void *value, int64_t size)
 {
-    memcpy(part->shape, value, (size_t)size);
-    part->data = part->shape;
-    part->size = size;
+    memcpy(cell->shape, value, (size_t)size);
+    cell->data = cell->shape;
+    cell->size = size;
 }
 
 static pfd_status set_integer(const mindrecord_bytes *from, int64_t at,
                               const mindrecord_choice *choice, const pfd_msgpack_value *value,
                               pfd_error *err)
 {
-    pfd_field_part *part = &from->parts[choice->output];
+    pfd_field_cell *cell = &from->cells[choice->output];
     int32_t is_wide = choice->field->type == PFD_INT64;
     if (value->kind != PFD_MSGPACK_INT ||
         (!is_wide && (value->integer < INT32_MIN || value->integer > INT32_MAX)))
         return fail_field(from, at, choice->field, err, "is %s, which is not a %s",
                           pfd_msgpack_kind_name(value->kind), is_wide ? "int64" : "int32");
     int32_t narrow = (int32_t)value->integer;
-    if (is_wide) set_number(part, &value->integer, (int64_t)sizeof value->integer);
-    else set_number(part, &narrow, (int64_t)sizeof narrow);
+    if (is_wide) set_number(cell, &value->integer, (int64_t)sizeof value->integer);
+    else set_number(cell, &narrow, (int64_t)sizeof narrow);
     return PFD_OK;
 }
 
@@ -828,9 +828,9 @@ static pfd_status set_float(const mindrecord_bytes *from, int64_t at,
         return fail_field(from, at, choice->field, err, "is %s; a number was expected",
                           pfd_msgpack_kind_name(value->kind));
     float narrow = (float)number;
-    pfd_field_part *part = &from->parts[choice->output];
-    if (choice->field->type == PFD_FLOAT64) set_number(part, &number, (int64_t)sizeof number);
-    else set_number(part, &narrow, (int64_t)sizeof narrow);
+    pfd_field_cell *cell = &from->cells[choice->output];
+    if (choice->field->type == PFD_FLOAT64) set_number(cell, &number, (int64_t)sizeof number);
+    else set_number(cell, &narrow, (int64_t)sizeof narrow);
     return PFD_OK;
 }
 
@@ -889,14 +889,14 @@ static pfd_status mindrecord_read_raw(const mindrecord_bytes *from,
         if (!cursor.problem) cursor.at = 0;
         return fail_msgpack(from, &cursor, err);
     }
-    for (int64_t i = 0; i < n; i++) from->parts[choices[i].output].data = NULL;
+    for (int64_t i = 0; i < n; i++) from->cells[choices[i].output].data = NULL;
     for (int64_t i = 0; i < map.size; i++) PFD_TRY(read_pair(from, &cursor, choices, n, err));
     if (cursor.at != from->size)
         return from->host->fail_row(err, 0, cursor.at, PFD_CORRUPT_DATA,
                                     "%" PRId64 " bytes follow the fields of the raw row",
                                     from->size - cursor.at);
     for (int64_t i = 0; i < n; i++)
-        if (!from->parts[choices[i].output].data)
+        if (!from->cells[choices[i].output].data)
             return fail_field(from, 0, choices[i].field, err, "is not in the raw row");
     return PFD_OK;
 }
@@ -913,22 +913,22 @@ static pfd_status set_shape(const mindrecord_bytes *from, int64_t at,
 {
     const mindrecord_field *field = choice->field;
     const pfd_row_type *type = &from->types[choice->output];
-    pfd_field_part *part = &from->parts[choice->output];
+    pfd_field_cell *cell = &from->cells[choice->output];
     int64_t known = 1, varying = -1;
     for (int32_t i = 0; i < field->ndim; i++) {
-        part->shape[i] = field->shape[i];
+        cell->shape[i] = field->shape[i];
         if (field->shape[i] < 0) varying = i;
         else if (__builtin_mul_overflow(known, field->shape[i], &known)) known = INT64_MAX;
     }
-    if (varying >= 0 && elements % known == 0) part->shape[varying] = elements / known;
+    if (varying >= 0 && elements % known == 0) cell->shape[varying] = elements / known;
     else if (varying >= 0 || elements != known)
         return fail_field(from, at, field, err,
                           "has %" PRId64 " elements here, which does not fit its shape", elements);
     for (int32_t i = 0; i < type->ndim; i++)
-        if (type->shape[i] >= 0 && type->shape[i] != part->shape[i])
+        if (type->shape[i] >= 0 && type->shape[i] != cell->shape[i])
             return fail_field(from, at, field, err,
                               "has %" PRId64 " along dimension %d, but the output %" PRId64,
-                              part->shape[i], i, type->shape[i]);
+                              cell->shape[i], i, type->shape[i]);
     return PFD_OK;
 }
 
@@ -986,8 +986,8 @@ static pfd_status read_packed(const mindrecord_bytes *from, const mindrecord_cho
                           "has packed integers that do not fit into its %" PRId64
                           " bytes, or into its type",
                           size);
-    from->parts[choice->output].data = values;
-    from->parts[choice->output].size = n * item;
+    from->cells[choice->output].data = values;
+    from->cells[choice->output].size = n * item;
     return PFD_OK;
 }
 
@@ -995,7 +995,7 @@ static pfd_status read_blob_field(const mindrecord_bytes *from, const mindrecord
                                   int64_t at, int64_t size, pfd_error *err)
 {
     const mindrecord_field *field = choice->field;
-    pfd_field_part *part = &from->parts[choice->output];
+    pfd_field_cell *cell = &from->cells[choice->output];
     if (!field->is_array) return set_bytes(from, at, choice, from->data + at, size, err);
     int32_t is_integer = field->type == PFD_INT32 || field->type == PFD_INT64;
     if (is_integer && from->header->packs_integers)
@@ -1004,8 +1004,8 @@ static pfd_status read_blob_field(const mindrecord_bytes *from, const mindrecord
     if (size % item)
         return fail_field(from, at, field, err,
                           "has %" PRId64 " bytes, which is not a whole number of elements", size);
-    part->data = from->data + at;
-    part->size = size;
+    cell->data = from->data + at;
+    cell->size = size;
     return set_shape(from, at, choice, size / item, err);
 }
 
@@ -1021,8 +1021,8 @@ static pfd_status mindrecord_read_blob(const mindrecord_bytes *from,
         }
         if (size > from->size - at)
             return from->host->fail_row(err, 0, at < from->size ? at : from->size, PFD_CORRUPT_DATA,
-                                        "part %" PRId64 " goes past the end of the blob, which has "
-                                        "%" PRId64 " bytes",
+                                        "value %" PRId64 " goes past the end of the blob, which "
+                                        "has %" PRId64 " bytes",
                                         i, from->size);
         for (; k < n && choices[k].field->blob == i; k++)
             PFD_TRY(read_blob_field(from, &choices[k], at, size, err));
@@ -1092,39 +1092,40 @@ static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *r
     return &self->shards[number];
 }
 
-/* Reads one of the two parts of a row.  Errors about the part count bytes from out->offset. */
-static pfd_status read_part(const shard *from, const mindrecord_part *part, int32_t is_raw,
-                            mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
-                            pfd_error *err)
+/* Reads one of the two sections of a row.  Errors about it count bytes from out->offset. */
+static pfd_status read_section(const shard *from, const mindrecord_section *section, int32_t is_raw,
+                               mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
+                               pfd_error *err)
 {
     int64_t n = is_raw ? from->num_raw : num_outputs - from->num_raw;
     if (n == 0) return PFD_OK;
     const pfd_host *host = bytes->host;
-    PFD_TRY(host->read(from->file, part->offset, part->size, bytes->scratch, &bytes->data, err));
-    bytes->size = part->size;
-    out->offset = part->offset;
+    PFD_TRY(
+        host->read(from->file, section->offset, section->size, bytes->scratch, &bytes->data, err));
+    bytes->size = section->size;
+    out->offset = section->offset;
     return is_raw ? mindrecord_read_raw(bytes, from->choices, n, err)
                   : mindrecord_read_blob(bytes, from->choices + from->num_raw, n, err);
 }
 
-static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field_part *parts,
+static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field_cell *cells,
                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
     int64_t row;
     const shard *from = find_row(self, ordinal, &row);
-    mindrecord_part raw, blob;
+    mindrecord_section raw, blob;
     mindrecord_bytes bytes = {.host = self->host,
                               .header = &from->header,
                               .types = self->types,
                               .scratch = scratch,
-                              .parts = parts};
+                              .cells = cells};
     *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
     mindrecord_row_at(&from->rows, row, &raw, &blob);
-    pfd_status status = read_part(from, &raw, 1, &bytes, self->num_outputs, out, err);
+    pfd_status status = read_section(from, &raw, 1, &bytes, self->num_outputs, out, err);
     if (status == PFD_OK)
-        status = read_part(from, &blob, 0, &bytes, self->num_outputs, out, err);
+        status = read_section(from, &blob, 0, &bytes, self->num_outputs, out, err);
     if (status == PFD_OK)
-        return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
+        return pfd_field_record_compose(self->host, self->types, cells, self->num_outputs, scratch,
                                         out, err);
     if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
     pfd_error damage = *err; /* the host's own struct, never an older, smaller one */
@@ -1132,8 +1133,8 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
     return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
 }
 
-/* In shuffled order, the place of a row and both of its parts are not in the cache; prefetches them
- * some rows ahead. */
+/* In shuffled order, the place of a row and both of its sections are not in the cache; prefetches
+ * them some rows ahead. */
 static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
     enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8 };
@@ -1146,22 +1147,22 @@ static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i,
     if (i + ROWS_AHEAD >= n) return;
     const shard *from = find_row(self, ordinals[i + ROWS_AHEAD], &row);
     if (!pfd_file_data(from->file)) return;
-    mindrecord_part parts[2];
-    mindrecord_row_at(&from->rows, row, &parts[0], &parts[1]);
-    for (int part = from->num_raw == 0; part < (from->num_raw < self->num_outputs ? 2 : 1); part++)
-        pfd_shard_prefetch(from->file, parts[part].offset, parts[part].size);
+    mindrecord_section sections[2];
+    mindrecord_row_at(&from->rows, row, &sections[0], &sections[1]);
+    for (int s = from->num_raw == 0; s < (from->num_raw < self->num_outputs ? 2 : 1); s++)
+        pfd_shard_prefetch(from->file, sections[s].offset, sections[s].size);
 }
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
     const mindrecord *self = source;
-    pfd_field_part *parts =
-        self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof *parts);
-    if (!parts) return fail_memory(self->host, err);
+    pfd_field_cell *cells =
+        self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof *cells);
+    if (!cells) return fail_memory(self->host, err);
     for (int64_t i = 0; i < n; i++) {
         prefetch(self, ordinals, i, n);
-        PFD_TRY(make_record(self, ordinals[i], parts, scratch, &out[i], err));
+        PFD_TRY(make_record(self, ordinals[i], cells, scratch, &out[i], err));
     }
     return PFD_OK;
 }
@@ -1172,7 +1173,7 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     for (int64_t i = 0; i < n; i++) {
         int64_t row;
         const shard *from = find_row(self, ordinals[i], &row);
-        mindrecord_part raw, blob;
+        mindrecord_section raw, blob;
         mindrecord_row_at(&from->rows, row, &raw, &blob);
         int32_t has_blob = from->num_raw < self->num_outputs;
         out[i] = (pfd_place){.offset = has_blob ? blob.offset : raw.offset,

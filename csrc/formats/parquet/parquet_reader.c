@@ -1,7 +1,9 @@
 /* ParquetReader: the columns of Parquet files, whose row groups Python decodes to Arrow arrays.
  *
  * A row group is decoded as a whole, in the thread that needs one of its rows first, and stays in a
- * cache.  So an order that stays within a few row groups decodes each once. */
+ * cache.  So an order that stays within a few row groups decodes each once.  Its arrays are pieces
+ * of about PIECE_BYTES: buffers that grow while they are decoded are copied, and within a piece
+ * they are copied in the processor's cache. */
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/op_parts.h"
@@ -166,7 +168,7 @@ typedef struct parquet_attrs {
 
 typedef struct group {
     int64_t number, offset; /* in its file */
-    int32_t file;
+    int32_t file, shift;    /* 1 << shift rows are a piece */
 } group;
 
 typedef struct parquet {
@@ -263,8 +265,7 @@ static pfd_status find_leaves(parquet *self, int64_t i, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status add_group(parquet *self, int32_t file, int64_t number, const pfd_row_group *from,
-                            pfd_error *err)
+static pfd_status add_group(parquet *self, const group *added, int64_t rows, pfd_error *err)
 {
     if (self->table.size == self->capacity) {
         int64_t capacity = 2 * self->capacity + 64;
@@ -273,8 +274,19 @@ static pfd_status add_group(parquet *self, int32_t file, int64_t number, const p
         self->groups = grown;
         self->capacity = capacity;
     }
-    self->groups[self->table.size] = (group){number, from->offset, file};
-    return pfd_shard_table_add(&self->table, from->rows, err);
+    self->groups[self->table.size] = *added;
+    return pfd_shard_table_add(&self->table, rows, err);
+}
+
+/* The rows of a piece, as a power of two, where all rows of a file take `bytes`. */
+static int32_t piece_shift(const pfd_row_groups *found, double bytes)
+{
+    enum { PIECE_BYTES = 1 << 20, LEAST_SHIFT = 4, MOST_SHIFT = 20 };
+    double rows = 1;
+    int32_t shift = LEAST_SHIFT;
+    for (int64_t i = 0; i < found->num_groups; i++) rows += (double)found->groups[i].rows;
+    while (shift < MOST_SHIFT && (2 << shift) * bytes <= PIECE_BYTES * rows) shift++;
+    return shift;
 }
 
 static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *where, int64_t i,
@@ -284,12 +296,18 @@ static pfd_status open_file(parquet *self, pfd_scratch *scratch, const char *whe
     PFD_TRY(open_session(self->host, self->files[i], scratch, where, s, err));
     PFD_TRY(find_leaves(self, i, err));
     const pfd_row_groups *found = &s->footer.found;
-    for (int64_t k = 0; k < found->num_groups; k++)
-        if (found->groups[k].rows > 0 && !s->skipped[k])
-            PFD_TRY(add_group(self, (int32_t)i, k, &found->groups[k], err));
+    double bytes = 0;
     for (int64_t k = 0; k < self->num_leaves[i]; k++)
         if (self->leaves[i][k] < found->num_leaves)
-            self->bytes += (double)found->leaves[self->leaves[i][k]].bytes;
+            bytes += (double)found->leaves[self->leaves[i][k]].bytes;
+    self->bytes += bytes;
+    group added = {.file = (int32_t)i, .shift = piece_shift(found, bytes)};
+    for (int64_t k = 0; k < found->num_groups; k++) {
+        added.number = k;
+        added.offset = found->groups[k].offset;
+        if (found->groups[k].rows > 0 && !s->skipped[k])
+            PFD_TRY(add_group(self, &added, found->groups[k].rows, err));
+    }
     forget_footer(s);
     return PFD_OK;
 }
@@ -353,56 +371,121 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 /* ---- Row groups ------------------------------------------------------------------------------ */
 
-/* What the words of a decoded group lead to. */
-typedef struct decoded_group {
-    pfd_exported_schema exported; /* which the names of the schema point into */
-    pfd_arrow_schema schema;
+/* Rows of a decoded group, and what their words lead to. */
+typedef struct piece {
     pfd_exported_array array;
     pfd_arrow_imported imported;
+    pfd_arrow_extras extras;
+    int64_t *words;
+    pfd_arrow_space space;
+} piece;
+
+typedef struct decoded_group {
+    pfd_exported_stream stream;
+    pfd_exported_schema exported; /* which the names of the schema point into */
+    pfd_arrow_schema schema;
     pfd_arrow_column *columns; /* one for each output */
+    piece *pieces;             /* of 1 << shift rows each; the last one may have fewer */
+    int64_t num_pieces;
+    int32_t shift, num_words; /* num_words: of a piece */
 } decoded_group;
 
 static void release_group(void *data)
 {
     decoded_group *self = data;
+    for (int64_t i = 0; i < self->num_pieces; i++) {
+        piece *one = &self->pieces[i];
+        if (one->array.release) one->array.release(&one->array);
+        pfd_arrow_imported_free(&one->imported);
+        free(one->extras.list);
+        free(one->words);
+    }
     pfd_arrow_schema_free(&self->schema);
     if (self->exported.release) self->exported.release(&self->exported);
-    if (self->array.release) self->array.release(&self->array);
-    pfd_arrow_imported_free(&self->imported);
+    if (self->stream.release) self->stream.release(&self->stream);
     free(self->columns);
+    free(self->pieces);
     free(self);
 }
 
-/* Finds the columns of the outputs, and writes their words. */
+/* Finds the columns of the outputs. */
 static pfd_status find_columns(const parquet *self, const pfd_file *file, decoded_group *to,
-                               pfd_arrow_decoded *out, pfd_error *err)
+                               pfd_error *err)
 {
-    int32_t words = 0;
-    pfd_arrow_body body = {.batch = &to->imported.batch, .decoded = to->imported.extents};
+    if (to->stream.get_schema(&to->stream, &to->exported) != 0)
+        return self->host->fail(err, PFD_INTERNAL, "a row group has no schema");
+    PFD_TRY(pfd_arrow_schema_import(self->host, &to->exported, &to->schema, err));
     to->columns = calloc((size_t)self->num_outputs + 1, sizeof *to->columns);
     if (!to->columns) return fail_memory(self->host, err);
-    for (int64_t i = 0; i < self->num_outputs; i++)
-        PFD_TRY(pfd_arrow_column_find(self->host, file, &to->schema, &self->outputs[i], &words,
-                                      &to->columns[i], err));
-    for (int64_t i = 0; i < self->num_outputs; i++)
+    for (int64_t i = 0; i < self->num_outputs; i++) {
+        PFD_TRY(pfd_arrow_column_find(self->host, file, &to->schema, &self->outputs[i],
+                                      &to->num_words, &to->columns[i], err));
         if (to->columns[i].has_dictionary)
             return self->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
                                          "column '%.200s' is encoded by a dictionary in memory",
                                          self->outputs[i].element);
-    out->words = calloc((size_t)words + 1, sizeof *out->words);
-    if (!out->words) return fail_memory(self->host, err);
+    }
+    return PFD_OK;
+}
+
+/* Finds the buffers of a piece, and writes its words. */
+static pfd_status import_piece(const parquet *self, const pfd_file *file, const decoded_group *from,
+                               piece *to, pfd_error *err)
+{
+    pfd_arrow_body body = {.batch = &to->imported.batch};
+    PFD_TRY(pfd_arrow_array_import(self->host, &from->schema, &to->array, &to->imported, err));
+    body.decoded = to->imported.extents;
+    to->words = calloc((size_t)from->num_words + 1, sizeof *to->words);
+    if (!to->words) return fail_memory(self->host, err);
     for (int64_t i = 0; i < self->num_outputs; i++) {
-        pfd_status status = pfd_arrow_column_words(self->host, &to->columns[i], &body, -1,
-                                                   out->words, &out->extras, err);
+        pfd_status status = pfd_arrow_column_words(self->host, &from->columns[i], &body, -1,
+                                                   to->words, &to->extras, err);
         if (status == PFD_CORRUPT_DATA)
             return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA, "column '%.200s': %s",
                                          self->outputs[i].element, body.problem);
         PFD_TRY(status);
     }
-    out->bytes = to->imported.bytes + (int64_t)sizeof *out;
-    out->space = (pfd_arrow_space){.base = to->imported.base, .file = file, .words = out->words,
-                                   .extras = out->extras.list, .is_passing = 1, .is_decoded = 1};
+    to->space = (pfd_arrow_space){.base = to->imported.base, .file = file, .words = to->words,
+                                  .extras = to->extras.list, .is_passing = 1, .is_decoded = 1};
     return PFD_OK;
+}
+
+/* A new piece at the end of a group, with the next array of its stream, whose batches are all
+ * decoded; NULL: out of memory. */
+static piece *next_piece(decoded_group *to)
+{
+    int64_t n = to->num_pieces;
+    if ((n & (n - 1)) == 0) { /* 0, 1, 2, 4, ... */
+        piece *grown = realloc(to->pieces, (size_t)(n ? 2 * n : 1) * sizeof *grown);
+        if (!grown) return NULL;
+        to->pieces = grown;
+    }
+    to->pieces[n] = (piece){0};
+    to->num_pieces++;
+    return to->stream.get_next(&to->stream, &to->pieces[n].array) == 0 ? &to->pieces[n] : NULL;
+}
+
+/* Imports what the stream has; the caller frees the group in any case. */
+static pfd_status import_group(const parquet *self, const pfd_file *file, int64_t rows,
+                               decoded_group *to, pfd_arrow_decoded *out, pfd_error *err)
+{
+    int64_t found = 0, is_even = 1, piece_rows = (int64_t)1 << to->shift;
+    PFD_TRY(find_columns(self, file, to, err));
+    while (1) {
+        piece *one = next_piece(to);
+        if (!one) return fail_memory(self->host, err);
+        if (!one->array.release) break; /* the end of the stream */
+        is_even &= found % piece_rows == 0 && one->array.length <= piece_rows;
+        found += one->array.length;
+        PFD_TRY(import_piece(self, file, to, one, err));
+        out->bytes += one->imported.bytes + (int64_t)sizeof *one;
+    }
+    out->bytes += (int64_t)sizeof *out;
+    to->stream.release(&to->stream); /* now, as it takes the lock of Python */
+    if (found == rows && is_even) return PFD_OK;
+    return self->host->fail(err, PFD_CORRUPT_DATA,
+                            "a row group has %" PRId64 " rows, but the footer states %" PRId64,
+                            found, rows);
 }
 
 static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decoded *out,
@@ -417,22 +500,14 @@ static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decode
     if (!made) return fail_memory(self->host, err);
     out->data = made;
     out->release = release_group;
-    pfd_status status =
-        s->python->decode(&readable, s->number, from->number, self->leaves[from->file],
-                          self->num_leaves[from->file], &made->exported, &made->array, err);
-    if (status == PFD_OK)
-        status = pfd_arrow_schema_import(self->host, &made->exported, &made->schema, err);
-    if (status == PFD_OK)
-        status = pfd_arrow_array_import(self->host, &made->schema, &made->array, &made->imported,
-                                        err);
+    made->shift = from->shift;
     int64_t rows = self->table.first[out->batch + 1] - self->table.first[out->batch];
-    if (status == PFD_OK && made->array.length != rows)
-        status = self->host->fail(err, PFD_CORRUPT_DATA,
-                                  "a row group has %" PRId64 " rows, but the footer states "
-                                  "%" PRId64,
-                                  made->array.length, rows);
-    if (status == PFD_OK) return find_columns(self, file, made, out, err);
-    pfd_error_set_file(err, file->path); /* its byte is one of the file, not of a record */
+    pfd_status status = s->python->decode(&readable, s->number, from->number,
+                                          self->leaves[from->file], self->num_leaves[from->file],
+                                          (int64_t)1 << from->shift, &made->stream, err);
+    if (status == PFD_OK) status = import_group(self, file, rows, made, out, err);
+    /* its byte is one of the file, not of a record */
+    if (status != PFD_OK) pfd_error_set_file(err, file->path);
     return status;
 }
 
@@ -464,9 +539,17 @@ static void decode_ahead(const pfd_compute_args *args, int64_t number)
 typedef struct holding {
     int64_t numbers[MOST_HELD]; /* -1: none */
     pfd_arrow_decoded *groups[MOST_HELD];
-    pfd_arrow_space spaces[MOST_HELD];
-    int64_t next; /* place that the next group takes */
+    int32_t is_passing[MOST_HELD]; /* rows of the group are copied */
+    int64_t next;                  /* place that the next group takes */
 } holding;
+
+/* The piece that has row `*index` of a group, which becomes the row's index in the piece. */
+static const piece *piece_of(const decoded_group *from, int64_t *index)
+{
+    const piece *one = &from->pieces[*index >> from->shift];
+    *index &= ((int64_t)1 << from->shift) - 1;
+    return one;
+}
 
 /* The place of a group in `all`; -1: it is not held.  Without branches, as the order is random. */
 static int64_t place_of(const holding *all, int64_t number)
@@ -488,7 +571,8 @@ static pfd_status hold(const pfd_compute_args *args, holding *all, int64_t numbe
     if (self->in_sequence) decode_ahead(args, number);
     PFD_TRY(pfd_arrow_cache_hold(self->cache, self->host, number, decode, self, args->scratch,
                                  &all->groups[i], err));
-    all->spaces[i] = pfd_arrow_cache_lend(self->cache, all->groups[i], args->scratch);
+    all->is_passing[i] =
+        pfd_arrow_cache_lend(self->cache, all->groups[i], args->scratch).is_passing;
     all->numbers[i] = number;
     return PFD_OK;
 }
@@ -511,7 +595,7 @@ static void prefetch(const pfd_compute_args *args, holding *all, int64_t row, in
     }
     if (place < 0) return;
     const decoded_group *from = all->groups[place]->data;
-    const pfd_arrow_space *space = &all->spaces[place];
+    const pfd_arrow_space *space = &piece_of(from, &index)->space;
     for (int64_t i = 0; space->base && i < self->num_outputs; i++) {
         if (!is_near) {
             pfd_arrow_column_prefetch(&from->columns[i], space, index);
@@ -541,9 +625,11 @@ static pfd_status write_rows(const pfd_compute_args *args, holding *all, pfd_err
             return status;
         }
         const decoded_group *data = all->groups[place]->data;
-        row.space = all->spaces[place];
         row.index = ordinal - self->table.first[number];
-        row.n = pfd_arrow_neighbours(args, row.row, self->table.first[number + 1]);
+        const piece *from = piece_of(data, &row.index);
+        row.space = from->space;
+        row.space.is_passing = all->is_passing[place];
+        row.n = pfd_arrow_neighbours(args, row.row, ordinal - row.index + from->array.length);
         PFD_TRY(pfd_arrow_rows_write(data->columns, self->outputs, self->num_outputs, &row, err));
     }
     return PFD_OK;

@@ -292,6 +292,13 @@ typedef struct pfd_source_methods {
      * then the number of all records.  shuffle='window' permutes these blocks in place of runs of
      * records, and cuts lanes from them. */
     const int64_t *(*blocks)(void *self, int64_t *num_blocks);
+
+    /* Since 1.1, optional, random access: compute() will soon be called for the records with n
+     * ordinals.  A source whose records name objects in a store begins to fetch these, and does not
+     * wait for them; compute() meets what fails, and tells it.  Any number of threads may call
+     * need() at once.  0: no record of the source names an object; the host asks this with n 0 when
+     * it opens the source, and then no more. */
+    int32_t (*need)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 } pfd_source_methods;
 
 /* The result of open(): the host owns self from then on, until close().  The host makes the struct,

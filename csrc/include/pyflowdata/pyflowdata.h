@@ -136,6 +136,20 @@ int64_t pfd_dtype_size(int32_t dtype);
 /* Copies the elements of n rows back to back. */
 void pfd_copy_rows(const pfd_ragged_row *rows, int64_t n, int64_t element_bytes, void *to);
 
+/* Sets splits[0 .. n] to the number of elements of the rows before each row, and of all rows. */
+void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
+
+/* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
+ * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
+ * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
+int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
+                       int64_t *counts);
+
+/* Makes n rows of one dimension of elements that lie back to back at `values`: row i has elements
+ * [splits[i], splits[i + 1]).  Nothing is copied. */
+void pfd_place_rows(const void *values, int64_t element_bytes, const int64_t *splits, int64_t n,
+                    pfd_ragged_row *rows);
+
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping. Returns n, or
  * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
  * are not converted.
@@ -659,6 +673,12 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* Says in text[room] what thread i did when pfd_loader_get_thread() gave `now`, which is not idle:
+ * "thread 0 of 2 has been DOING for DURATION, on 4 rows, records 40 to 43 of data/part-000".  What
+ * does not fit is cut; the text ends with a 0.  PFD_END, PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_tell_thread(const pfd_loader *loader, int32_t i, const pfd_thread_now *now,
+                                  const char *doing, const char *duration, char *text,
+                                  int64_t room);
 /* From now on, until close(), a thread of the library looks at the loader.  If next() does not
  * return while no thread can have the interpreter's lock for patience_ns, or a second if that is
  * more, it writes to stderr what the loader's threads do.  doing: for each item of work, in words.
@@ -990,7 +1010,8 @@ typedef struct pfd_readable_file {
  * skipped[i] to 1 where group i has no rows of `where`.
  *
  * decode() takes numbers of leaves, in ascending order, and gives their columns in one row group as
- * a struct with its schema; the caller releases both.  Several threads call decode() at once. */
+ * a stream of structs of piece_rows rows each, the last one of fewer; the caller releases it.
+ * Several threads call decode() at once. */
 typedef struct pfd_row_group_source {
     uint32_t struct_size;
     int32_t reserved;
@@ -998,8 +1019,8 @@ typedef struct pfd_row_group_source {
                        const pfd_row_groups *groups, uint8_t *skipped, int64_t *session,
                        pfd_exported_schema *schema, pfd_error *err);
     pfd_status (*decode)(const pfd_readable_file *file, int64_t session, int64_t group,
-                         const int32_t *leaves, int64_t n, pfd_exported_schema *schema,
-                         pfd_exported_array *array, pfd_error *err);
+                         const int32_t *leaves, int64_t n, int64_t piece_rows,
+                         pfd_exported_stream *pieces, pfd_error *err);
     void (*close)(int64_t session);
 } pfd_row_group_source;
 
@@ -1100,10 +1121,15 @@ typedef struct pfd_remote_facts {
  * address says beside a signature. */
 #define PFD_REMOTE_MARK 15
 
+/* Which facts are right: those of now; those that an object had when it was first looked at since
+ * the last opening; the same, where they are known without a request: else their size is -1. */
+#define PFD_LOOK_NOW 0
+#define PFD_LOOK_KEPT 1
+#define PFD_LOOK_KNOWN 2
+
 typedef struct pfd_remote_calls {
-    /* The facts of those of n paths that are addresses.  is_kept: those that an object had when it
-     * was first looked at since the last opening are right. */
-    int32_t (*look)(const char *const *paths, int64_t n, int32_t is_kept, pfd_remote_facts *facts,
+    /* The facts of those of n paths that are addresses; `how` is a PFD_LOOK_*. */
+    int32_t (*look)(const char *const *paths, int64_t n, int32_t how, pfd_remote_facts *facts,
                     pfd_error *err);
     int32_t (*kind)(const char *url, int32_t *kind, pfd_error *err); /* PFD_PATH_* */
     /* Writes over each of n addresses the name of its object, which has no query and no
@@ -1131,17 +1157,21 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
                            const char *message);
 
-/* A range of an object to fetch. */
+/* A range of an object to fetch, or an object to look at. */
 typedef struct pfd_fetch pfd_fetch;
 typedef struct pfd_fetch_range {
-    const char *url, *tag; /* live as long as the request */
+    const char *url, *tag; /* live as long as the request; tag NULL: the facts are wanted, and at
+                              best `size` bytes, or as many as there are, in the same answer */
     int64_t object_bytes, offset, size;
 } pfd_fetch_range;
 
-/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put() or fail(), in any
- * thread.  Until then no other process of the machine fetches its blocks. */
+/* Waits for a request; NULL: fetching has stopped.  Each one is ended by put(), found() or fail(),
+ * in any thread.  Until then no other process of the machine fetches its blocks. */
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
 pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
+/* The facts, as of PFD_LOOK_KEPT.  `bytes` are at hand, from the first one on: they are put or
+ * failed, unless the result is 0, which ends the request. */
+int32_t pfd_fetch_found(pfd_fetch *fetch, const pfd_remote_facts *facts, int64_t bytes);
 void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
 void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */
 

@@ -503,6 +503,7 @@ enum { most_planned = 64 }; /* batches that one range plans: its own rows wait f
 struct pfd_blocks_ahead {
     _Atomic int32_t is_busy; /* a thread has the fields below */
     _Atomic int64_t now;     /* the batch at work */
+    int32_t has_blocks;      /* some of the files are remote; others have no plan */
     int64_t next;            /* the batch to be asked for next */
     int64_t before[most_batches_ahead]; /* blocks that were asked for before a batch was */
     int64_t started;        /* the last batch at which the plan started */
@@ -521,13 +522,24 @@ static int32_t has_remote_files(const pfd_data_reader *reader)
     return found;
 }
 
+/* Whether its source, or one below it, has need(). */
+static int32_t note_need(pfd_data_reader *reader)
+{
+    int32_t found = reader->has_need =
+        reader->source && pfd_source_need(reader->source, NULL, 0, NULL);
+    for (int32_t i = 0; i < reader->num_leaves; i++) found |= note_need(&reader->leaves[i]);
+    return found;
+}
+
 static pfd_status prepare_blocks_ahead(pfd_data_reader *reader, pfd_error *err)
 {
-    if (!reader->random_access || !has_remote_files(reader)) return PFD_OK;
+    int32_t has_blocks = has_remote_files(reader), has_objects = note_need(reader);
+    if (!reader->random_access || (!has_blocks && !has_objects)) return PFD_OK;
     reader->blocks_ahead = calloc(1, sizeof *reader->blocks_ahead);
     if (!reader->blocks_ahead)
         return pfd_fail_memory(err, sizeof *reader->blocks_ahead, "the blocks ahead");
     reader->blocks_ahead->next = -1;
+    reader->blocks_ahead->has_blocks = has_blocks;
     reader->blocks_ahead->plan = pfd_block_plan_create();
     if (!reader->blocks_ahead->plan) return pfd_fail_memory(err, 0, "the blocks ahead");
     return PFD_OK;
@@ -1086,7 +1098,9 @@ int32_t pfd_data_reader_begin_plan(pfd_data_reader *reader, int64_t now, int64_t
                                    int64_t *batch)
 {
     struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
-    if (!ahead || atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire)) return 0;
+    if (!ahead || !ahead->has_blocks ||
+        atomic_exchange_explicit(&ahead->is_busy, 1, memory_order_acquire))
+        return 0;
     if (now == ahead->now) {
         int32_t goes_on = now >= ahead->started && now < ahead->planned; /* maybe without uses */
         if (!pfd_block_plan_begin(ahead->plan, now) && !goes_on)
@@ -1138,9 +1152,19 @@ int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_data_reade
     return added;
 }
 
-void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n)
+static void need_objects(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
+                         pfd_scratch *scratch)
+{
+    int64_t *ordinals = pfd_scratch_alloc(scratch, n * (int64_t)sizeof *ordinals);
+    for (int64_t i = 0; ordinals && i < n; i++) ordinals[i] = places[i].ordinal;
+    if (ordinals) (void)pfd_source_need(reader->source, ordinals, n, scratch);
+}
+
+void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
+                         pfd_scratch *scratch)
 {
     if (!reader->files || reader->num_records < 1) return;
+    if (reader->has_need) need_objects(reader, places, n, scratch);
     const int64_t bytes = record_bytes(reader);
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);

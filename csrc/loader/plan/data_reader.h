@@ -61,7 +61,8 @@ typedef struct pfd_data_reader {
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* path of one of the indexes; "": in memory */
     char *notice;                  /* what users should be warned of, a sentence a line */
-    struct pfd_blocks_ahead *blocks_ahead; /* NULL: none of its files is remote */
+    struct pfd_blocks_ahead *blocks_ahead; /* NULL: nothing that it reads is remote */
+    int32_t has_need; /* the source has objects that the host does not know of: need() of op.h */
     _Atomic int64_t *windows_ahead; /* for each lane: the window that was entered last, see
                                        read_ahead(); NULL: no window shuffle of files */
     int64_t num_batches;           /* batches of an epoch; -1: not known before its end */
@@ -182,6 +183,8 @@ int32_t pfd_data_reader_planned(pfd_data_reader *reader, int32_t has_room, int64
 int32_t pfd_data_reader_plan(const pfd_data_reader *reader, const pfd_data_reader *own,
                              const pfd_record *places, int64_t n, int64_t batch);
 
-/* Asks for the blocks of n places, of at() without a scratch. */
-void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n);
+/* Asks for the blocks of n places, of at() without a scratch, and for the objects that the records
+ * name; `scratch` has memory of the call. */
+void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
+                         pfd_scratch *scratch);
 #endif

@@ -176,7 +176,7 @@ static pfd_status add_compute(pfd_plan *plan, pfd_node *node, place at, place in
                                                : first_reader(plan, inputs, n),
                       .data_set = at.reader,
                       .branch = at.branch,
-                      .parts_of = inside.branch != at.branch ? inside.branch : -1,
+                      .pieces_of = inside.branch != at.branch ? inside.branch : -1,
                       .num_inputs = n,
                       .num_outputs = (int32_t)node->op->public_op->num_outputs};
     status = add_op(plan, &op, inputs, err);
@@ -200,7 +200,7 @@ static pfd_status add_choice(pfd_plan *plan, pfd_node *node, place at, int32_t f
     free(below);
     PFD_TRY(status);
     pfd_plan_op op = {.node = node, .reader = at.reader, .data_set = at.reader,
-                      .branch = at.branch, .parts_of = -1, .is_choice = 1, .field = field,
+                      .branch = at.branch, .pieces_of = -1, .is_choice = 1, .field = field,
                       .num_inputs = n, .num_outputs = 1};
     status = add_op(plan, &op, inputs, err);
     free(inputs);
@@ -222,7 +222,7 @@ static pfd_status add_batches(pfd_plan *plan, pfd_node *node, pfd_error *err)
     plan->num_trees = (int32_t)n;
     PFD_TRY(pfd_view_tree_create(node, &trees[n - 1], err));
     pfd_plan_op op = {.node = node, .reader = plan->num_readers, .data_set = -1, .branch = -1,
-                      .parts_of = -1, .num_outputs = (int32_t)node->op->public_op->num_outputs};
+                      .pieces_of = -1, .num_outputs = (int32_t)node->op->public_op->num_outputs};
     PFD_TRY(add_op(plan, &op, NULL, err));
     plan->num_readers++;
     for (uint32_t i = 0; i < node->op->op->num_outputs; i++) {

@@ -181,6 +181,22 @@ static void set_rows(pfd_plan *plan)
     }
 }
 
+static void set_pointing(pfd_plan *plan)
+{
+    enum { LEAST_BYTES = 64 }; /* a pointer costs as much as a copy of so few */
+    for (int32_t is_choice = 1; is_choice >= 0; is_choice--)
+        for (int32_t i = 0; i < plan->num_ops; i++) {
+            const pfd_plan_op *op = &plan->ops[i];
+            if (op->is_choice != is_choice) continue;
+            for (int32_t k = 0; k < op->num_inputs; k++) {
+                pfd_plan_tensor *tensor = &plan->tensors[op->inputs[k]];
+                tensor->may_point = is_choice && tensor->in_branch && !tensor->in_slot &&
+                                    !tensor->is_ragged && tensor->row_bytes >= LEAST_BYTES &&
+                                    pfd_op_is_reader(plan->ops[tensor->op].node->op->op);
+            }
+        }
+}
+
 /* The tensors of a branch whose rows are not those of the batch lie in the memory of the branch. */
 static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 {
@@ -196,9 +212,10 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
         const pfd_plan_op *op = &plan->ops[tensor->op];
-        if (tensor->in_branch)
-            tensor->offset = reserve(&plan->branch_bytes[op->data_set][op->branch],
-                                     tensor->row_bytes);
+        if (!tensor->in_branch) continue;
+        int64_t *end = &plan->branch_bytes[op->data_set][op->branch];
+        tensor->offset = reserve(end, tensor->row_bytes);
+        if (tensor->may_point) tensor->pointers = reserve(end, sizeof(pfd_ragged_row));
     }
     return PFD_OK;
 }
@@ -209,6 +226,7 @@ pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
     pfd_plan_set_stages(plan);
     choose_chunk(plan);
     set_rows(plan);
+    set_pointing(plan);
     PFD_TRY(lay_out_branches(plan, err));
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];

@@ -5,6 +5,7 @@
 #include "core/random.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ALIGNED_ROWS = 64 }; /* a capacity is a multiple of it, so that tensors are aligned */
 
@@ -20,12 +21,13 @@ static void free_arrays(pfd_branch_rows *rows)
     free(rows->parents);
     free(rows->records);
     free(rows->drawn);
-    free(rows->parts);
-    *rows = (pfd_branch_rows){.row_bytes = rows->row_bytes};
+    free(rows->pieces);
+    *rows = (pfd_branch_rows){
+        .row_bytes = rows->row_bytes, .dealt = rows->dealt, .ends = rows->ends};
 }
 
 /* Room for n rows; what was there is lost.  0: out of memory. */
-static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
+static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_pieces)
 {
     if (n <= rows->capacity) return 1;
     free_arrays(rows);
@@ -39,10 +41,10 @@ static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
     rows->parents = malloc(count * sizeof *rows->parents);
     rows->records = calloc(count, sizeof *rows->records);
     rows->drawn = calloc(count, sizeof *rows->drawn);
-    rows->parts = has_parts ? malloc(count * sizeof *rows->parts) : NULL;
+    rows->pieces = has_pieces ? malloc(count * sizeof *rows->pieces) : NULL;
     if (!rows->memory || !rows->places.epochs || !rows->places.positions || !rows->places.draws ||
         !rows->places.sources || !rows->parents || !rows->records || !rows->drawn ||
-        (has_parts && !rows->parts)) {
+        (has_pieces && !rows->pieces)) {
         free_arrays(rows);
         return 0;
     }
@@ -50,51 +52,94 @@ static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
     return 1;
 }
 
-static int32_t has_parts(const pfd_view_tree *tree, int32_t b)
+static int32_t is_below(const pfd_view_tree *tree, int32_t b, int32_t kind)
 {
     int32_t parent = tree->branches[b].parent;
-    return parent >= 0 && tree->branches[parent].kind == PFD_VIEW_JOIN;
+    return parent >= 0 && tree->branches[parent].kind == kind;
+}
+
+static int32_t open_dealt(const pfd_branch *branch, pfd_branch_rows *rows, pfd_branch_rows *own,
+                          int64_t capacity)
+{
+    own->dealt = calloc(1, sizeof *own->dealt);
+    own->ends = calloc((size_t)branch->num_children, sizeof *own->ends);
+    if (!own->dealt || !own->ends) return 0;
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        int64_t bytes = rows[branch->children[s]].row_bytes;
+        if (bytes > own->dealt->row_bytes) own->dealt->row_bytes = bytes;
+    }
+    return reserve(own->dealt, capacity, 0);
 }
 
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity)
 {
-    for (int32_t b = 0; b < tree->num_branches; b++)
-        if (!reserve(&rows[b], capacity, has_parts(tree, b))) return 0;
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        const pfd_branch *branch = &tree->branches[b];
+        int32_t has_pieces = is_below(tree, b, PFD_VIEW_JOIN);
+        if (branch->kind == PFD_VIEW_CHOICE && !open_dealt(branch, rows, &rows[b], capacity))
+            return 0;
+        if (!is_below(tree, b, PFD_VIEW_CHOICE) && !reserve(&rows[b], capacity, has_pieces))
+            return 0;
+    }
     return 1;
 }
 
 void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows)
 {
-    for (int32_t b = 0; b < tree->num_branches; b++) free_arrays(&rows[b]);
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        if (!is_below(tree, b, PFD_VIEW_CHOICE)) free_arrays(&rows[b]);
+        if (rows[b].dealt) free_arrays(rows[b].dealt);
+        free(rows[b].dealt);
+        free(rows[b].ends);
+    }
 }
 
 /* ---- Down: from places of the outermost view to places in readers ---------------------------- */
 
-static void copy_place(const pfd_places *from, int64_t i, pfd_places *to, int64_t k)
+static void copy_place(const pfd_places *from, int64_t i, const pfd_places *to, int64_t k)
 {
     to->epochs[k] = from->epochs[i];
     to->positions[k] = from->positions[i];
     to->draws[k] = from->draws[i];
 }
 
-/* Deals the rows of a choice out to the branches below, in one pass however many there are. */
+/* Makes the arrays of a branch the rows [begin, begin + n) of those that its parent dealt. */
+static void take_dealt(const pfd_branch_rows *dealt, int64_t begin, int64_t n, pfd_branch_rows *own)
+{
+    own->n = own->capacity = own->places.n = n;
+    own->memory = dealt->memory + begin * dealt->row_bytes;
+    own->places.epochs = dealt->places.epochs + begin;
+    own->places.positions = dealt->places.positions + begin;
+    own->places.draws = dealt->places.draws + begin;
+    own->places.sources = dealt->places.sources + begin;
+    own->parents = dealt->parents + begin;
+    own->records = dealt->records + begin;
+    own->drawn = dealt->drawn + begin;
+}
+
+/* Deals the rows of a choice out to the branches below: counts them, and sorts them by branch. */
 static int32_t deal_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
 {
     const pfd_branch *branch = &tree->branches[parent];
     const pfd_branch_rows *from = &rows[parent];
-    for (int32_t s = 0; s < branch->num_children; s++) rows[branch->children[s]].n = 0;
-    for (int64_t i = 0; i < from->n; i++) rows[branch->children[from->places.sources[i]]].n++;
+    pfd_branch_rows *dealt = from->dealt;
+    const int32_t *sources = from->places.sources;
+    int64_t *ends = from->ends, begin = 0;
+    if (!reserve(dealt, from->n, 0)) return 0;
+    memset(ends, 0, (size_t)branch->num_children * sizeof *ends);
+    for (int64_t i = 0; i < from->n; i++) ends[sources[i]]++;
     for (int32_t s = 0; s < branch->num_children; s++) {
-        pfd_branch_rows *own = &rows[branch->children[s]];
-        int64_t n = own->n;
-        if (!reserve(own, n, 0)) return 0;
-        own->places.n = n;
-        own->n = 0;
+        int64_t n = ends[s];
+        take_dealt(dealt, begin, n, &rows[branch->children[s]]);
+        ends[s] = begin;
+        begin += n;
     }
+    const pfd_places to = dealt->places;
+    int64_t *parents = dealt->parents;
     for (int64_t i = 0; i < from->n; i++) {
-        pfd_branch_rows *own = &rows[branch->children[from->places.sources[i]]];
-        copy_place(&from->places, i, &own->places, own->n);
-        own->parents[own->n++] = i;
+        int64_t k = ends[sources[i]]++;
+        copy_place(&from->places, i, &to, k);
+        parents[k] = i;
     }
     return 1;
 }
@@ -109,13 +154,13 @@ static int32_t hand_down(const pfd_view_tree *tree, pfd_branch_rows *rows, int32
         pfd_branch_rows *own = &rows[branch->children[s]];
         int32_t is_join = branch->kind == PFD_VIEW_JOIN;
         const pfd_view *joint = branch->joint;
-        int64_t n = is_join ? joint->methods->num_parts(joint, &from->places) : from->n;
+        int64_t n = is_join ? joint->methods->num_pieces(joint, &from->places) : from->n;
         if (!reserve(own, n, is_join)) return 0;
         own->n = own->places.n = n;
-        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->parts);
+        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->pieces);
         for (int64_t i = 0; i < n; i++) {
             if (!is_join) copy_place(&from->places, i, &own->places, i);
-            own->parents[i] = is_join ? own->parts[i].row : i;
+            own->parents[i] = is_join ? own->pieces[i].row : i;
         }
     }
     return 1;
@@ -182,19 +227,21 @@ static pfd_record drawn_for(pfd_record drawn, int64_t begin)
     return drawn;
 }
 
-/* Gives the rows of a joint their records: a row of several parts has the record of its first part,
- * which may belong to rows before it, too, and a row without a part that of the row before it. */
-static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to, int32_t first_file)
+/* Gives the rows of a joint their records: a row of several pieces has the record of its first
+ * piece, which may belong to rows before it, too; a row without a piece has that of the row before
+ * it. */
+static void hand_up_pieces(const pfd_branch_rows *own, const pfd_branch_rows *to,
+                           int32_t first_file)
 {
     int64_t done = to->n; /* rows from here on have theirs */
-    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
-        const int64_t of = k - own->parts[k].back;
+    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first piece is the last to be written */
+        const int64_t of = k - own->pieces[k].back;
         pfd_record record = own->records[of];
         int64_t first = own->parents[k], end = done > first + 1 ? done : first + 1;
         if (record.file >= 0) record.file += first_file;
         for (int64_t row = first; row < end; row++) {
             to->records[row] = record;
-            to->drawn[row] = drawn_for(own->drawn[of], own->parts[of].begin + (row - first));
+            to->drawn[row] = drawn_for(own->drawn[of], own->pieces[of].begin + (row - first));
         }
         done = first;
     }
@@ -208,8 +255,8 @@ static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
     int32_t first_file = branch->leaf >= 0 ? (int32_t)tree->first_files[branch->leaf] : 0;
-    if (has_parts(tree, b)) {
-        hand_up_parts(own, to, first_file);
+    if (is_below(tree, b, PFD_VIEW_JOIN)) {
+        hand_up_pieces(own, to, first_file);
         return;
     }
     for (int64_t k = 0; k < own->n; k++) {
@@ -262,7 +309,7 @@ static pfd_status find_places(const pfd_view_tree *tree, pfd_branch_rows *rows, 
 
 pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                  const pfd_record *records, const pfd_data_reader *planner,
-                                 int64_t batch, pfd_error *err)
+                                 int64_t batch, pfd_scratch *scratch, pfd_error *err)
 {
     PFD_TRY(find_places(tree, rows, n, records, err));
     for (int32_t b = 0; b < tree->num_branches; b++) {
@@ -271,7 +318,7 @@ pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *row
         const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
         PFD_TRY(leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n, NULL,
                                          own->records, err));
-        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n);
+        if (!planner) pfd_data_reader_ask(leaf, own->records, own->n, scratch);
         else if (!pfd_data_reader_plan(planner, leaf, own->records, own->n, batch))
             return pfd_fail_memory(err, own->n, "the plan of a view's blocks");
     }

@@ -11,17 +11,22 @@
 
 typedef struct pfd_branch_rows {
     int64_t n, capacity;
-    int64_t row_bytes; /* bytes of a row of all its tensors; 0 where they lie elsewhere */
+    int64_t row_bytes; /* bytes of a row of all its tensors; 0 where they lie elsewhere; a multiple
+                          of 64 */
     uint8_t *memory;   /* capacity * row_bytes, aligned for tensors */
     pfd_places places;
     int64_t *parents;    /* for each row, its row in the branch above */
     pfd_record *records; /* records of a branch with a reader, as its ops take them; in other
                             branches, the records that their rows come from, with files counted
-                            among those of all readers; with parts, the record of the first part */
+                            among those of all readers; with pieces, that of the first piece */
     pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
                             for each draw of a record, and between readers; not set where no op
                             computes */
-    pfd_part *parts;     /* parts of a branch below a view that joins records */
+    pfd_piece *pieces;   /* those of a branch below a view that joins records */
+    struct pfd_branch_rows *dealt; /* of a choice: the rows of all branches below it, those of one
+                                      after those of the other.  Their arrays are pieces of these:
+                                      however many there are, they have few pages and lines */
+    int64_t *ends;                 /* of a choice: where the rows of each branch end in `dealt` */
 } pfd_branch_rows;
 
 /* Room for the rows of each branch; 0: out of memory.  `rows`: of a range; rows[b].row_bytes is set
@@ -29,11 +34,11 @@ typedef struct pfd_branch_rows {
 int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity);
 void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows);
 
-/* Asks for the remote blocks of `n` rows of a later batch, or, with a planner, plans them there;
- * records[i] comes in as below.  Nothing is read. */
+/* Asks for what `n` rows of a later batch have in stores, or, with a planner, plans their blocks
+ * there; records[i] comes in as below.  `scratch` has memory of the call. */
 pfd_status pfd_branch_rows_ahead(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
                                  const pfd_record *records, const pfd_data_reader *planner,
-                                 int64_t batch, pfd_error *err);
+                                 int64_t batch, pfd_scratch *scratch, pfd_error *err);
 
 /* Finds the records of `n` rows.  records[i] comes in as a place of the outermost view (epoch in
  * offset, position in ordinal) and goes out as the row's record, `filler` as it was; drawn[i] as

@@ -80,7 +80,14 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
         !worker->scratch)
         return 0;
     for (int32_t i = 0; i < plan->num_ops; i++) worker->keys[i].epoch = -1;
-    for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
+    for (size_t i = 0; i < tensors; i++) {
+        const pfd_plan_tensor *tensor = &plan->tensors[i];
+        worker->ports[plan->most_inputs + i] = &worker->tensors[i];
+        worker->tensors[i] = (pfd_tensor){.struct_size = sizeof(pfd_tensor),
+                                          .is_ragged = tensor->is_ragged,
+                                          .type = tensor->type,
+                                          .row_bytes = tensor->is_ragged ? 0 : tensor->row_bytes};
+    }
     pfd_scratch_set_bounds(worker->at_scratch, plan->bounds);
     pfd_scratch_set_bounds(worker->scratch, plan->bounds);
     for (int32_t i = 0; i < plan->num_record_arrays; i++) {
@@ -105,6 +112,16 @@ static pfd_branch_rows *rows_of_branch(const range *at, const pfd_plan_op *op, i
     return &at->worker->branches[op->data_set][branch];
 }
 
+/* For the op that makes a tensor, room to say where its rows are, and that it has not said so. */
+static pfd_ragged_row *pointers_of(const range *at, const pfd_plan_tensor *tensor)
+{
+    const pfd_plan_op *op = &at->plan->ops[tensor->op];
+    const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
+    pfd_ragged_row *pointers = (void *)(rows->memory + rows->capacity * tensor->pointers);
+    if (rows->n > 0) pointers[0].data = NULL;
+    return pointers;
+}
+
 /* Where the first row is in a tensor. */
 static uint8_t *tensor_data(const range *at, const pfd_plan_tensor *tensor)
 {
@@ -120,14 +137,11 @@ static void set_tensors(const range *at)
 {
     for (int32_t i = 0; i < at->plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[i];
+        pfd_tensor *set = &at->worker->tensors[i];
         uint8_t *data = tensor_data(at, tensor);
-        at->worker->tensors[i] =
-            (pfd_tensor){.struct_size = sizeof(pfd_tensor),
-                         .is_ragged = tensor->is_ragged,
-                         .type = tensor->type,
-                         .data = tensor->is_ragged ? NULL : data,
-                         .row_bytes = tensor->is_ragged ? 0 : tensor->row_bytes,
-                         .rows = tensor->is_ragged ? (void *)data : NULL};
+        if (tensor->is_ragged) set->rows = (void *)data;
+        else set->data = data;
+        if (tensor->may_point) set->rows = pointers_of(at, tensor);
     }
 }
 
@@ -175,6 +189,7 @@ static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t
     int64_t epoch = number / at->plan->num_batches, room = at->end - at->begin;
     int64_t first, end, from, to, *positions = at->worker->positions;
     pfd_record *records = range_records(at, r);
+    pfd_scratch *scratch = at->worker->scratch; /* no op of the range has run */
     pfd_error *err = &(pfd_error){.struct_size = sizeof(pfd_error)}; /* the batch itself tells it */
     reader->logical->methods->batch(reader->logical, epoch, number % at->plan->num_batches, &first,
                                     &end);
@@ -185,11 +200,11 @@ static int32_t ask_for_batch(const range *at, int32_t r, int64_t number, int32_t
         if (reader->chain->methods->at(reader->chain, epoch, positions, n, NULL, records, err))
             return 0;
         if (tree && pfd_branch_rows_ahead(tree, at->worker->branches[r], n, records,
-                                          is_plan ? reader : NULL, number, err))
+                                          is_plan ? reader : NULL, number, scratch, err))
             return 0;
-        if (tree) continue;
-        if (!is_plan) pfd_data_reader_ask(reader, records, n);
-        else if (!pfd_data_reader_plan(reader, reader, records, n, number)) return 0;
+        if (!tree && is_plan && !pfd_data_reader_plan(reader, reader, records, n, number)) return 0;
+        if (!tree && !is_plan) pfd_data_reader_ask(reader, records, n, scratch);
+        pfd_scratch_reset(scratch);
     }
     return 1;
 }
@@ -310,6 +325,20 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
                           has_id ? (void *)tensors[id].data : NULL);
 }
 
+/* Copies row k to row places[k].  Rows of one number are frequent, and a call for each is slow. */
+static void scatter_rows(const pfd_tensor *from, const int64_t *places, int64_t n, uint8_t *to)
+{
+    const pfd_ragged_row *pointers = from->rows && n > 0 && from->rows[0].data ? from->rows : NULL;
+    const size_t bytes = (size_t)from->row_bytes;
+    for (int64_t k = 0; k < n; k++) {
+        const void *row = pointers ? pointers[k].data : from->data + (size_t)k * bytes;
+        uint8_t *place = to + (size_t)places[k] * bytes;
+        if (bytes == 8) memcpy(place, row, 8);
+        else if (bytes == 4) memcpy(place, row, 4);
+        else memcpy(place, row, bytes);
+    }
+}
+
 /* Takes each row of a field from the branch that it is of. */
 static void choose_rows(const range *at, const pfd_plan_op *op)
 {
@@ -319,23 +348,19 @@ static void choose_rows(const range *at, const pfd_plan_op *op)
         int32_t b = tree->branches[op->branch].children[s];
         const pfd_branch_rows *rows = &at->worker->branches[op->data_set][b];
         const pfd_tensor *from = &at->worker->tensors[op->inputs[s]];
-        size_t bytes = (size_t)from->row_bytes;
-        for (int64_t k = 0; k < rows->n; k++) {
-            if (to->is_ragged)
-                to->rows[rows->parents[k]] = from->rows[k];
-            else
-                memcpy((char *)to->data + (size_t)rows->parents[k] * bytes,
-                       (const char *)from->data + (size_t)k * bytes, bytes);
-        }
+        for (int64_t k = 0; to->is_ragged && k < rows->n; k++)
+            to->rows[rows->parents[k]] = from->rows[k];
+        if (!to->is_ragged)
+            scatter_rows(from, rows->parents, rows->n, to->data);
     }
 }
 
 /* What an op without inputs of its own is given besides its rows. */
 static const void *source_of(const range *at, const pfd_plan_op *op, pfd_join_args *join)
 {
-    if (op->parts_of >= 0) {
-        const pfd_branch_rows *parts = rows_of_branch(at, op, op->parts_of);
-        *join = (pfd_join_args){.num_parts = parts->n, .parts = parts->parts};
+    if (op->pieces_of >= 0) {
+        const pfd_branch_rows *below = rows_of_branch(at, op, op->pieces_of);
+        *join = (pfd_join_args){.num_pieces = below->n, .pieces = below->pieces};
         return join;
     }
     if (!pfd_op_is_reader(op->node->op->op)) return NULL;

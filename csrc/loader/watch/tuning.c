@@ -13,7 +13,7 @@
  * not enumerators, since compilers warn of that. */
 #define LEAST_SAMPLES 3 /* before anything is concluded */
 #define MOST_SAMPLES 32 /* after which old ones weigh less */
-#define MOST_WINDOWS 10 /* after which a trial without a result has failed */
+#define MOST_TRIED 24   /* with tried numbers, after which a trial without a result has failed */
 #define CALM 20         /* without waiting, before a thread is given back */
 enum {
     BASE_PAUSE = 8,     /* after the first failure of a kind of trial */
@@ -25,6 +25,10 @@ enum {
     PREFETCH_WINDOW = 6 /* ... batches ahead help when they are there */
 };
 
+/* The first trial may gain most, so it begins early. */
+#define PERIOD_NS INT64_C(100000000)
+#define FIRST_PERIOD_NS INT64_C(40000000)
+
 static const double calm_wait = 0.01, some_wait = 0.02; /* shares of the time */
 /* Shares of the threads' time without work, above which: there may be too few batches ahead;
  * batches are tried before threads; there are enough threads. */
@@ -35,9 +39,9 @@ static const double some_in_line = 0.3;  /* waking up takes less of it */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
-/* Periods of work that trials may lose: for each period, and in addition; the least that a period
- * of a trial counts. */
-static const double earned = 0.02, credit = 2, least_loss = 0.1;
+/* Periods of work that trials may lose: for each period, and in addition; what a period of a trial
+ * counts beside its loss. */
+static const double earned = 0.02, credit = 2, toll = 0.02;
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
 {
@@ -70,15 +74,19 @@ static void add(pfd_tune_mean *mean, const pfd_tune_period *period)
         mean->n /= 2;
         mean->rate_squares /= 2;
         mean->use_squares /= 2;
+        mean->thrift_squares /= 2;
     }
     double rate = period->ranges_per_s - mean->rate, use = 1 - period->wait - mean->use;
+    double thrift = period->thrift - mean->thrift;
     mean->n++;
     mean->rate += rate / mean->n;
     mean->use += use / mean->n;
+    mean->thrift += thrift / mean->n;
     mean->idle += (period->idle - mean->idle) / mean->n;
     mean->batches_per_s += (period->batches_per_s - mean->batches_per_s) / mean->n;
     mean->rate_squares += rate * (period->ranges_per_s - mean->rate);
     mean->use_squares += use * (1 - period->wait - mean->use);
+    mean->thrift_squares += thrift * (period->thrift - mean->thrift);
 }
 
 /* ---- What a trial has gained ----------------------------------------------------------------- */
@@ -105,6 +113,7 @@ static void add_gains(pfd_tune_trial *trial, const pfd_tune_mean *after)
     const pfd_tune_mean *before = &trial->last, *tried = &trial->tried;
     add_gain(&trial->rate, before->rate, tried->rate, after->rate, 1e-9);
     add_gain(&trial->use, before->use, tried->use, after->use, 1e-3);
+    add_gain(&trial->thrift, before->thrift, tried->thrift, after->thrift, 1e-9);
 }
 
 /* A gain, and its standard error. */
@@ -136,6 +145,14 @@ static estimate gain_of_rate(const pfd_autotune *t)
 static estimate gain_of_use(const pfd_autotune *t)
 {
     return estimate_of(t, &t->trial.use, t->before.use, t->before.use_squares);
+}
+
+/* In ranges per second of processor time: how much less each costs.  Other programs on the machine,
+ * and a load that comes and goes, disturb it little. */
+static estimate gain_of_thrift(const pfd_autotune *t)
+{
+    if (t->before.thrift <= 0) return (estimate){0}; /* unknown */
+    return estimate_of(t, &t->trial.thrift, t->before.thrift, t->before.thrift_squares);
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */
@@ -177,6 +194,16 @@ static void change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t f
     *last_decision(t) = made;
 }
 
+/* Batches ahead help when they are there: a window lasts for as long as idle threads need to make
+ * them, and two periods. */
+static int32_t prefetch_window(const pfd_autotune *t, int32_t factor)
+{
+    double more = (double)t->prefetch * abs(factor - t->factor) / t->factor;
+    double spare = at_least(t->now.idle, some_idle) * t->now.batches_per_s * PERIOD_NS / 1e9;
+    double periods = THREADS_WINDOW + more / at_least(spare, 1e-9);
+    return periods < PREFETCH_WINDOW ? (int32_t)ceil(periods) : PREFETCH_WINDOW;
+}
+
 /* Returns 1: a trial has started. */
 static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t factor,
                    const pfd_tune_period *period)
@@ -189,7 +216,7 @@ static int32_t try(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_t f
         .from_factor = t->factor,
         .threads = num_threads,
         .factor = factor,
-        .periods_per_window = is_of_threads ? THREADS_WINDOW : PREFETCH_WINDOW,
+        .periods_per_window = is_of_threads ? THREADS_WINDOW : prefetch_window(t, factor),
         .last = t->now,
     };
     t->state = PFD_TUNING_TRYING;
@@ -237,6 +264,7 @@ static void keep(pfd_autotune *t)
     note_result(t, PFD_TUNE_KEPT);
     t->now = t->trial.tried;
     t->now.n = t->now.rate_squares = t->now.use_squares = 0; /* counts as no sample */
+    t->now.thrift_squares = 0;
     set(t, trial->threads, trial->factor);
 }
 
@@ -276,7 +304,8 @@ static int32_t is_gain(const pfd_autotune *t, estimate of, double needed)
     int32_t is_one = t->trial.rate.n < 2;
     if (of.value >= needed && of.value >= (is_one ? 2 : 1) * certain * of.error) return BETTER;
     int32_t may_be = of.value + (is_one ? certain : 1) * of.error >= needed;
-    return may_be && t->trial.rate.n < MOST_WINDOWS ? OPEN : WORSE;
+    double num_tried = t->trial.rate.n * t->trial.periods_per_window;
+    return may_be && num_tried < MOST_TRIED ? OPEN : WORSE;
 }
 
 /* Whether no more than `missed` is lost, where less memory and fewer threads are the gain. */
@@ -308,11 +337,32 @@ static int32_t judge_fewer_threads(const pfd_autotune *t)
                                                        : by_rate;
 }
 
+/* Whether threads compute while they have work, as far as the kernel counts that. */
+static int32_t computes(const pfd_autotune *t)
+{
+    return t->now.thrift > 0 && t->blocked < some_blocked * (1 - t->idle);
+}
+
+/* Whether more than a quarter of a gain in time is paid with processor time. */
+static int32_t is_dear(const pfd_autotune *t)
+{
+    estimate thrift = gain_of_thrift(t);
+    return is_gain(t, thrift, -0.03) == WORSE && -thrift.value > gain_of_rate(t).value / 4;
+}
+
+/* With more batches ahead, threads are woken more rarely, which is most of the work of cheap
+ * batches; but caches hold fewer of them.  So a gain in thrift, which is known long before one in
+ * time, is as good, unless several windows of time speak against it. */
 static int32_t judge_prefetch(const pfd_autotune *t)
 {
     estimate gain = t->before.use < 0.5 ? gain_of_rate(t) : gain_of_use(t);
-    int32_t is_more = t->trial.kind == PFD_TUNE_MORE_PREFETCH;
-    return is_more ? is_gain(t, gain, 0.02) : is_no_loss(t, gain, 0.01);
+    if (is_dear(t)) return WORSE;
+    if (t->trial.kind == PFD_TUNE_LESS_PREFETCH) return is_no_loss(t, gain, 0.01);
+    int32_t by_time = is_gain(t, gain, 0.02), by_thrift = is_gain(t, gain_of_thrift(t), 0.02);
+    int32_t is_slower = gain.value + gain.error <= 0;
+    if (is_slower && (t->trial.rate.n >= LEAST_SAMPLES || !computes(t))) return by_time;
+    if (is_slower && by_thrift == BETTER) by_thrift = OPEN;
+    return largest(by_time, by_thrift);
 }
 
 static int32_t judge_gain(const pfd_autotune *t)
@@ -364,7 +414,7 @@ static void compare(pfd_autotune *t)
     int32_t found = judge_gain(t);
     if (found == BETTER) {
         keep(t);
-    } else if (found == WORSE) {
+    } else if (found == WORSE || t->lost > 0) {
         take_back(t);
     } else {
         trial->is_on = 1;
@@ -387,10 +437,14 @@ static void judge(pfd_autotune *t)
 
 /* Notices that the load has changed: a change that failed before may help now. While the program
  * does not wait, the rate is the program's own; batches are then made many at a time, followed by a
- * pause. */
+ * pause. Where work computes, other programs change its rate, but not what it costs. */
 static void note_change(pfd_autotune *t, const pfd_tune_period *period)
 {
     double rate = period->ranges_per_s, use = 1 - period->wait;
+    if (computes(t)) {
+        rate = t->now.rate * period->thrift / t->now.thrift;
+        use = t->now.use;
+    }
     if (t->now.use >= 1 - calm_wait && period->wait < calm_wait) rate = t->now.rate;
     int32_t sign = is_other(&t->now, rate, use);
     t->since_change++;
@@ -481,7 +535,7 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
     static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
-    double computing = (1 - t->idle - t->blocked) * t->num_threads;
+    double computing = (1 - t->idle - t->blocked - t->in_line) * t->num_threads;
     int32_t take_turns = is_blocked && computing >= one_turn;
     int32_t is_crowded = t->in_line >= some_in_line * (1 - t->idle) && t->in_line > t->blocked;
     int32_t may_more = !is_crowded && (t->num_threads < bounds->num_processors || is_blocked);
@@ -493,6 +547,8 @@ static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
         const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
         int32_t may_be_many = computing < hardly && way->pause == BASE_PAUSE; /* at once */
         int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
+        if (t->num_threads < bounds->usual_threads && more > bounds->usual_threads)
+            more = bounds->usual_threads;
         if (more > bounds->most_threads) more = bounds->most_threads;
         if (!bounds->tunes_threads) more = t->num_threads;
         t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
@@ -537,7 +593,8 @@ static void note_loss(pfd_autotune *t, const pfd_tune_period *period)
     t->lost -= earned;
     if (t->lost < -credit) t->lost = -credit;
     if (t->trial.kind < 0 || !t->trial.is_on) return;
-    t->lost += at_least(1 - period->ranges_per_s / at_least(t->trial.last.rate, 1e-9), least_loss);
+    double left = period->ranges_per_s / at_least(t->trial.last.rate, 1e-9);
+    t->lost += toll + at_least(1 - left, 0);
 }
 
 static void step(pfd_autotune *t, const pfd_tune_period *period)
@@ -571,7 +628,6 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
 
 /* ---- The periods ----------------------------------------------------------------------------- */
 
-#define PERIOD_NS INT64_C(100000000)
 #define PAUSE_NS INT64_C(1000000000) /* longer than batches ahead can cover */
 
 /* A period goes on until it has this number of steps, or of row ranges: fewer tell too little. */
@@ -623,13 +679,17 @@ static pfd_tuning_counts count(const pfd_counters *counters, const pfd_threads *
                                .train_ns = steps->times[PFD_TIME_OUTSIDE],
                                .batches_made = counters->stats.batches_made,
                                .no_memory_ns = counters->stats.no_memory_ns,
+                               .process_ns = pfd_process_cpu_ns(),
                                .usage = *usage};
 }
 
 static void begin_period(pfd_tuning *tuning, pfd_counters *counters, const pfd_tuning_counts *now)
 {
+    const pfd_autotune *t = &tuning->tuner;
+    int32_t is_of_threads = t->trial.kind >= 0 && t->trial.threads != t->trial.from_threads;
+    int32_t is_first = t->num_decisions == 0 || (t->num_decisions == 1 && is_of_threads);
     tuning->is_measuring = 1;
-    tuning->due_ns = now->now_ns + PERIOD_NS;
+    tuning->due_ns = now->now_ns + (is_first ? FIRST_PERIOD_NS : PERIOD_NS);
     tuning->begin = *now;
     counters->steps.longest_train_ns = 0;
     counters->was_full = 0;
@@ -655,11 +715,13 @@ static int32_t end_period(const pfd_tuning_counts *begin, const pfd_tuning_count
     int64_t chunks = now->num_chunks - begin->num_chunks, ns = now->now_ns - begin->now_ns;
     int64_t num_steps = now->steps - begin->steps;
     if (num_steps < 1 || (num_steps < LEAST_STEPS && chunks < LEAST_CHUNKS)) return 0;
+    int64_t process_ns = now->process_ns - begin->process_ns;
     int64_t wait_ns = now->wait_ns - begin->wait_ns, train_ns = now->train_ns - begin->train_ns;
     *out = (pfd_tune_period){
         .end_ns = now->now_ns,
         .ranges_per_s = (double)chunks * 1e9 / (double)ns,
         .batches_per_s = (double)(now->batches_made - begin->batches_made) * 1e9 / (double)ns,
+        .thrift = process_ns > 0 ? (double)chunks * 1e9 / (double)process_ns : 0,
         .wait = share(wait_ns, wait_ns + train_ns),
         .idle = share(now->idle_ns - begin->idle_ns, now->thread_ns - begin->thread_ns),
         .is_full = counters->was_full,

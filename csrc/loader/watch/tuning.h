@@ -8,8 +8,12 @@
  * with these, so that a load that drifts does not distort the result.  A change that gains more
  * than chance explains is kept.  Otherwise the next trial of its kind comes after a pause that
  * doubles with each failure, and only when the work that trials have lost is earned back: trials
- * may cost 2 % of the work.  While the program does not wait, threads beyond the usual number are
- * given back.
+ * may cost 2 % of the work, and a trial ends when that is spent.  While the program does not wait,
+ * threads beyond the usual number are given back.
+ *
+ * Besides the rate there is thrift: ranges made for each second of the process's processor time.
+ * Others on the machine disturb it little, so that it tells settings of cheap batches apart long
+ * before the rate does.
  *
  * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
  * which measures them, or from a test.  The ring applies what is found.  The order of batches and
@@ -30,6 +34,7 @@ typedef struct pfd_tune_period {
     int64_t end_ns;
     double ranges_per_s;  /* row ranges made: they count parts of batches, too */
     double batches_per_s; /* made */
+    double thrift;        /* ranges made in a second of the process's processor time; 0: unknown */
     double wait;          /* share of the time in which the program waited for batches */
     double idle;          /* share of the threads' time without work */
     double blocked;       /* share of it in which work neither computed nor could have */
@@ -49,9 +54,9 @@ typedef struct pfd_tune_bounds {
 
 #define PFD_MOST_FACTOR 8 /* multiple of the usual prefetch */
 
-/* Mean and spread of ranges per second, and of the share of time without waiting. */
+/* Mean and spread of ranges per second, of the share of time without waiting, and of thrift. */
 typedef struct pfd_tune_mean {
-    double n, rate, rate_squares, use, use_squares, idle, batches_per_s;
+    double n, rate, rate_squares, use, use_squares, thrift, thrift_squares, idle, batches_per_s;
 } pfd_tune_mean;
 
 /* One kind of trial. */
@@ -72,7 +77,7 @@ typedef struct pfd_tune_trial {
     int32_t from_threads, from_factor;
     int32_t periods_per_window;
     pfd_tune_mean last, tried;  /* the last window of the numbers before, and of those tried */
-    pfd_tune_gain rate, use;
+    pfd_tune_gain rate, use, thrift;
 } pfd_tune_trial;
 
 typedef struct pfd_autotune {
@@ -108,7 +113,7 @@ void pfd_autotune_limit(pfd_autotune *tuner, int32_t num_threads);
 /* What is counted of a loader up to a moment; a period lies between two of them. */
 typedef struct pfd_tuning_counts {
     int64_t now_ns, num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
-    int64_t no_memory_ns;
+    int64_t no_memory_ns, process_ns;
     pfd_thread_usage usage; /* of the threads that the kernel is asked about */
 } pfd_tuning_counts;
 

@@ -46,6 +46,60 @@ static void write_out(const text *t)
     }
 }
 
+/* ---- One thread ------------------------------------------------------------------------------ */
+
+static void add_rows(text *t, const pfd_plan *plan, const pfd_thread_now *now)
+{
+    int64_t first = now->first_ordinal, last = now->last_ordinal, count = now->num_rows;
+    if (count == 1)
+        add(t, ", on a row");
+    else
+        add(t, ", on %" PRId64 " rows", count);
+    if (now->file < 0) return;
+    if (count == 1)
+        add(t, ", record %" PRId64, first);
+    else if (last - first == count - 1)
+        add(t, ", records %" PRId64 " to %" PRId64, first, last);
+    else
+        add(t, ", of which the first is record %" PRId64, first);
+    const char *file = pfd_record_file(&plan->readers[now->reader], now->file);
+    if (file && *file) add(t, " of %s", file);
+}
+
+/* The files of a stream, which does not tell which file it reads now. */
+static void add_files(text *t, const pfd_data_reader *reader)
+{
+    const char *first = pfd_record_file(reader, 0);
+    if (!first || !*first) return;
+    add(t, ", of %s", first);
+    if (reader->num_files > 1)
+        add(t, " or one of %" PRId64 " other files", (int64_t)reader->num_files - 1);
+}
+
+static void add_thread(text *t, const pfd_plan *plan, const pfd_threads *threads, int32_t i,
+                       const pfd_thread_now *now, const char *doing, const char *duration)
+{
+    pfd_work_stats work = pfd_counters_work(plan, threads, now->work);
+    if (now->system_id)
+        add(t, "thread %" PRId32 " of %" PRId32, i, threads->num_workers);
+    else
+        add(t, "the thread in next()");
+    add(t, " has been %s for %s", doing, duration);
+    if (work.kind == PFD_WORK_READ)
+        add_files(t, &plan->readers[work.reader]);
+    else
+        add_rows(t, plan, now);
+}
+
+void pfd_tell_thread(const pfd_plan *plan, const pfd_threads *threads, int32_t i,
+                     const pfd_thread_now *now, const char *doing, const char *duration, char *out,
+                     int64_t room)
+{
+    text t = {.size = 0};
+    add_thread(&t, plan, threads, i, now, doing, duration);
+    (void)snprintf(out, (size_t)room, "%.*s", (int)t.size, t.bytes);
+}
+
 /* ---- One loader ------------------------------------------------------------------------------ */
 
 /* The work of a thread, and when the watchdog first saw it. */
@@ -112,34 +166,16 @@ static const char *wait_of(const pfd_watched *w, int64_t *since_ns)
     return is_in_next ? "next() has not returned" : "next() has not been called";
 }
 
-static void add_records(text *t, const pfd_watched *w, const pfd_thread_now *now)
-{
-    if (now->file < 0) return;
-    const char *file = pfd_record_file(&w->loader.plan->readers[now->reader], now->file);
-    int64_t first = now->first_ordinal, last = now->last_ordinal;
-    if (now->num_rows == 1)
-        add(t, ", record %" PRId64, first);
-    else if (last - first == now->num_rows - 1)
-        add(t, ", records %" PRId64 " to %" PRId64, first, last);
-    else
-        add(t, ", of which the first is record %" PRId64, first);
-    if (file && *file) add(t, " of %s", file);
-}
-
-static void add_thread(text *t, pfd_watched *w, int32_t i, int64_t now_ns)
+static void add_work(text *t, pfd_watched *w, int32_t i, int64_t now_ns)
 {
     pfd_thread_now now;
+    char duration[32];
     const seen *since = look_at_thread(w, i, now_ns, &now);
-    int32_t num_threads = w->loader.threads->num_workers;
     if (now.work < 0) return;
-    if (i < num_threads)
-        add(t, "  thread %" PRId32 " of %" PRId32, i, num_threads);
-    else
-        add(t, "  the thread in next()");
-    add(t, " has been %s for %.1f s, step %" PRId64 " of epoch %" PRId64 ", %" PRId64 " row%s",
-        w->doing[now.work], (double)(now_ns - since->since_ns) / second_ns, now.step, now.epoch,
-        now.num_rows, now.num_rows == 1 ? "" : "s");
-    add_records(t, w, &now);
+    (void)snprintf(duration, sizeof duration, "%.1f s",
+                   (double)(now_ns - since->since_ns) / second_ns);
+    add(t, "  step %" PRId64 " of epoch %" PRId64 ": ", now.step, now.epoch);
+    add_thread(t, w->loader.plan, w->loader.threads, i, &now, w->doing[now.work], duration);
     add(t, "\n");
 }
 
@@ -159,7 +195,7 @@ static void look(pfd_watched *w, int64_t now_ns, int64_t late_ns, text *t)
         add(t, "pyflowdata: %s for %.1f s, and the interpreter's lock has not been free for "
                "%.1f s: a call holds it, and all other Python code waits\n",
             waits, (double)(now_ns - since_ns) / second_ns, (double)late_ns / second_ns);
-        for (int32_t i = 0; i <= num_workers; i++) add_thread(t, w, i, now_ns);
+        for (int32_t i = 0; i <= num_workers; i++) add_work(t, w, i, now_ns);
     }
     pthread_mutex_unlock(w->loader.lock);
 }

@@ -25,6 +25,11 @@ typedef struct pfd_watched_loader {
     const pfd_caller *caller; /* written by its thread at any time */
 } pfd_watched_loader;
 
+/* As pfd_loader_tell_thread(), with the lock of the loader held. */
+void pfd_tell_thread(const pfd_plan *plan, const pfd_threads *threads, int32_t i,
+                     const pfd_thread_now *now, const char *doing, const char *duration, char *out,
+                     int64_t room);
+
 /* patience_ns and doing are as in pfd_loader_watch(). */
 pfd_status pfd_watchdog_add(const pfd_watched_loader *loader, int64_t patience_ns,
                             const char *const *doing, pfd_watched **out, pfd_error *err);

@@ -7,12 +7,16 @@ are instances of this class: their fields are the outputs of the reader, or of i
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from ...errors import CorruptDataError, UnsupportedError
+from ...errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from ...nodes import Blob, Op, find_op
+from ...nodes.sampled_attrs import Found
 from ...loader import DataLoader
+from .columns import Array, RowShape, buffer_of, sizes_of
 from .damage import Damage, Scan, read_all
 from .detection import Detected
 from .fields import BYTES, Field, field_of, listed_field, output_fields, port_name
@@ -213,3 +217,98 @@ class Format(RecordFormat):
     def image_columns(self, name: str, images: Any) -> dict[str, Any]:
         """The columns that the writer takes for a field of files of images."""
         return {name: images}
+
+
+# ---- Tables of Arrow's types --------------------------------------------------------------------
+
+_ELEMENT = re.compile(r"(?:[^=:]*=)?(?P<path>.*):(?P<type>[^:=]+(?:=.*)?)")
+_QUOTED = re.compile("'[^']*'")
+
+
+class ColumnFormat(Format):
+    """A format of tables of Arrow's types: fields are the columns of the first file that rows can
+    have, by their paths, such as meta.lang."""
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """The types of columns that were given without a type, as C infers them for all columns."""
+        listed = find_op(self.reader).outputs_attr
+        given: Any = values.get(listed)
+        if not given:
+            return {}
+        own = {name: value for name, value in values.items() if name != listed}
+        elements: Any = make_node(self.reader, [], **own).values[listed]
+        matches = filter(None, map(_ELEMENT.fullmatch, elements))
+        types = {found["path"]: found["type"] for found in matches}
+        typed = []
+        for element in given:
+            path = element.rpartition("=")[2]
+            is_typed = ":" in _QUOTED.sub("", element) or path not in types
+            typed.append(element if is_typed else f"{element}:{types[path]}")
+        return Found({listed: typed})
+
+
+# ---- Files that are one array -------------------------------------------------------------------
+
+
+class RowFormat(Format):
+    """A format whose files are one array: a field with rows of one dtype and shape."""
+
+    holds_one_field: ClassVar[bool] = True
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """Dtype and shape of the rows, if all rows have the same shape."""
+        (field,) = fields
+        return {} if None in field.shape else {"dtype": field.dtype, "shape": field.shape}
+
+
+class RowWriter(Writer):
+    """Takes arrays: an array for one row, or an array with a row for each record."""
+
+    byte_order: ClassVar[Literal["<", ">"]] = "<"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        shape: Sequence[int] | None = None,
+        **options: Any,
+    ) -> None:
+        """Opens the file; raises as `Writer`.
+
+        Args:
+            path: The file.
+            dtype: The dtype of the rows; None: that of the first row. Values that it cannot hold
+                are an error.
+            shape: The shape of a row; None: that of the first row.
+            **options: As for every `Writer`.
+        """
+        self._rows = RowShape(dtype, shape)
+        super().__init__(path, **options)
+
+    def write(self, sample: Any) -> None:
+        """Writes one row.
+
+        Raises:
+            InvalidArgumentError: The row differs in dtype or shape from the rows before.
+            FileError: The file cannot be written.
+        """
+        self._write(sample, is_batch=False)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes all rows of an array; raises as `write`."""
+        self._write(batch, is_batch=True)
+
+    def _write(self, given: Any, *, is_batch: bool) -> None:
+        with self._naming():
+            known = (self._rows.dtype, self._rows.shape)
+            try:
+                rows = self._rows.rows(given, is_batch=is_batch)
+                self._check(rows)
+            except InvalidArgumentError:
+                self._rows.dtype, self._rows.shape = known
+                raise
+        self._emit(buffer_of(rows, self.byte_order), sizes_of(rows))
+
+    def _check(self, rows: Array) -> None:
+        """Refuses rows that the format cannot hold; by default none that `RowShape` allows."""

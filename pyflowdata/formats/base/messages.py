@@ -40,8 +40,7 @@ from .fields import BYTES, Field, specs, split_spec
 from .format import Format
 from .images import ImageWriter
 from .open_source import open_source
-from .reader_values import reader_of, reading_in
-from .source import RECORD, Source, make_node
+from .source import RECORD, Source, make_node, reader_of, reading_in
 
 # ---- A message, read ----------------------------------------------------------------------------
 

@@ -18,8 +18,7 @@ from ...remote import one_opening
 from ...remote.client import is_remote
 from .detection import Detected, detect, head_of
 from .format import Format
-from .reader_values import reader_of
-from .source import Source
+from .source import Source, reader_of
 
 # ---- All formats, by name -----------------------------------------------------------------------
 # The formats of the C library, each with the additions of its Python module.

@@ -12,8 +12,7 @@
 
 from __future__ import annotations
 
-from .loader import JaxLoader, rank_and_world_size
-from .sinks import Scan, scan, sink
+from .loader import JaxLoader, Scan, rank_and_world_size, scan, sink
 
 __all__ = ["JaxLoader", "Scan", "rank_and_world_size", "scan", "sink"]
 

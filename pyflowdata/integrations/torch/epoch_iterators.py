@@ -16,8 +16,7 @@ from ...loader.open_loader import open_loader_of
 from ..equal_rows import check_equal_rows
 from .devices import copies_to, counted, pinned
 from .lookahead import Lookahead
-from .meshes import MeshPlacement
-from .options import LoaderOptions
+from .meshes import LoaderOptions, MeshPlacement
 from .tensors import HostTensors
 
 # ---- Static tensors -----------------------------------------------------------------------------

@@ -22,8 +22,8 @@ import torch.distributed as dist
 from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
-from ...loader.converting_loader import ConvertingLoader
-from ...loader.iterator_hook import hooked
+from ...loader.data_loader import ConvertingLoader
+from ...loader.loader import hooked
 from ...loader.loader_arguments import not_a_loader
 from ...loader.sinks import Sink
 from ...nodes.argument_hints import refuse_arguments, takes_own_arguments
@@ -31,8 +31,7 @@ from .accelerate_signal import PreparedLoader, announced, gradient_state
 from .devices import DeviceCopies, PlainCopies, copies_to, counted, current_device, find_device
 from .epoch_iterators import Ahead, EpochPlace, HandOver, OnHost
 from .fit_loops import FitLoopLoader, TrainerEpochs
-from .meshes import MeshPlacement, check_ranks
-from .options import LoaderOptions
+from .meshes import LoaderOptions, MeshPlacement, check_ranks
 from .rows import TrainerAttributes, saved_arguments, steps_of, take_batch_sampler
 from .tensors import HostTensors
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import torch
@@ -24,8 +24,28 @@ from ...loader.open_loader import open_loader_of
 from ...nodes.node import Node, reader_nodes, with_reader_attrs
 from ...nodes.world import is_left_open
 from ..equal_rows import skips_rows
-from .options import LoaderOptions
 from .tensors import has_equal_rows
+
+# ---- The options of a TorchLoader ---------------------------------------------------------------
+
+
+class LoaderOptions(TypedDict, total=False):
+    """The keyword arguments of TorchLoader, which documents them.
+
+    Attributes:
+        device, pin_memory, ragged, static: The device and form of the tensors.
+        mesh, process_group, dtensor, context_parallel: The part of the data that this process gets.
+    """
+
+    device: torch.device | str | int | None
+    pin_memory: bool
+    ragged: Literal["dense", "jagged"] | None
+    static: bool
+    mesh: Any  # a DeviceMesh
+    process_group: Any
+    dtensor: Any  # bool or a DeviceMesh
+    context_parallel: Any  # a DeviceMesh or a ContextParallel
+
 
 # ---- Ranks --------------------------------------------------------------------------------------
 

@@ -517,7 +517,7 @@ def test_strict_numbers(table) -> None:
 
 
 def test_neighbouring_numbers_in_outputs_of_their_own(table) -> None:
-    """They are parsed together, as far as they are plain, over more columns than at once."""
+    """Plain numbers are parsed together, over more columns than one step takes."""
     chance, names = np.random.default_rng(3), [f"c{place}" for place in range(150)]
     kinds = ["int16"] * 5 + ["float32"] * 3 + ["float64"] * 140 + ["int64"] * 2
     tables, wanted = [], {name: [] for name in names}

@@ -319,6 +319,29 @@ def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> Non
         read(path, texts_of)
 
 
+def test_strings_with_escapes_share_the_memory_of_their_line(lines) -> None:
+    """Also where two fields read a string, names are repeated, and bytes are replaced."""
+    numbers = random.Random(1)
+    pieces = ["plain ", "x" * 70, "\n", '"', "\\", "é", "\u2028", "\U0001f600"]
+
+    def some() -> str:
+        return "".join(numbers.choices(pieces, k=numbers.randint(0, 30)))
+
+    def line(a: str, m: str, items: list[str]) -> bytes:
+        texts = [json.dumps(one, ensure_ascii=numbers.random() < 0.5) for one in (some(), a, m)]
+        return (f'{{"a": {texts[0]}, "l": {json.dumps(items)}, "m": {{"b": {texts[2]}}}, '
+                f'"a": {texts[1]}}}').encode()  # fmt: skip
+
+    rows = [(some(), some(), [some(), some()]) for _ in range(300)]
+    fields = ["a:str", "again=a:str", "m.b:str", "second=l[1]:str"]
+    expected = [[a.encode() for a, _, _ in rows]] * 2
+    expected += [[m.encode() for _, m, _ in rows], [items[1].encode() for _, _, items in rows]]
+    written = [line(*row) for row in rows]
+    assert read(lines(*written), fields, batch_size=64) == expected
+    damaged = [one.replace(b"}, ", b'}, "z": "\xff", ') for one in written]
+    assert read(lines(*damaged), fields, 64, invalid_utf8="replace") == expected
+
+
 @pytest.mark.parametrize("policy", ["replace", "keep"])
 @pytest.mark.parametrize("line, says", [
     (b'{"s": "\xff\xff", "x": \xff}', r"\(byte 34\): column 18: expected a value, found '\\xff'"),

@@ -119,7 +119,7 @@ def test_damaged_npy(tmp_path: Path, change: Callable[[bytes], bytes], says: str
 
 
 def test_a_compressed_file_stays_within_the_memory_budget(tmp_path: Path) -> None:
-    """It is decompressed as a whole: 6 MB of zeros, in a file of 6 KB."""
+    """The file is decompressed as a whole: 6 MB of zeros, in a file of 6 KB."""
     file = io.BytesIO()
     np.save(file, np.zeros((3 << 18, 1)))
     path = tmp_path / "zeros.npy.gz"

@@ -64,9 +64,9 @@ def decoded(monkeypatch):
     counts = collections.Counter()
     decode = row_groups._File.decode
 
-    def counted(self, readable, group, leaves):
+    def counted(self, readable, group, leaves, rows):
         counts[ffi.string(readable.file.path).decode(), group] += 1
-        return decode(self, readable, group, leaves)
+        return decode(self, readable, group, leaves, rows)
 
     monkeypatch.setattr(row_groups._File, "decode", counted)
     return counts
@@ -195,11 +195,11 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
     """Also where arrays do not begin at their first item, as slices do not."""
     decode = row_groups._File._decode
 
-    def sliced(self, readable, number, leaves):
-        batch = decode(self, readable, number, leaves)
+    def sliced(self, readable, number, leaves, rows):
+        (batch,) = decode(self, readable, number, leaves, rows)
         before = pa.concat_tables([pa.table(batch)] * 4).slice(0, skipped)
         both = pa.concat_tables([before, pa.table(batch)]).combine_chunks()
-        return both.to_batches()[0].slice(skipped)
+        return [both.to_batches()[0].slice(skipped)]
 
     monkeypatch.setattr(row_groups._File, "_decode", sliced)
     table = pa.table({
@@ -233,6 +233,48 @@ def test_nested_columns_and_nulls(tmp_path, monkeypatch, skipped):
 
 
 # ---- Row groups ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", [[], [5]])
+def test_groups_of_several_pieces(tmp_path, monkeypatch, cuts):
+    """Each piece has 1 MB or less and a power of two of rows, also where pyarrow's batches end
+    earlier; lists, texts and nulls of all pieces stand in their rows."""
+    sizes, decode, plain = [], row_groups._File._decode, row_groups._plain_batches
+
+    def noted(*args):
+        pieces = decode(*args)
+        sizes.append([piece.num_rows for piece in pieces])
+        return pieces
+
+    def cut(arrow, batches):
+        ends = [0, *cuts, 1000]
+        return [one.slice(a, b - a) for one in plain(arrow, batches)
+                for a, b in zip(ends, ends[1:], strict=False) if a < one.num_rows]  # fmt: skip
+
+    monkeypatch.setattr(row_groups._File, "_decode", noted)
+    monkeypatch.setattr(row_groups, "_plain_batches", cut)
+    table = pa.table({
+        "i": np.arange(150),
+        "text": [f"{i} " * (7000 + 10 * i) for i in range(150)],
+        "x": pa.array([None if i % 7 == 0 else [float(i)] * (i % 5) for i in range(150)]),
+        "word": pa.array([f"word {i % 9}" for i in range(150)]).dictionary_encode(),
+    })  # fmt: skip
+    path = write(tmp_path / "a.parquet", table.slice(0, 101), table.slice(101))
+    columns = ["i:int64", "text:str", "x:float64[?]=", "word:str"]
+    truth = table.to_pylist()
+    for kind in ("none", "window", "global"):
+        blobs = flow.ParquetReader(files=path, columns=columns, batch_size=40, shuffle=kind)
+        found = []
+        with flow.DataLoader(*blobs) as loader:
+            for i, text, x, word in loader:
+                found += i.tolist()
+                rows = zip(i.tolist(), text.to_bytes_list(), x.to_list(), word.to_bytes_list(),
+                           strict=True)  # fmt: skip
+                for n, said, items, one in rows:
+                    assert said.decode() == truth[n]["text"] and one.decode() == truth[n]["word"]
+                    assert np.array_equal(items, truth[n]["x"] or [])
+        assert (found == list(range(150))) == (kind == "none") and len(set(found)) == 150
+    assert set(map(tuple, sizes)) == {(32, 32, 32, 5), (32, 17)}
 
 
 def test_rows_of_more_groups_than_a_call_holds(tmp_path, decoded):
@@ -330,9 +372,9 @@ def test_only_the_columns_asked_for_are_decoded(tmp_path, monkeypatch):
     asked = []
     decode = row_groups._File._decode
 
-    def noted(self, readable, number, leaves):
+    def noted(self, readable, number, leaves, rows):
         asked.append(leaves)
-        return decode(self, readable, number, leaves)
+        return decode(self, readable, number, leaves, rows)
 
     monkeypatch.setattr(row_groups._File, "_decode", noted)
     table = pa.table({"a": [[{"x": 1, "y": 2}]], "a.b": [3], "c": [4]})
@@ -394,7 +436,7 @@ def test_statistics_leave_out_no_row_that_where_keeps(tmp_path, dtype, number, t
 
 
 def test_bounds_of_decimals_keep_all_digits(tmp_path):
-    """They were rounded to 28, to a number that is no bound any more."""
+    """The bounds were rounded to 28, a number that is no bound any more."""
     with decimal.localcontext(prec=38):
         price = decimal.Decimal(10**29 + 6) / 10
     table = pa.table({"i": [5], "price": pa.array([price], pa.decimal128(38, 1))})

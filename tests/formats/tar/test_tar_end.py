@@ -73,7 +73,7 @@ def outcome(tmp_path: Path, data: bytes) -> list[int] | str:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_left_overs_in_the_last_record(tmp_path: Path, seed: int) -> None:
-    """Of headers, of contents and of both, wherever the end mark lies in its record."""
+    """Left-overs of headers, of contents and of both, wherever the end mark lies in its record."""
     draw = random.Random(seed)
     sizes = [draw.choice([0, 1, 300, 512, 513, 3000, 12000]) for _ in range(draw.randrange(12, 60))]
     data = with_left_overs(members(*sizes) + MARK)

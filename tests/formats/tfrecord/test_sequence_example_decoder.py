@@ -101,7 +101,7 @@ def test_a_step_that_does_not_fit(one, step, message):
 
 
 def test_lists_and_context_in_pieces(one):
-    """Of equal keys the last one counts, also across pieces; an entry's values are merged."""
+    """The last of equal keys counts, also across pieces; an entry's values are merged."""
     parts = [
         sequence_example({"a": ints(1)}, {"f": STEPS}),
         sequence_example({"a": ints(2)}, {"f": STEPS[:1]}),

@@ -147,7 +147,7 @@ class MixModel:
             n += 1
 
     def row(self, row: int) -> Row:
-        """Of the run, in regular turns."""
+        """The source of a row of the run, and the row's place in it, in regular turns."""
         before, after = self.counts(row), self.counts(row + 1)
         (source,) = [s for s in range(len(before)) if after[s] != before[s]]
         return Row(source, *divmod(before[source], self.sizes[source]))

@@ -1,6 +1,6 @@
 """Which records stand in which pack, written from the definition with lists.
 
-A pack is a list of parts (record, begin, length).
+A pack is a list of pieces (record, begin, length).
 """
 
 from __future__ import annotations

@@ -542,7 +542,7 @@ class Generator:
         return (Made(data, model.Source([5], columns, {}), 5, NS), [len(row["s"]) for row in rows])
 
     def parts(self, depth: int) -> Made:
-        """Parts that a function of records makes."""
+        """Rows that a function of records makes."""
         of = self.lasting(V, depth)
         opened = of.node.open(model.Opening(self.seed), [0])
         counts = [_num_parts(opened.at(0, i, 0).values["v"]) for i in range(of.size)]
@@ -618,7 +618,7 @@ class Generator:
         return Made(data, model.Source([of.size], columns, {}), of.size, schema)
 
     def pack(self, depth: int) -> Made:
-        """Of records in the order of any views; their lengths are counted, or given."""
+        """Packs of records in the order of any views; their lengths are counted, or given."""
         is_counted = self.is_steady or self.rng.random() < 0.7
         made, may_damage, steady = self.made, self.may_damage, (self.is_steady, self.is_fixed)
         if is_counted:  # a damaged record has no length

@@ -163,7 +163,7 @@ class Ops(Node):
 
 
 def coin_flip(name: str, probability: float, seed: int) -> Formula:
-    """Of a node with a name; the numbers of a record are those of (seed, epoch, name, record)."""
+    """The random numbers of a node with a name: functions of (seed, epoch, name, record)."""
 
     def formula(_values: dict[str, np.ndarray], drawn: int, epoch: int) -> np.ndarray:
         bits = random_bits(random_bits(random_key(seed, epoch, name), drawn), 0)
@@ -194,7 +194,7 @@ class View(Node):
 
     @abstractmethod
     def rows(self, n: int, keys: Keys) -> tuple[int, Callable[[int, int, int], Any]]:
-        """Of `n` records inside: how many rows, and where each is from."""
+        """How many rows `n` inner records make, and where each row is from."""
 
 
 class Listed(View):
@@ -669,7 +669,7 @@ class Flat(Node):
 
 
 class Explode(Node):
-    """Parts of each record: so many as `counts` says, each made of the record's fields."""
+    """Rows of each record: as many as `counts` says, each made of the record's fields."""
 
     op = "ExplodeDataset"
 

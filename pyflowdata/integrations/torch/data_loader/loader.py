@@ -25,7 +25,7 @@ from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
-from ....loader.iterator_hook import hooked
+from ....loader.loader import hooked
 from ....loader.ledger import warn_of_no_ledger
 from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state

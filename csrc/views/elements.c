@@ -1,5 +1,5 @@
-/* Rows that are parts of a record. */
-#include "views/parts.h"
+/* Rows that are elements of a record. */
+#include "views/elements.h"
 
 #include "core/error.h"
 #include "core/rows.h"
@@ -40,8 +40,8 @@ static pfd_status infer_divided(const pfd_infer_args *args, int64_t field, const
     return PFD_OK;
 }
 
-pfd_status pfd_parts_infer(const pfd_infer_args *args, pfd_list_int64 divided, const char *attr,
-                           int64_t whole, pfd_error *err)
+pfd_status pfd_elements_infer(const pfd_infer_args *args, pfd_list_int64 divided, const char *attr,
+                              int64_t whole, pfd_error *err)
 {
     for (int64_t i = 0; i < divided.size; i++)
         if (divided.data[i] < 0 || divided.data[i] >= args->num_inputs)
@@ -58,14 +58,14 @@ pfd_status pfd_parts_infer(const pfd_infer_args *args, pfd_list_int64 divided, c
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Writes a row of a field: one of `count` equal parts of a record's row. */
-static pfd_status write_part(const pfd_compute_args *args, int32_t field, int64_t row,
-                             const pfd_row *from, int32_t drops, int64_t part, int64_t count,
-                             pfd_error *err)
+/* Writes a row of a field: one of `count` equal elements of a record's row. */
+static pfd_status write_element(const pfd_compute_args *args, int32_t field, int64_t row,
+                                const pfd_row *from, int32_t drops, int64_t element, int64_t count,
+                                pfd_error *err)
 {
     const pfd_tensor *out = args->outputs[field];
     int64_t bytes = from->num_elements / count * pfd_dtype_size(out->type.dtype);
-    const uint8_t *data = bytes ? from->data + part * bytes : from->data;
+    const uint8_t *data = bytes ? from->data + element * bytes : from->data;
     if (out->is_ragged)
         return pfd_row_points_at(args, field, row, data, from->shape + drops, err) ? PFD_OK
                                                                                    : err->status;
@@ -78,44 +78,44 @@ static const char *name_of(pfd_list_string fields, int64_t field)
     return field < fields.size ? fields.data[field] : "without a name";
 }
 
-/* A record has `found` parts in a divided field, and another number was expected: that of another
- * divided field, or else what the attr says. */
-static pfd_status fail_parts(const pfd_compute_args *args, pfd_list_string fields,
+/* A record has `found` elements in a divided field, and another number was expected: that of
+ * another divided field, or else what the attr says. */
+static pfd_status fail_count(const pfd_compute_args *args, pfd_list_string fields,
                              pfd_list_int64 divided, const char *attr, int64_t field, int64_t k,
                              int64_t found, pfd_error *err)
 {
-    const pfd_part *run = &((const pfd_join_args *)args->source)->parts[k];
+    const pfd_piece *piece = &((const pfd_join_args *)args->source)->pieces[k];
     for (int64_t i = 0; i < divided.size; i++) {
         pfd_row other;
         pfd_row_at(args->inputs[divided.data[i]], k, &other);
-        if (other.shape[0] == run->whole)
+        if (other.shape[0] == piece->whole)
             return args->host->fail_row(
-                err, run->row, -1, PFD_CORRUPT_DATA,
-                "the field '%s' has %" PRId64 " parts in this record, and '%s' has %" PRId64
+                err, piece->row, -1, PFD_CORRUPT_DATA,
+                "the field '%s' has %" PRId64 " elements in this record, and '%s' has %" PRId64
                 ": fields that are divided together have equally many",
-                name_of(fields, field), found, name_of(fields, divided.data[i]), run->whole);
+                name_of(fields, field), found, name_of(fields, divided.data[i]), piece->whole);
     }
-    return args->host->fail_row(err, run->row, -1, PFD_CORRUPT_DATA,
+    return args->host->fail_row(err, piece->row, -1, PFD_CORRUPT_DATA,
                                 "the field '%s' has %" PRId64
-                                " parts in this record; attr '%s' says %" PRId64,
-                                name_of(fields, field), found, attr, run->whole);
+                                " elements in this record; attr '%s' says %" PRId64,
+                                name_of(fields, field), found, attr, piece->whole);
 }
 
-pfd_status pfd_parts_write(const pfd_compute_args *args, pfd_list_string fields,
-                           pfd_list_int64 divided, const char *attr, pfd_error *err)
+pfd_status pfd_elements_write(const pfd_compute_args *args, pfd_list_string fields,
+                              pfd_list_int64 divided, const char *attr, pfd_error *err)
 {
     const pfd_join_args *join = args->source;
     for (int32_t field = 0; field < args->num_inputs; field++) {
         const int32_t drops = is_divided(divided, field);
-        for (int64_t k = 0; k < join->num_parts; k++) {
-            const pfd_part *run = &join->parts[k];
+        for (int64_t k = 0; k < join->num_pieces; k++) {
+            const pfd_piece *piece = &join->pieces[k];
             pfd_row from;
             pfd_row_at(args->inputs[field], k, &from);
-            if (drops && from.shape[0] != run->whole)
-                return fail_parts(args, fields, divided, attr, field, k, from.shape[0], err);
-            for (int64_t i = 0; i < run->length; i++)
-                PFD_TRY(write_part(args, field, run->row + i, &from, drops,
-                                   drops ? run->begin + i : 0, drops ? run->whole : 1, err));
+            if (drops && from.shape[0] != piece->whole)
+                return fail_count(args, fields, divided, attr, field, k, from.shape[0], err);
+            for (int64_t i = 0; i < piece->length; i++)
+                PFD_TRY(write_element(args, field, piece->row + i, &from, drops,
+                                      drops ? piece->begin + i : 0, drops ? piece->whole : 1, err));
         }
     }
     return PFD_OK;
