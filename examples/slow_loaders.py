@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # works without being installed
 import pyflowdata as flow
 from pyflowdata.io import CSVWriter, TFRecordWriter
 

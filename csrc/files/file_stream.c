@@ -221,7 +221,8 @@ pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err)
         pfd_stream_window *window = &stream->window;
         PFD_TRY(pfd_stream_window_pass(window, stream->offset, stream->scratch, err));
         PFD_TRY(pfd_stream_window_fill(window, window->begin + 1, stream->scratch, err));
-        if (window->begin < window->end) return PFD_OK;
+        if (window->begin < window->end || (stream->has_headers && stream->offset == 0))
+            return PFD_OK;
         int64_t missing = stream->offset < INT64_MAX ? stream->offset - window->end : 0;
         if (missing > 0) return pfd_stream_window_fail_end(window, window->end, missing, err);
         int64_t next = stream->file + 1;

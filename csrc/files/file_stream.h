@@ -67,6 +67,7 @@ typedef struct pfd_file_stream {
     int64_t offset;  /* in it, where the next record is looked for; INT64_MAX: at its end */
     int64_t ordinal; /* number of that record */
     int32_t is_open; /* the window, over the current file */
+    int32_t has_headers; /* set after opening: the caller looks at offset 0 also of an empty file */
     int32_t has_failed;
     pfd_stream_window window;
     pfd_scratch *scratch; /* for memory of one call; can be cancelled; owned */

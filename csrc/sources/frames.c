@@ -52,6 +52,7 @@ typedef struct frame_call {
     const pfd_host *host;
     const void *attrs;
     pfd_status (*frame)(const pfd_frame_args *, pfd_frame *, pfd_error *);
+    int32_t has_header; /* as in pfd_framing */
 } frame_call;
 
 /* Reports frames that are impossible in any file: faults of the op. */
@@ -98,7 +99,10 @@ static pfd_status frame_call_init(frame_call *call, const pfd_open_args *args,
                         "open_frames() was given a framing without frame(), or with struct_size = "
                         "%" PRIu32 "; it must be sizeof(pfd_framing)",
                         framing->struct_size);
-    *call = (frame_call){.host = args->host, .attrs = args->attrs, .frame = framing->frame};
+    *call = (frame_call){.host = args->host,
+                         .attrs = args->attrs,
+                         .frame = framing->frame,
+                         .has_header = framing->has_header};
     return PFD_OK;
 }
 
@@ -229,8 +233,9 @@ static pfd_status frame_stream_open(const pfd_open_args *args, const frame_call 
     frame_stream *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a stream of frames");
     self->call = *call;
-    return pfd_source_opened(pfd_file_stream_open(&self->files, args, err), &stream_methods, self,
-                             out);
+    pfd_status status = pfd_file_stream_open(&self->files, args, err);
+    self->files.has_headers = call->has_header;
+    return pfd_source_opened(status, &stream_methods, self, out);
 }
 
 /* ---- Frames in any order: the index ---------------------------------------------------------- */
@@ -276,8 +281,8 @@ static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t work
     pfd_scratch *scratch = self->scratches[worker];
     pfd_mark_piece piece;
     pfd_mark_piece_begin(&piece, &self->lists[worker], worker, number);
-    int64_t asked = 0;
-    for (int64_t offset = 0; offset < file->size; asked++) {
+    int64_t asked = 0, least = self->source->call.has_header;
+    for (int64_t offset = 0; offset < file->size || asked < least; asked++) {
         pfd_frame frame;
         if (asked % frames_per_scratch == 0) {
             pfd_scratch_reset(scratch);

@@ -38,7 +38,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    static const pfd_framing framing = {PFD_SIZE(pfd_framing), frame};
+    static const pfd_framing framing = {sizeof framing, .has_header = 1, .frame = frame};
     return args->host->open_frames(args, &framing, out, err);
 }
 

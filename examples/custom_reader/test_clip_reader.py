@@ -57,6 +57,12 @@ def test_a_changed_byte_costs_one_clip(folder):
     assert_same(read(folder, on_error="skip"), EXPECTED[:-1])
 
 
+def test_an_empty_file_lacks_its_header(folder):
+    (folder / "part-2").touch()
+    with pytest.raises(flow.CorruptDataError, match="part-2"):
+        read(folder)
+
+
 def test_another_format(folder):
     (folder / "part-0").write_bytes(b"RIFF....WAVEfmt ")
     with pytest.raises(flow.CorruptDataError, match="no file of clips"):

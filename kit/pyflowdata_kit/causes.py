@@ -296,14 +296,18 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "damage-status": (
         "a short read or a wrong length is reported as PFD_IO or PFD_INVALID_ARGUMENT",
         "memory for a length of the file is asked for before that is compared with the file's size",
+        "an unknown version or type in a header is reported as PFD_UNSUPPORTED: changed bytes give "
+        "one, too",
     ),
     "damage-unnoticed": (
         "the checksum is not compared, or only some of the bytes go into it",
         "the format has no checksum",
+        "a file of no bytes is read as a file of no records: has_header = 1 in pfd_framing",
     ),
     "cut-unnoticed": (
         "the end of the file is taken for the end of the data",
         "the format has no count of records: nothing can tell",
+        "a file of no bytes is read as a file of no records: has_header = 1 in pfd_framing",
     ),
     "companion-unnoticed": (
         "the checksum of the companion is not compared, or only some of its bytes go into it",

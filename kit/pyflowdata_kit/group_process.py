@@ -11,10 +11,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .checks import GROUPS, Group
 from .spec import Job
@@ -24,7 +24,7 @@ Said = dict[str, Any]
 _RunChild = Callable[[Job, str, int], int]  # (job, group, pipe to write to) -> exit status
 
 STOP = 3  # exit status of a group after which no other can run
-_GRACE = 10  # by the clock, a group may take so many times the limit of one pass
+_GRACE = 10  # by the clock, a group may take so many times the limit of one pass; see is_late()
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _USUAL = {number: signal.getsignal(number) for number in _ENDING}
 # Python ignores these signals, so an op that ignores them, too, would change nothing.
@@ -47,8 +47,10 @@ class GroupProcess:
         self._output = tempfile.TemporaryFile()  # gets what the op writes to 1 and 2
         self._process, self.pipe = _fork(job, group, run_child, self._output.fileno())
         self._parts: list[bytes] = []
-        self._started = self._moved = time.monotonic()
+        self._moved = time.monotonic()
         self._work = -1  # ticks of processor time at the last look
+        self._own, self._looked = 0.0, self._moved  # its time up to the last look, see is_late()
+        self._threads: dict[str, _Thread] = {}  # at the last look
         self._late, self._late_id = "", ""  # the reason for which the group was stopped
 
     def read(self) -> bool:
@@ -59,21 +61,33 @@ class GroupProcess:
         return bool(part)
 
     def is_late(self) -> bool:
-        """Whether the group takes too long, or waits without doing anything."""
+        """Whether the group takes too long, or waits without doing anything.  The time in which it
+        stands in line for a processor, on a busy machine, does not count.
+        """
         now, limit = time.monotonic(), self._job.limit
+        before, self._threads = self._threads, _threads_of(self._process)
+        self._own += _own_seconds(before, self._threads, now - self._looked)
+        self._looked = now
         work = _work_of(self._process)
         if work != self._work:  # None: one of its threads could run
             self._work, self._moved = -1 if work is None else work, now
-        if now - self._started > limit * _GRACE:
-            self._late_id, self._late = "hang", f"did not end within {limit * _GRACE:.0f} s"
+        if self._own > limit * _GRACE:
+            seconds = f"{limit * _GRACE:.0f} s"
+            self._late_id, self._late = "hang", f"did not end within {seconds} on a processor"
         elif now - self._moved > max(limit, _LEAST_STALL):
             seconds = f"{now - self._moved:.0f} s"
             self._late_id, self._late = "waits", f"waited for {seconds} and did nothing"
+        return self.was_late
+
+    @property
+    def was_late(self) -> bool:
+        """Whether is_late() has found so."""
         return bool(self._late)
 
     def stop(self) -> None:
-        """Ends the group; a run of the kit first reports what it was doing."""
-        os.kill(self._process, signal.SIGPROF)
+        """Ends the group; if it waits, a run of the kit first reports in what."""
+        if self._late_id == "waits":
+            os.kill(self._process, signal.SIGPROF)
         end = time.monotonic() + 1.0
         while (left := end - time.monotonic()) > 0 and select.select([self.pipe], [], [], left)[0]:
             if not self.read():
@@ -168,6 +182,41 @@ def _work_of(process: int) -> int | None:
     return ticks
 
 
+class _Thread(NamedTuple):
+    """A thread at a moment.
+
+    Attributes:
+        is_ready: Whether it is on a processor, or stands in line for one.
+        on, in_line: For how many nanoseconds it was; a wait in line counts from its end on.
+    """
+
+    is_ready: bool
+    on: int
+    in_line: int
+
+
+def _threads_of(process: int) -> dict[str, _Thread]:
+    """The threads of a process by their numbers; {}: the kernel does not say."""
+    found = {}
+    with contextlib.suppress(OSError, ValueError):
+        for task in Path(f"/proc/{process}/task").iterdir():
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            on, in_line, _ = map(int, (task / "schedstat").read_text().split())
+            found[task.name] = _Thread(state == "R", on, in_line)
+    return found
+
+
+def _own_seconds(
+    before: Mapping[str, _Thread], now: Mapping[str, _Thread], seconds: float
+) -> float:
+    """The part of the seconds between two looks in which a process did not stand in line."""
+    none = _Thread(False, 0, 0)
+    new = [(one, before.get(name, none)) for name, one in now.items()]
+    if any(one.is_ready for one in now.values()):
+        return max(one.on - last.on for one, last in new) / 1e9
+    return max(seconds - max((one.in_line - last.in_line for one, last in new), default=0) / 1e9, 0)
+
+
 def _understand(line: str) -> Said:
     """A line of JSON, or a crash as the C part tells it."""
     if line.startswith("{"):
@@ -238,8 +287,9 @@ def _run(
     groups: Sequence[Group], job: Job, run_child: _RunChild, started: _Started
 ) -> Iterator[tuple[list[Said], bool]]:
     """Gives the messages of each group, and whether others can follow, in the order of the
-    groups."""
+    groups.  A group that was late is repeated once, alone: that result counts."""
     done: dict[str, tuple[list[Said], bool]] = {}
+    repeated = set[str]()
     # Groups that need all cores come first; then the others keep all cores busy to the end.
     waiting = sorted(groups, key=lambda group: not group.is_alone)
     running: list[GroupProcess] = []
@@ -255,7 +305,13 @@ def _run(
                     running.append(GroupProcess(own, next_one.name, run_child))
                 for ended in _wait(running):
                     running.remove(ended)
-                    done[ended.group] = ended.close()
+                    result, name = ended.close(), ended.group
+                    if ended.was_late and name not in repeated:
+                        repeated.add(name)
+                        again = next(one for one in groups if one.name == name)
+                        waiting.append(replace(again, is_alone=True))
+                    else:
+                        done[name] = result
             yield done.pop(group.name)
     finally:
         for one in running:

@@ -1,6 +1,7 @@
 """`pyflowdata check`: --quick, --only, --watch, and groups that run beside each other."""
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata_kit.commands import check as check_command
 from pyflowdata_kit.options import command_words
+from pyflowdata_kit import group_process
 from pyflowdata_kit.checks import GROUPS, Group
 from pyflowdata_kit.group_process import GroupProcess, run_groups
 from pyflowdata_kit.spec import Job, Spec
@@ -316,6 +319,53 @@ def test_a_group_that_waits_for_ever_is_ended_long_before_its_time():
     (said,), _ = process.close()
     assert said["id"] == "waits" and "and did nothing" in said["text"]
     assert 2.0 <= time.monotonic() - begin < 20
+
+
+def test_a_busy_machine_makes_no_group_late():
+    """The time in line for a processor does not count."""
+    cpu = min(os.sched_getaffinity(0))
+
+    def run_child(job, group, pipe):
+        os.sched_setaffinity(0, {cpu})
+        end = time.process_time() + 0.12
+        while time.process_time() < end:
+            pass
+        return 0
+
+    busy = f"import os; os.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-S", "-c", busy]))
+            stack.callback(other.kill)
+        process = GroupProcess(replace(job_of(Path()), limit=0.04), "records", run_child)
+        begin = time.monotonic()
+        while not process.has_ended() and time.monotonic() < begin + 30:
+            assert not process.is_late()
+            time.sleep(0.02)
+    assert time.monotonic() - begin > 0.04 * 10
+    process.close()
+
+
+def test_a_group_that_waited_is_repeated_alone(tmp_path, monkeypatch):
+    """It waited for a slow disk, say: only what waits again is told."""
+    monkeypatch.setattr(group_process, "_LEAST_STALL", 0.3)
+
+    def run_child(job, group, pipe):
+        if group == "descriptor":
+            said = {"groups": ["records", "damage: cut"], "done": ""}
+            os.write(pipe, json.dumps(said).encode() + b"\n")
+            return 0
+        again = tmp_path / group.partition(":")[0]
+        if group != "records" or not again.exists():
+            again.touch()
+            signal.pause()
+        os.write(pipe, b'{"done": "again"}\n')
+        return 0
+
+    job = replace(job_of(tmp_path), limit=0.1)
+    found = dict(run_groups(job, run_child, lambda group: None))
+    assert found["records"] == [{"done": "again"}]
+    assert [one["id"] for one in found["damage: cut"]] == ["waits"]
 
 
 def test_a_group_has_a_name_of_its_own():

@@ -113,6 +113,20 @@ def test_the_commands_of_the_page(folder):
             assert "12 records in 2 files" in printed
 
 
+def test_an_empty_file_that_nobody_notices_is_told(folder):
+    """As without `has_header`."""
+    source, size = folder / "clip_reader.c", (folder / "clips" / "part-1").stat().st_size
+    (folder / "careless.c").write_text(source.read_text().replace(".has_header = 1, ", ""))
+    found = {}
+    for name in ("clip_reader.c", "careless.c"):
+        case = f"damage: cut/part-1 cut to 0 of {size} bytes"
+        command = f"pyflowdata check {name} --op ClipReader --attr data_dir=clips --json"
+        found[name] = json.loads(run(f"{command} --only '{case}'", folder))["findings"]
+    assert found["clip_reader.c"] == []
+    (told,) = found["careless.c"]
+    assert told["id"] == "cut-unnoticed" and "has_header = 1" in str(told["likely"])
+
+
 # ---- The reader -------------------------------------------------------------------------------
 
 

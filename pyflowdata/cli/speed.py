@@ -345,11 +345,13 @@ def _run_blobs(args: argparse.Namespace) -> int:
     is_loader = hasattr(made, "speed")  # the function has opened one
     with made if is_loader else pyflowdata.DataLoader(made) as loader:
         speed = loader.speed(seconds=args.seconds)
-        trials = loader.try_remedies(seconds=min(2.0, args.seconds)) if args.tries else None
+        if not args.json:
+            _say_all(str(speed))
+        trials = loader.try_remedies(seconds=min(_TRIAL, args.seconds)) if args.tries else None
     if args.json:
         say_json({**speed.to_dict(), **_tried(trials)}, indent=2)
-    else:
-        _say_all(str(speed), trials)
+    elif trials is not None:
+        _say_all(f"\n{trials}")
     return 0
 
 
@@ -357,8 +359,8 @@ def _tried(trials: Trials | None) -> dict[str, Any]:
     return {} if trials is None else {"remedies": trials.to_dict()}
 
 
-def _say_all(text: str, trials: Trials | None) -> None:
-    for line in (text if trials is None else f"{text}\n\n{trials}").split("\n"):
+def _say_all(text: str) -> None:
+    for line in text.split("\n"):
         say(line)
 
 
@@ -369,13 +371,17 @@ def _run_script(args: argparse.Namespace) -> int:
     if not os.path.isfile(args.script):
         raise UsageError(f"{args.script}: there is no such script")
     watch = ScriptWatch(args.steps, args.seconds, tries=args.tries)
-    with _as_main(args.script, args.arguments), hook_with(watch), _threads_end_quietly():
-        printed = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
-        with printed:
-            status = _run_until_measured(args.script, watch)
+    try:
+        with _as_main(args.script, args.arguments), hook_with(watch), _threads_end_quietly():
+            with contextlib.redirect_stdout(sys.stderr if args.json else sys.stdout):
+                status = _run_until_measured(args.script, watch)
+    except KeyboardInterrupt:
+        if watch.is_here:
+            _report(args, watch, "Ctrl-C came")
+        raise
     if not watch.is_here:
         return status
-    _report(args, watch)
+    _report(args, watch, f"{args.script} ended")
     return 0 if watch.is_done else status or 1
 
 
@@ -437,7 +443,8 @@ def _print_traceback(failure: BaseException) -> None:
         say(line, sys.stderr)
 
 
-def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
+def _report(args: argparse.Namespace, watch: ScriptWatch, end: str) -> None:
+    """Prints what was measured until the script ended, or was interrupted."""
     limits = watch.limits
     if args.json:
         print(json.dumps(
@@ -446,10 +453,12 @@ def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
         ))  # fmt: skip
         return
     if watch.described is None:
-        say(f"{args.script} ended after {watch.most_steps} steps with one loader; nothing was "
-            f"measured, which begins after {watch.few} steps")  # fmt: skip
+        say(f"{end} after {watch.most_steps} steps with one loader; nothing was measured, which "
+            f"begins after {watch.few} steps")  # fmt: skip
         return
     say(f"{watch.described}, {watch.batch_rows} records a step")
-    _say_all(str(limits), watch.trials)
+    _say_all(str(limits))
+    if watch.trials is not None:
+        _say_all(f"\n{watch.trials}")
     if not watch.is_done:
-        say(f"{args.script} ended before all was measured.")
+        say(f"{end} before all was measured.")

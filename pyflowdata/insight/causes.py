@@ -66,7 +66,10 @@ _RUN_ELSEWHERE = (
     f"run it in processes (processes=2 or more where it is registered or mapped), {_COMPILE}"
 )
 _FOREIGN = "have other Python threads of this program compute in processes of their own"
-_VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
+_VECTORISE = (
+    "have it called once for a batch with NumPy on all rows (batched=1000 where it is mapped over "
+    "records, per=\"batch\" where it is registered)"
+)
 _CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
 _KEEP = f"keep results before the first random op with {_CACHE}"
 _KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {_CACHE}"

@@ -18,10 +18,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Error
+from ..errors import Error, UnsupportedError
 from ..nodes.batch_forms import rows_of
 from ..nodes.node import Blob, Node, nodes_of, rebuilt
-from ..nodes.python_ops import InUse, in_processes, language_of, processes_of
+from ..nodes.python_ops import (
+    InUse,
+    first_line_again,
+    in_processes,
+    language_of,
+    processes_of,
+)
 from ..words.plain_text import number, percent
 from .counters import Counters, takes_turns
 from .measures import Measures, ratio
@@ -230,6 +236,7 @@ _RULES: tuple[Callable[[Measures, Sequence[Blob]], Iterator[_Candidate]], ...] =
 
 _clock = time.perf_counter
 _TURNS = 4
+_START_SECONDS = 10  # in which processes have to import the program's module
 _WARM_UP = 0.5  # share of a turn's time for batches that were made while the first was awaited
 _LONGEST = 0.125  # share of a turn's time that a step sleeps at most
 _SHORTEST = 0.0005  # seconds: shorter sleeps are joined
@@ -340,7 +347,7 @@ def _run(
     for one in candidates:
         try:
             graphs[one.change] = one.blobs(blobs) if one.blobs else blobs
-            stack.callback(InUse(graphs[one.change]).release)  # processes live over all turns
+            _start_processes(graphs[one.change], blobs, stack)
         except Error as failure:
             failures[one.change] = str(failure)
     base = []
@@ -353,6 +360,27 @@ def _run(
                 except Error as failure:
                     failures[one.change] = str(failure)
     return base, [_trial(one.change, rates[one.change], base, failures) for one in candidates]
+
+
+def _start_processes(
+    graph: Sequence[Blob], blobs: Sequence[Blob], stack: contextlib.ExitStack
+) -> None:
+    """Starts the processes of a candidate's graph, which live over all turns.
+
+    Raises:
+        Error: They would run the program itself, which uses none; or they do not start in time.
+    """
+    uses_processes = any(map(processes_of, nodes_of(blobs)))
+    if not uses_processes and (line := first_line_again(graph)):
+        raise UnsupportedError(
+            f"the program's main module would run again in worker processes, from {line} on; put "
+            'what it does under if __name__ == "__main__":'
+        )
+    in_use = InUse(graph)
+    stack.callback(in_use.release)
+    if not in_use.has_started(_START_SECONDS):
+        in_use.release()
+        raise UnsupportedError(f"its processes had not started after {_START_SECONDS} s")
 
 
 def _trial(

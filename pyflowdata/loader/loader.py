@@ -203,7 +203,8 @@ class Loader(Generic[BatchT]):
         thread_safe=True, where they apply.  Each change runs in a separate loader, from the current
         place, in turns with a loader without changes; between batches a trial sleeps as long as the
         steps of training took so far.  This loader stays where it is, as with keep_place().  The
-        trials also call Python functions and sources, and start processes.
+        trials also call Python functions and sources, and start processes, unless these would run
+        the main module again.
 
         Args:
             seconds: The measured time of each change; opening the loaders takes additional time.

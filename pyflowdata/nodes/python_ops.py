@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from ..errors import UnsupportedError
 from ..native import CData, address_of, lib
 from .node import Blob, Node, nodes_of
 from .op_facts import Op
@@ -25,6 +27,18 @@ class Resource(Protocol):
     # at which they had started, on the monotonic clock; None: no call was answered yet.
     starts: list[tuple[float, float] | None]
 
+    def first_line_again(self) -> str:
+        """The first statement of the program that would run again in the processes, as
+        "train.py:12"; "": there is none, or the processes do not import the main module.
+
+        Raises:
+            InvalidArgumentError: The function cannot run in processes.
+        """
+
+    def has_started(self, seconds: float) -> bool:
+        """Whether all processes have imported what they run, after at most this wait; called
+        between acquire() and release()."""
+
     def acquire(self) -> None:
         """Called before a loader opens."""
 
@@ -37,6 +51,31 @@ _interpreted: dict[int, bool] = {}  # addresses of those that call Python: for e
 _variants: dict[int, Callable[[int], Op]] = {}  # by address: the same op in so many processes
 
 _own = threading.local()
+
+
+_is_importing = False  # whether this process imports a module of the program that started it
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """In the block, this process imports a function of the program that started it, and no loader
+    opens here but for a look at a few records: a program whose main module is not guarded would run
+    again.
+    """
+    global _is_importing
+    _is_importing = True
+    try:
+        yield
+    finally:
+        _is_importing = False
+
+
+def _check_not_importing() -> None:
+    if _is_importing and not getattr(_own, "is_off", False):
+        raise UnsupportedError(
+            "a worker process of a Python op opens a DataLoader: the main module was imported "
+            "there. What the program does belongs under if __name__ == '__main__':"
+        )
 
 
 @contextlib.contextmanager
@@ -128,6 +167,11 @@ def process_times_of(node: Node, begin: float, end: float) -> dict[str, float]:
     }
 
 
+def first_line_again(blobs: Sequence[Blob]) -> str:
+    """`Resource.first_line_again()` of the ops upstream of the blobs: the first that is not ""."""
+    return next(filter(None, (one.first_line_again() for one in _resources_of(blobs))), "")
+
+
 class SourceTimes:
     """The times of a loader's calls of one object of the program that gives records by number.  Any
     thread may use it.
@@ -164,7 +208,12 @@ class InUse:
     """
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
-        """Acquires the resources of the ops upstream of the blobs."""
+        """Acquires the resources of the ops upstream of the blobs.
+
+        Raises:
+            UnsupportedError: This process only imports a function, see `importing()`.
+        """
+        _check_not_importing()
         self.sources: dict[int, SourceTimes] = {}
         self._held: list[Resource] = []
         try:
@@ -183,6 +232,11 @@ class InUse:
             yield
         finally:
             del _own.sources
+
+    def has_started(self, seconds: float) -> bool:
+        """Whether all processes have started, after at most this wait."""
+        until = time.monotonic() + seconds
+        return all(one.has_started(max(0.0, until - time.monotonic())) for one in self._held)
 
     def release(self) -> None:
         """Releases the resources; may be called again."""

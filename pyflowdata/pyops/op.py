@@ -430,7 +430,8 @@ class PythonOp:
     def _variant(self, processes: int) -> Op:
         """The same op with other processes; it lives as long as this op."""
         if processes not in self._variants:
-            name = f"{self.name.replace('#', '_')}In{processes}Processes"
+            kind, *number = self.name.partition("#")
+            name = f"{kind}In{processes}Processes{''.join(number)}"
             same = PythonOp(
                 name, self.described, self._per, None, processes,
                 takes_any_names=self.takes_any_names,

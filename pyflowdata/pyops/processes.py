@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import threading
 import time
@@ -20,7 +21,17 @@ from ..workers.pool import Worker, WorkerEnded
 from ..workers.remote_errors import RemoteTraceback, raised_there
 from . import worker_calls
 from .tensors import Runner, Told
-from .worker_calls import Done, Failed, RowsPlace, Sending, Sent, Task, send, take_output
+from .worker_calls import (
+    Done,
+    Failed,
+    RowsPlace,
+    Sending,
+    Sent,
+    Task,
+    first_line_again,
+    send,
+    take_output,
+)
 
 Array = npt.NDArray[Any]
 IsCancelled = Callable[[], bool]
@@ -70,6 +81,30 @@ class Pool(pool.Pool):
                 "if __name__ == '__main__':"
             )
         super().acquire()
+
+    def first_line_again(self) -> str:
+        """As `nodes.python_ops.Resource` says."""
+        return first_line_again(self.check())
+
+    def has_started(self, seconds: float) -> bool:
+        """As `nodes.python_ops.Resource` says; a process that has not started in time is ended."""
+        until, taken = time.monotonic() + seconds, list[Worker]()
+        while (one := self.take(0)) is not None:
+            taken.append(one)
+        try:
+            for one in taken:
+                one.start()
+                with contextlib.suppress(WorkerEnded):  # the first call says how
+                    one.give(b"")
+            while time.monotonic() < until and not all(one.is_ready() for one in taken):
+                pass
+            return all(one.is_ready() for one in taken)
+        finally:
+            for one in taken:
+                if one.is_ready():
+                    with contextlib.suppress(WorkerEnded):
+                        one.take()
+                self.give_back(one)
 
     def _first_message(self) -> bytes:
         self._cannot_start = None

@@ -7,6 +7,7 @@ size only the worker knows, and enlarges the memory where they need it.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import math
 import os
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError
 from ..native import CData
+from ..nodes.python_ops import importing
 from ..nodes.row_types import RowType
 from ..workers.inside import Send
 from ..workers.remote_errors import RemoteError, of_user, remote_error
@@ -145,13 +147,56 @@ def _by_value(function: Callable[..., Any], said: str, failure: Exception) -> by
     return content
 
 
+_DEFINITIONS = (
+    ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass,
+)  # fmt: skip
+_IF_PROGRAM = ("__name__ == '__main__'", "'__main__' == __name__")
+
+
+def first_line_again(sent: Sent) -> str:
+    """The first statement of the main module that would do something where a process imports it, as
+    "train.py:12"; "": all are definitions, constants or guarded, or no process imports it."""
+    if sent.main == ("", ""):
+        return ""
+    file = sys.modules[_MAIN].__file__ or ""
+    name = os.path.basename(file)
+    try:
+        with open(file, "rb") as content:
+            statements = ast.parse(content.read()).body
+    except (OSError, SyntaxError, ValueError):  # it may be a compiled file
+        return f"{name}:1"
+    return next((f"{name}:{one.lineno}" for one in statements if _does_something(one)), "")
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Whether a statement may do more than give names to functions, classes and constants."""
+    if isinstance(statement, _DEFINITIONS):
+        return False
+    if isinstance(statement, ast.If):
+        is_guard = ast.unparse(statement.test) in _IF_PROGRAM
+        inner = statement.orelse if is_guard else [*statement.body, *statement.orelse]
+        return _computes(statement.test) or any(map(_does_something, inner))
+    if isinstance(statement, ast.Try):
+        handled = [one for handler in statement.handlers for one in handler.body]
+        inner = [*statement.body, *handled, *statement.orelse, *statement.finalbody]
+        return any(map(_does_something, inner))
+    is_constant = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
+    return not is_constant or _computes(statement)
+
+
+def _computes(node: ast.AST) -> bool:
+    """Whether a call or a loop is in it."""
+    return any(isinstance(one, (ast.Call, ast.comprehension)) for one in ast.walk(node))
+
+
 def _receive(sent: Sent) -> Callable[..., Any]:
     """The function, in the other process, after path, argv and main module are set."""
     sys.path[:], sys.argv[:] = sent.path, sent.argv
     kind, where = sent.main
-    if kind:
-        _import_main(kind, where)
-    function: Callable[..., Any] = pickle.loads(sent.function)
+    with importing():
+        if kind:
+            _import_main(kind, where)
+        function: Callable[..., Any] = pickle.loads(sent.function)
     return function
 
 
@@ -375,7 +420,9 @@ class _Worker:
             self._failure = failure
 
     def answer(self, content: bytes) -> bytes:
-        """Pickled Done or Failed for a pickled Task."""
+        """Pickled Done or Failed for a pickled Task; b"" for b"", which asks whether it began."""
+        if not content:
+            return b""
         try:
             if self._runner is None:
                 assert self._failure is not None

@@ -126,7 +126,7 @@ AT(pfd_frame_args, scratch, 40, 8);
 
 SIZE(pfd_framing, 16);
 AT(pfd_framing, struct_size, 0, 4);
-AT(pfd_framing, reserved, 4, 4);
+AT(pfd_framing, has_header, 4, 4);
 AT(pfd_framing, frame, 8, 8);
 
 SIZE(pfd_fixed_layout, 32);

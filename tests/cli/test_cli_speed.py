@@ -202,6 +202,19 @@ def test_a_script_that_ends_before(here, script):
     assert (run.returncode, run.stderr) == (1, "no data\n")
 
 
+def test_ctrl_c_prints_what_was_measured(here, script):
+    path = script("""
+for step, batch in enumerate(open_loader().repeat()):
+    if step == 8:
+        raise KeyboardInterrupt
+""")
+    run = here("speed", *QUICK, path)
+    assert run.returncode == 130
+    parts = [line.split("  ")[0] for line in certain(run.stdout)]
+    assert parts[1:3] == ["loader alone", "both together"]
+    assert parts[-1] == "Ctrl-C came before all was measured."
+
+
 def test_a_script_that_raises_shows_its_traceback(here, script):
     path = script("""
 def train(batch):

@@ -5,6 +5,7 @@ Their ops are those of tests/support/ops.
 
 from __future__ import annotations
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def read(op, folder, batch_size=50, threads=None, **attrs):
     out, ids = builder.Build().InferAndTryRun().RemoteBlobList()
     with flow.DataLoader(out, ids, num_threads=threads) as loader:
         batches = list(loader)
-        assert len(loader) == len(batches)
+        assert loader.readers[0].records < 0 or len(loader) == len(batches)
         index = loader.readers[0].index
     return (
         np.concatenate([batch[0] for batch in batches]),
@@ -162,6 +163,19 @@ def test_a_truncated_file_is_never_silently_short(tmp_path):
         assert "the file ends at byte" in text and "missing" in text
     folder = write(tmp_path / "whole", good, whole[: ends[7]])  # between two frames
     assert failure("FramedReader", folder) is None
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("place", range(3))
+def test_an_empty_file_lacks_its_header_where_the_op_says_so(tmp_path, packed, place):
+    files = [records(1, 3, 8), records(2, 4, 8)]
+    contents = [make_file(frames) for frames in files]
+    contents.insert(place, b"")
+    folder = write(tmp_path / "parts", *map(packed, contents))
+    assert len(read("FramedReader", folder)[0]) == 7
+    with pytest.raises(flow.CorruptDataError, match=f"part-{place}") as caught:
+        read("FramedReader", folder, has_header=True)
+    assert caught.value.byte == 0
 
 
 def test_a_damaged_header_ends_the_open(tmp_path):

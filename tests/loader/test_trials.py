@@ -1,9 +1,11 @@
 """Remedies that are tried: what a trial needs, which change is best, and the command."""
 
+import contextlib
 import json
 import pickle
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -69,6 +71,64 @@ def test_each_remedy_is_tried_beside_a_loader_that_stays_where_it_is(monkeypatch
     local = next(one for one in trials.trials if one.change.startswith("processes="))
     assert local.failure and not local.gains  # a worker cannot import a local function
     assert f"not tried: {local.change}: " in str(trials)
+
+
+PROGRAM = """
+{first}
+def doubled(x):
+    return x * 2
+"""
+GUARDED = '''
+"""A program."""
+import sys, functools
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    import a_module_that_nobody_has
+try:
+    import a_module_that_nobody_has as other
+except ImportError:
+    other = None
+RATE, NAMES, WIDE = 1e-3, ["x", "y"], sys.maxsize > 2**32
+
+@functools.lru_cache(maxsize=None)
+def cached(x): return x
+
+class Model: size = 3
+
+if __name__ == "__main__":
+    raise SystemExit("it runs")
+'''
+
+PROGRAMS = {
+    "guarded": (GUARDED, ""),
+    "trains": ("import sys\nlosses = [len(sys.argv)]", "from program.py:3 on; put what it does"),
+    "loops": ("for step in (1, 2):\n    pass", "from program.py:2 on"),
+    "hangs": ("import slow_to_import", "its processes had not started after 1 s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "said"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_trial_does_not_run_the_program(first, said, tmp_path, monkeypatch):
+    """Processes are tried where importing the main module does nothing, and in time."""
+    monkeypatch.setattr(trying, "_TURNS", 1)
+    monkeypatch.setattr(trying, "_START_SECONDS", 1 if first.endswith("slow_to_import") else 60)
+    monkeypatch.setattr(trying, "_threads", lambda m, blobs: ())
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "slow_to_import.py").write_text("import time, pyflowdata.workers.inside as it\n"
+                                                "if it.is_worker: time.sleep(100)")
+    main, path = types.ModuleType("__main__"), tmp_path / "program.py"
+    path.write_text(PROGRAM.format(first=first))
+    main.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    with contextlib.suppress(SystemExit):
+        exec(compile(path.read_text().replace("raise SystemExit", "0 and "), path, "exec"),
+             main.__dict__)
+    data = flow.from_arrays({"x": np.zeros((4000, 4))}).map(main.doubled, "x").batch(8)
+    with flow.DataLoader(data, num_threads=1, prefetch=4) as loader:
+        next(iter(loader))
+        trials = loader.try_remedies(seconds=0.004)
+    (tried,) = (one for one in trials.trials if one.change.startswith("processes="))
+    assert said in tried.failure and bool(tried.gains) == (not said), tried
 
 
 def test_a_trial_sleeps_as_long_as_training_does(monkeypatch):

@@ -53,6 +53,23 @@ def values(*blobs):
         return np.concatenate(list(loader)).tolist()
 
 
+def test_a_state_compares_what_an_op_in_c_declares(cache):
+    """A raised default is another op; new code and a new version are not noticed, as the page says.
+    """
+    source, x = named("StateScale"), flow.from_arrays({"x": np.arange(8.0)}).batch(2)["x"]
+
+    def loader(*change):
+        return flow.DataLoader(flow.compile(source.replace(*change)).StateScale(x))
+
+    with loader("", "", 0) as before:
+        state = before.state_dict()
+    with loader("factor * in", "factor * 2 * in") as changed:
+        changed.load_state_dict(state)
+    with loader('FLOAT64, "2"', 'FLOAT64, "3"') as raised:
+        with pytest.raises(flow.InvalidArgumentError, match="StateScale_0: its attrs"):
+            raised.load_state_dict(state)
+
+
 def test_source_text(cache):
     plugin = flow.compile(named("CompiledScale"))
     assert plugin.CompiledScale is flow.CompiledScale is flow.ops.CompiledScale

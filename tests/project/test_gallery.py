@@ -31,6 +31,13 @@ def _with_needs(example):
     return " ".join([example, *NEEDS.get(Path(example).stem, [])])
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_an_example_runs_in_a_checkout(path):
+    """Without an installed package: it finds the one that it lies beside."""
+    ahead = re.split(r"\n(?:import|from) pyflowdata", path.read_text())[0]
+    assert "\nsys.path.insert(0, str(" in ahead
+
+
 @pytest.mark.parametrize("example", PRINTED, ids=_with_needs)
 def test_an_example_prints_what_the_page_says(example):
     """Up to the rounding of sums, which differs between processors."""

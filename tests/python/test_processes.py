@@ -366,15 +366,18 @@ def test_a_function_of_the_program_itself(tmp_path):
 
 
 def test_a_program_without_the_guard_is_told(tmp_path):
+    """The worker trains with no loader of it, with processes or without."""
     script = READ + """
     def own(x):
         return x[0] + 1
+    with flow.DataLoader(blobs(own, processes=0)) as loader:
+        print("trained", len(list(loader)) > 0)
     with flow.DataLoader(blobs(own, processes=1)) as loader:
         next(iter(loader))
     """
     done = run(tmp_path, script)
-    _, err = done.communicate(timeout=60)
-    assert done.returncode == 1
+    out, err = done.communicate(timeout=60)
+    assert (done.returncode, out) == (1, "trained True\n")
     assert "a process cannot import own()" in err
     assert "What the program does belongs under if __name__ == '__main__':" in err
 

@@ -245,7 +245,7 @@ CASES = {
     "NumPy row by row": (
         recorded(work("Augment", 15.5, 15.0, language="Python", is_by_row=True), **WAITING,
                  processors=4),
-        "loader", "op", "have it called once for a batch (per=\"batch\")",
+        "loader", "op", "have it called once for a batch with NumPy on all rows (batched=1000",
     ),
     "NumPy that computes on little more than one processor": (
         recorded(work("Augment", 7.2, 4.6, language="Python", is_by_row=True), **WAITING_FOR_TURN),

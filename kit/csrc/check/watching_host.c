@@ -241,7 +241,7 @@ static pfd_status kit_frame(const pfd_frame_args *args, pfd_frame *out, pfd_erro
 static pfd_status kit_open_frames(const pfd_open_args *args, const pfd_framing *framing,
                                   pfd_source *out, pfd_error *err)
 {
-    static const pfd_framing checked = {PFD_SIZE(pfd_framing), .frame = kit_frame};
+    const pfd_framing checked = {sizeof checked, framing->has_header, kit_frame};
     const pfd_host *host = pfd_host_table();
     const size_t needed = offsetof(pfd_framing, frame) + sizeof framing->frame;
     if (!pfd_kit_active || framing->struct_size < needed || !framing->frame)

@@ -121,6 +121,9 @@ class _DamageTrial:
                 "of this companion file before its numbers are used, or, where it has none, "
                 "compare what it says with the records (or ignore companion-unnoticed)"
                 if is_companion
+                else "of what is there; where files have a header, a file of no bytes lacks it: "
+                "say so by has_header = 1 in pfd_framing, or refuse it in open()"
+                if " cut to 0 of " in self._unnoticed[0]
                 else "before the data is used, or, where the format has none, think of adding one"
             ),
             case=self._unnoticed[0],

@@ -7,7 +7,7 @@
 enum { header_bytes = 8, prefix_bytes = 8 };
 
 typedef struct framed_reader {
-    int32_t fault;
+    int32_t fault, has_header;
 } framed_reader;
 
 enum { none, stuck, backwards, negative, overlapping, unframed, silent };
@@ -16,6 +16,8 @@ static const pfd_attr attrs[] = {
     PFD_ATTR_ROW(framed_reader, fault, PFD_ATTR_CHOICE, "none", 0, 0,
                  "none|stuck|backwards|negative|overlapping|unframed|silent",
                  "What the op does wrong with the frame behind the header."),
+    PFD_ATTR_ROW(framed_reader, has_header, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+                 "Whether a file of no bytes lacks its header."),
 };
 
 static void make_fault(int32_t fault, int64_t offset, pfd_frame *out)
@@ -58,9 +60,9 @@ static pfd_status framed_reader_frame(const pfd_frame_args *args, pfd_frame *out
 
 static pfd_status framed_reader_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = framed_reader_frame};
-    static const pfd_framing faulty = {PFD_SIZE(pfd_framing), .frame = NULL};
     const framed_reader *attr = args->attrs;
+    const pfd_framing framing = {sizeof framing, attr->has_header, framed_reader_frame};
+    static const pfd_framing faulty = {PFD_SIZE(pfd_framing), .frame = NULL};
     return args->host->open_frames(args, attr->fault == unframed ? &faulty : &framing, out, err);
 }
 

@@ -326,14 +326,15 @@ typedef struct pfd_frame_args {
     const pfd_host *host;
     const void *attrs; /* the op's attr struct */
     const pfd_file *file;
-    int64_t offset; /* place of the frame, below the file's size: 0, or a former frame's `next` */
+    int64_t offset; /* place of the frame: 0, or a former frame's `next` below the file's size */
     pfd_scratch *scratch;
 } pfd_frame_args;
 
 /* How the records of a file follow each other. */
 typedef struct pfd_framing {
     uint32_t struct_size;
-    int32_t reserved;
+    int32_t has_header; /* since 1.1: 1: a file without the frame at 0 is damaged, also a file of no
+                           bytes; 0: such a file has no records, and frame() is not called for it */
     /* Reads the frame's header and says where its record is. The first frame of a file is asked for
      * at 0. A pure function. A damaged header is PFD_CORRUPT_DATA, err->byte counted from
      * args->offset (from the file's beginning where host->fail_file() or host->read() failed): the
