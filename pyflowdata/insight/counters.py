@@ -690,7 +690,8 @@ class CountedLoader:
                 for a moment.
         """
         copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
-        threads, waiters = python_threads_now() if looks else (0, 0)
+        is_open = not self._others
+        threads, waiters = python_threads_now() if looks and is_open else (0, 0)
         self._seen[:] = self._seen[0] + threads, self._seen[1] + waiters
         sums = (self._seen, *(one.python_threads for one in self.waits))
         threads, waiters = map(sum, zip(*sums, strict=True))

@@ -76,10 +76,15 @@ class LoopThreadTimes:
             self._sums = self._ns()
             self._thread, self._begin = thread, _schedstat(thread)
 
-    def _end(self, thread: int) -> None:
-        """Called in this thread when it ends; afterwards the kernel has no counts of it."""
+    def end(self, thread: int | None = None) -> None:
+        """Counts no further; called in a thread when it ends, as the kernel then has no counts of
+        it.
+
+        Args:
+            thread: None: whichever is counted, since the loader is closed.
+        """
         with self._lock:
-            if thread == self._thread:
+            if thread in (None, self._thread):
                 self._sums, self._thread, self._begin = self._ns(), 0, (0, 0)
 
     def seconds(self) -> dict[str, float]:
@@ -101,7 +106,7 @@ class _Mark:
 def _end_thread(times: weakref.ref[LoopThreadTimes], thread: int) -> None:
     found = times()
     if found is not None:
-        found._end(thread)
+        found.end(thread)
 
 
 def _schedstat(thread: int) -> tuple[int, int]:

@@ -158,7 +158,7 @@ class Observation:
         self._waits: list[Wait] = []  # [self._wait], for reports
         self._collectives: list[Collectives] = []  # one, once the program marks some
         self._pages: list[Dashboard] = []
-        self._is_hidden = False
+        self._is_hidden = self._has_ended = False
         self._at_end = report_at_end(loader, lambda: self._counted)
 
     # ---- Reports ------------------------------------------------------------------------------
@@ -167,11 +167,14 @@ class Observation:
     def _counted(self) -> CountedLoader:
         from ..insight.counters import CountedLoader
 
-        return CountedLoader(
+        counted = CountedLoader(
             self._handle, self._blobs, self._readers, waits=self._waits, before=self._before,
             first_work=self._first_work, collectives=self._collectives,
             loop_thread=self._loop_thread, sources=self._sources,
         )
+        if self._has_ended:
+            counted.name_records()
+        return counted
 
     def report(
         self, since: Report | None, describe_data: Callable[[], DataFacts],
@@ -281,12 +284,14 @@ class Observation:
         """
         trace = self.trace_on
         self.end_pages()
+        self._loop_thread.end()
         try:
             if self._at_end is not None or "_counted" in self.__dict__:  # there may be a report
                 self._counted.name_records()
             if trace is not None:
                 trace.end()
         finally:
+            self._has_ended = True
             if self._wait is not None:
                 self._wait.end()
 

@@ -123,7 +123,7 @@ WRONG_USE = {
     "flow.CSVReader('data', usecols=['x'])": "fields=",
     "flow.from_arrays(x=np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
     "flow.from_arrays(np.arange(3), np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
-    "data.split([0.9, 0.1], shuffle=True)": "part.shuffle()",
+    "data.split([0.9, 0.1], shuffle=True)": "subset.shuffle()",
     "data.batch()": "data.batch(32)",
     "loader[1]": "rows by loader.read([i])",
     "np.asarray(data)": "data.column(name)",
