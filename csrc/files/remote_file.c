@@ -310,19 +310,27 @@ static void ask(pfd_remote_file *self, int64_t block, uint8_t how)
 
 /* ---- Open and close -------------------------------------------------------------------------- */
 
+static void close_version(pfd_remote_file *self)
+{
+    pfd_block_cache_close(&self->cache);
+    free(self->tag);
+    free(self->asked);
+    free(self->had);
+    free(self->in_reach);
+    free(self->counted);
+    self->tag = NULL;
+    self->asked = self->had = NULL;
+    self->in_reach = self->counted = NULL;
+}
+
 static void release(pfd_remote_file *self)
 {
     pthread_mutex_lock(&lock);
     int32_t left = --self->references;
     pthread_mutex_unlock(&lock);
     if (left > 0) return;
-    pfd_block_cache_close(&self->cache);
+    close_version(self);
     free(self->url);
-    free(self->tag);
-    free(self->asked);
-    free(self->had);
-    free(self->in_reach);
-    free(self->counted);
     free(self);
 }
 
@@ -339,7 +347,7 @@ static pfd_remote_file *create(const char *url)
     return NULL;
 }
 
-/* Opens the file in the cache. */
+/* Opens the file in the cache.  If it fails, nothing is open, and it may be tried again. */
 static pfd_status open_version(pfd_remote_file *self, const pfd_remote_facts *facts,
                                pfd_error *err)
 {
@@ -360,6 +368,7 @@ static pfd_status open_version(pfd_remote_file *self, const pfd_remote_facts *fa
     }
     if (status == PFD_OK && (!self->asked || !self->had || !self->in_reach || !self->counted))
         status = pfd_fail_memory(err, self->cache.num_blocks, "the blocks of a remote file");
+    if (status != PFD_OK) close_version(self);
     return status;
 }
 
@@ -374,7 +383,7 @@ pfd_status pfd_remote_file_open(const char *url, const pfd_remote_facts *facts,
     return status;
 }
 
-/* The first blocks of an object; those there are of a small one (lock held). */
+/* Asks for the first blocks of an object, all of a small one (lock held). */
 static void ask_for_first(pfd_remote_file *self)
 {
     int64_t n = least(self->cache.num_blocks, most_of_request);

@@ -239,8 +239,9 @@ int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_find
     pfd_bytes *none;
     pfd_whole_file *files = pfd_whole_files_alloc(&args, &none);
     sample_object *objects = calloc((size_t)n, sizeof *objects);
-    int32_t are_found = records && files && objects &&
-                        finder->at(finder->source, ordinals, n, scratch, records, &ignored) == 0;
+    int32_t are_found =
+        records && files && objects &&
+        finder->at(finder->source, ordinals, n, scratch, records, &ignored) == PFD_OK;
     for (int64_t i = 0; are_found && i < n; i++)
         if (finder->find(&args, i, &files[i], &ignored) != PFD_OK) files[i] = (pfd_whole_file){0};
     if (are_found && name_objects(&args, files, &ignored) == PFD_OK)
@@ -268,7 +269,7 @@ static void take_asked(pfd_objects_ahead *self, const pfd_compute_args *args,
 static void ask_for_objects(pfd_objects_ahead *ahead, const pfd_compute_args *args,
                             const pfd_whole_file *files, sample_object *objects)
 {
-    take_asked(ahead, args, files, objects);
+    if (ahead) take_asked(ahead, args, files, objects);
     note_facts(args, files, objects);
     for (int64_t i = 0; i < args->num_rows; i++)
         if (files[i].url && !objects[i].file) ask_for(&files[i], &objects[i], &objects[i].file);

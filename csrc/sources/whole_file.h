@@ -42,7 +42,7 @@ typedef struct pfd_whole_file_finder {
 int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_finder *finder,
                              const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 
-/* Reads the files of all rows, files[i] of row i; `ahead` NULL: none is in a store.
+/* Reads the files of all rows, files[i] of row i; `ahead` NULL: none was asked for ahead.
  * ERRORS  Of a row.  PFD_CORRUPT_DATA: the file is empty, or the path leads to no file and was not
  *         listed.  PFD_IO and PFD_OUT_OF_MEMORY: it cannot be read, as core/system_calls.h says, it
  *         changed while it was read, or it was listed and is no longer there. */

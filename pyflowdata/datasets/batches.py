@@ -213,6 +213,7 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
 # lengths of the records of a source are a column, which is kept on disk.  For views that draw, such
 # as a mix, the same views over a data set of lengths bring that column into the order of the rows.
 
+
 def with_known_order(blobs: Mapping[str, Blob]) -> dict[str, Blob]:
     """The same fields in an order that does not depend on the seed of the batches: views that would
     take that seed get the seed 0.
@@ -233,7 +234,7 @@ def row_lengths(blob: Blob, said: str = "") -> Table:
         said: As the attribute of the table.
 
     Raises:
-        InvalidArgumentError: The rows are made from parts of records that a view draws.
+        InvalidArgumentError: The rows are made of pieces of records that a view draws.
     """
     if drawing_view([blob]) is not None:
         lengths, key, name = _lengths_in_order(blob), None, f"lengths of {blob.name}"

@@ -20,11 +20,11 @@ from .verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from .ranks import Ranks, Steps
-
-if TYPE_CHECKING:
     from .trials import Trials
 
+
 # ---- Files in one of several forms --------------------------------------------------------------
+
 
 def checked_path(path: object) -> str:
     """A path as text; InvalidArgumentError where it is none."""
@@ -59,8 +59,6 @@ def save_as(
 
 
 # ---- Reports ------------------------------------------------------------------------------------
-
-
 
 _VERSION = 2
 _FORMER_VERSION = 1  # it had no checksum

@@ -86,7 +86,7 @@ def _describe(
 ) -> str:
     on_it = sorted((each for each in threads if each.is_on(epoch, step)), key=lambda t: t.since)
     busy = on_it or sorted((each for each in threads if not each.is_idle), key=lambda t: t.since)
-    said = [_of_thread(handle, each, now) for each in busy[:_MOST]]
+    said = [text for each in busy[:_MOST] if (text := _of_thread(handle, each, now))]
     if not on_it:
         said.insert(0, "no thread is at work on it")
     others = [each for each in threads if each not in busy[:_MOST]]
@@ -107,6 +107,7 @@ def _are(count: int) -> str:
 
 
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
+    """What a thread does, in words; "": the loader was closed meanwhile."""
     from .counters import read_work
 
     doing = encode(read_work(handle)[thread.now.work].doing, "op")

@@ -148,8 +148,6 @@ class Interface:
 
 # ---- The library of this package ----------------------------------------------------------------
 
-
-
 CData = Any  # an object of cffi
 
 _LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own

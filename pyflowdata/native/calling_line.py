@@ -36,7 +36,7 @@ def _all_threads() -> dict[int, FrameType]:
     """
     if not _MAY_HANG or not gc.isenabled():
         return sys._current_frames()
-    # One call of C, in which no other thread runs: what it does with the collector stays in force.
+    # No other thread and no signal handler runs between these, as one call of C makes all three.
     calls = gc.disable, sys._current_frames, gc.enable
     _, frames, _ = map(operator.call, calls)  # type: ignore[attr-defined, unused-ignore]
     found: dict[int, FrameType] = frames

@@ -652,7 +652,7 @@ def loop(rows, made, outputs, other, function, keywords, before_row):
         found = function({{{record}}}{given})
         {body}
 """
-_PARTS = """
+_PIECES = """
 def loop(rows, made, outputs, other, pieces_of, keywords, before_row, own, refuse_count):
     done, left = made[0], 0
     {lists}, = own
@@ -688,7 +688,7 @@ def _loop(
     fields: tuple[str, ...], names: tuple[str, ...], outputs: tuple[str, ...],
     lasting: tuple[bool, ...], loop: str, has_index: bool, has_keywords: bool,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A loop, _CALLS or _PARTS, that takes the outputs out of each result at once.
+    """A loop, _CALLS or _PIECES, that takes the outputs out of each result at once.
 
     Its code names the fields, so that it takes half the time of a loop over their names.  `other`
     takes the outputs out of a result that has other names than `names`, or another value of a field
@@ -961,7 +961,7 @@ class PiecesFunction(RecordFunction):
                    counts[bounds].tolist(), is_other[bounds].tolist(), records,
                    strict=True)  # fmt: skip
         made: list[list[Any]] = [[] for _ in outputs]
-        taken = self._taken(call, outputs, _PARTS, has_keywords=False)
+        taken = self._taken(call, outputs, _PIECES, has_keywords=False)
         try:
             own = taken(runs, made, outputs, self._other_piece, self._divided.pieces,
                         {**self.keywords, **call.keywords}, call.before_row,

@@ -872,12 +872,8 @@ def fetch(url: str, tag: str, offset: int, size: int) -> Any:
             raise EOFError(f"{len(data)} bytes came, and {size} were asked for")
         return data
 
-    try:
-        return _tried(get, url, _FETCH_PAUSES)
-    except FileError:
-        with _lock:
-            _seen.pop(url, None)
-        raise
+    # The facts stay known: another thread may still read an earlier batch, of the same version.
+    return _tried(get, url, _FETCH_PAUSES)
 
 
 # ---- Writing ------------------------------------------------------------------------------------

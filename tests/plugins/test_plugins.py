@@ -459,6 +459,33 @@ STREAM = STREAM[: STREAM.index("static pfd_status source_at")] + STREAM[
 ]
 
 
+def test_a_source_without_files_hears_which_records_are_needed(tmp_path):
+    source = renamed(COUNT, "Count", "NeededCount")
+    for old, new in [
+        ("static const pfd_source_methods", """
+static _Atomic int64_t most_needed = -1;
+
+static int32_t source_need(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    (void)self, (void)scratch;
+    for (int64_t i = 0; i < n; i++)
+        if (ordinals[i] > most_needed) most_needed = ordinals[i];
+    return 1;
+}
+
+static const pfd_source_methods"""),
+        ("    .at = source_at,\n", "    .at = source_at,\n    .need = source_need,\n"),
+        ("    for (int64_t row", "    int64_t most = most_needed;\n    for (int64_t row"),
+        ("args->records[row].data, 8", "&most, 8"),
+    ]:  # fmt: skip
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    op = flow.load_library(build(tmp_path, source)).NeededCount
+    with flow.DataLoader(op(size=1000, batch_size=10)) as loader:
+        found = np.concatenate(list(loader))
+    assert found[-1] == 999 and (found[500:] >= 500).all()
+
+
 def test_a_size_below_0(tmp_path):
     faulty = renamed(COUNT, "Count", "NegativeCount").replace("->size;\n}", "->size - 9;\n}")
     op = flow.load_library(build(tmp_path, faulty)).NegativeCount

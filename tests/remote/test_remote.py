@@ -446,6 +446,16 @@ def test_a_small_object_that_changes_is_noticed_though_the_cache_knows_its_old_v
         assert found == [*(files | {"3.png": server.files["3.png"]}).values()]
 
 
+def test_a_failed_read_does_not_let_other_threads_read_another_version(cache):
+    with serving({"a.png": b"old"}) as server:
+        url = f"{server.url}/a.png"
+        first = client.look_at([url], is_kept=True)
+        server.files["a.png"] = b"newer"
+        with pytest.raises(flow.FileError, match=r"a.png.*changed while open"):
+            client.fetch(url, first[0].tag, 0, 3)
+        assert client.known_facts([url]) == first
+
+
 def opened_again(data):
     with flow.DataLoader(data.batch(4)) as loader:
         return [[np.array(image) for image in images] for images, _ in loader]

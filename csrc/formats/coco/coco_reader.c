@@ -699,8 +699,8 @@ static pfd_status open_folder(coco *self, pfd_error *err)
         self->folder = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
     int reason = errno;
     free(folder);
-    if (is_remote) has_memory = (self->ahead = pfd_objects_ahead_create()) != NULL;
-    if (!has_memory) return fail_memory(self->host, err);
+    if (is_remote) self->ahead = pfd_objects_ahead_create();
+    if (!has_memory || (is_remote && !self->ahead)) return fail_memory(self->host, err);
     if (self->folder >= 0 || is_remote) return PFD_OK;
     (void)self->host->fail_attr(err, "image_dir", NULL, PFD_IO,
                                 ": the folder of the images cannot be opened: %s",

@@ -469,23 +469,31 @@ static piece *next_piece(decoded_group *to)
 static pfd_status import_group(const parquet *self, const pfd_file *file, int64_t rows,
                                decoded_group *to, pfd_arrow_decoded *out, pfd_error *err)
 {
-    int64_t found = 0, is_even = 1, piece_rows = (int64_t)1 << to->shift;
+    int32_t is_even = 1; /* as piece_of() needs it */
+    int64_t found = 0, piece_rows = (int64_t)1 << to->shift;
     PFD_TRY(find_columns(self, file, to, err));
     while (1) {
         piece *one = next_piece(to);
         if (!one) return fail_memory(self->host, err);
         if (!one->array.release) break; /* the end of the stream */
-        is_even &= found % piece_rows == 0 && one->array.length <= piece_rows;
+        int64_t left = rows - found;
+        is_even &= one->array.length == (left < piece_rows ? left : piece_rows);
         found += one->array.length;
         PFD_TRY(import_piece(self, file, to, one, err));
         out->bytes += one->imported.bytes + (int64_t)sizeof *one;
     }
     out->bytes += (int64_t)sizeof *out;
     to->stream.release(&to->stream); /* now, as it takes the lock of Python */
-    if (found == rows && is_even) return PFD_OK;
-    return self->host->fail(err, PFD_CORRUPT_DATA,
-                            "a row group has %" PRId64 " rows, but the footer states %" PRId64,
-                            found, rows);
+    if (found != rows)
+        return self->host->fail(err, PFD_CORRUPT_DATA,
+                                "a row group has %" PRId64 " rows, but the footer states "
+                                "%" PRId64,
+                                found, rows);
+    if (!is_even)
+        return self->host->fail(err, PFD_INTERNAL,
+                                "the pieces of a row group have not all %" PRId64 " rows",
+                                piece_rows);
+    return PFD_OK;
 }
 
 static pfd_status decode(const void *ctx, pfd_scratch *scratch, pfd_arrow_decoded *out,

@@ -1169,8 +1169,9 @@ typedef struct pfd_fetch_range {
  * in any thread.  Until then no other process of the machine fetches its blocks. */
 pfd_fetch *pfd_fetch_take(pfd_fetch_range *range);
 pfd_status pfd_fetch_put(pfd_fetch *fetch, const uint8_t *data, int64_t size, pfd_error *err);
-/* The facts, as of PFD_LOOK_KEPT.  `bytes` are at hand, from the first one on: they are put or
- * failed, unless the result is 0, which ends the request. */
+/* The facts, as of PFD_LOOK_KEPT.  `bytes`: how many of the first bytes came with them, 0 or the
+ * smaller one of the range's size and the object's.  1: they are now put or failed; 0: the request
+ * is ended. */
 int32_t pfd_fetch_found(pfd_fetch *fetch, const pfd_remote_facts *facts, int64_t bytes);
 void pfd_fetch_fail(pfd_fetch *fetch, int32_t status, int32_t reason, const char *message);
 void pfd_fetch_stop(void); /* wakes all who take or wait; set_folder() begins again */

@@ -1163,8 +1163,9 @@ static void need_objects(const pfd_data_reader *reader, const pfd_record *places
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n,
                          pfd_scratch *scratch)
 {
-    if (!reader->files || reader->num_records < 1) return;
+    if (reader->num_records < 1) return;
     if (reader->has_need) need_objects(reader, places, n, scratch);
+    if (!reader->files) return;
     const int64_t bytes = record_bytes(reader);
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);

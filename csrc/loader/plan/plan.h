@@ -25,10 +25,10 @@ typedef struct pfd_plan_tensor {
                           memory, the place of row 0 if there were room for one row */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t in_branch; /* 1: its rows are those of its op's branch, in memory of the branch */
-    int32_t may_point; /* 1: made by a reader in a branch, and only a choice takes its rows, from
-                          where they are: pfd_tensor.rows may say where.  Else they are copied
-                          twice */
-    int64_t pointers;  /* with may_point: offset of these */
+    int32_t may_point; /* 1: made by a reader in a branch, and only a choice takes its rows: the
+                          reader may say in pfd_tensor.rows where they are, so that they are copied
+                          once, by the choice */
+    int64_t pointers;  /* with may_point: offset of pfd_tensor.rows, in memory of the branch */
     int32_t is_wanted;
     int32_t is_used; /* wanted, or an input of an op */
     int32_t is_ragged;
@@ -44,7 +44,7 @@ typedef struct pfd_plan_op {
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t data_set;  /* index of the reader whose data set it is a part of; -1: of none */
     int32_t branch;    /* branch of the data set whose rows it computes; -1: the batch's */
-    int32_t pieces_of;  /* branch of the inputs of a view that joins records; -1: no such view */
+    int32_t pieces_of; /* branch of the inputs of a view that joins records; -1: no such view */
     int32_t is_choice; /* 1: takes each row from one of its inputs, by branch; computes nothing */
     int32_t field;     /* which output of its node a choice takes */
     int32_t num_inputs, num_outputs;

@@ -23,9 +23,10 @@ typedef struct pfd_branch_rows {
                             for each draw of a record, and between readers; not set where no op
                             computes */
     pfd_piece *pieces;   /* those of a branch below a view that joins records */
-    struct pfd_branch_rows *dealt; /* of a choice: the rows of all branches below it, those of one
-                                      after those of the other.  Their arrays are pieces of these:
-                                      however many there are, they have few pages and lines */
+    struct pfd_branch_rows *dealt; /* of a choice: the rows of all branches below it, one branch
+                                      after another.  The arrays of these branches are slices of
+                                      its arrays, so that many branches of few rows share memory
+                                      pages and lines of the processor's cache */
     int64_t *ends;                 /* of a choice: where the rows of each branch end in `dealt` */
 } pfd_branch_rows;
 

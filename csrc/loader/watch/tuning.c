@@ -13,7 +13,7 @@
  * not enumerators, since compilers warn of that. */
 #define LEAST_SAMPLES 3 /* before anything is concluded */
 #define MOST_SAMPLES 32 /* after which old ones weigh less */
-#define MOST_TRIED 24   /* with tried numbers, after which a trial without a result has failed */
+#define MOST_TRIED 24   /* periods with the tried numbers, after which a trial has failed */
 #define CALM 20         /* without waiting, before a thread is given back */
 enum {
     BASE_PAUSE = 8,     /* after the first failure of a kind of trial */

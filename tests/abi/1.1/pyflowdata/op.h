@@ -147,7 +147,11 @@ typedef struct pfd_tensor {
      * in; an empty row may stay zeroed. A row may point into the scratch, into the record's bytes
      * and into the inputs: no copy is needed, since the host copies rows where it delivers a batch.
      * The host checks the rows; sizes that do not fit the type, or data that is not aligned, are
-     * PFD_INTERNAL. */
+     * PFD_INTERNAL.
+     *
+     * Since 1.1, also of some dense outputs of readers; NULL of others. Then compute() may set
+     * rows[i].data of each row, in place of the row at `data`: row_bytes bytes, of any alignment,
+     * in memory that a ragged row may point into. */
     pfd_ragged_row *rows;
 } pfd_tensor;
 
@@ -295,9 +299,10 @@ typedef struct pfd_source_methods {
 
     /* Since 1.1, optional, random access: compute() will soon be called for the records with n
      * ordinals.  A source whose records name objects in a store begins to fetch these, and does not
-     * wait for them; compute() meets what fails, and tells it.  Any number of threads may call
-     * need() at once.  0: no record of the source names an object; the host asks this with n 0 when
-     * it opens the source, and then no more. */
+     * wait for them; what fails is an error of compute(), and only there.  Any number of threads
+     * may call need() at once.  When the source is open, the host calls need() with n 0 and scratch
+     * NULL to ask whether any record names an object; if the result is 0, it never calls it again.
+     */
     int32_t (*need)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 } pfd_source_methods;
 
