@@ -65,7 +65,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Sends one report of a test that passes, not five: that took as long as pytest itself."""
+        """Sends one report of a test that passes, not five: that took as long as pytest itself.
+
+        A file for JUnit and `--durations` lack the times of setup; without -n they have all.
+        """
         for report in runtestprotocol(item, log=False, nextitem=nextitem):
             if report.when == "call" or not report.passed:
                 item.ihook.pytest_runtest_logreport(report=report)
