@@ -114,18 +114,17 @@ static int32_t is_cancelled(const attempts *self)
            atomic_load_explicit(&self->bounds->cancelled, memory_order_relaxed);
 }
 
-/* Signals are handled in the main thread. */
-static int32_t is_interrupted(const attempts *self)
+int32_t pfd_is_interrupted(const pfd_bounds *bounds)
 {
-    return self->bounds && self->bounds->is_interrupted &&
-           syscall(SYS_gettid) == (long)getpid() && self->bounds->is_interrupted(NULL);
+    return bounds && bounds->is_interrupted && syscall(SYS_gettid) == (long)getpid() &&
+           bounds->is_interrupted(NULL);
 }
 
 /* Waits in slices, so that the end of a loader, or a signal, ends the pause: then returns 0. */
 static int32_t wait_ms(const attempts *self, int64_t ms)
 {
     for (; ms > 0; ms -= SLICE_MS) {
-        if (is_cancelled(self) || is_interrupted(self)) return 0;
+        if (is_cancelled(self) || pfd_is_interrupted(self->bounds)) return 0;
         const struct timespec slice = {.tv_nsec = (ms < SLICE_MS ? ms : SLICE_MS) * 1000000};
         (void)nanosleep(&slice, NULL);
     }

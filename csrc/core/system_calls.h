@@ -41,6 +41,11 @@ pfd_status pfd_error_set_errno(pfd_error *err, int reason);
  * last change of any kind may differ if the rights, the owner or the links do. */
 int32_t pfd_is_unchanged(const struct stat *before, const struct stat *now);
 
+/* Whether a signal has come whose handler raised an exception, which waits for the return to
+ * Python.  Only the main thread sees signals; in others it is 0.  It runs handlers: no lock may be
+ * held. */
+int32_t pfd_is_interrupted(const pfd_bounds *bounds);
+
 /* ---- Calls, as their namesakes without pfd_sys_; -1 or NULL: errno has the reason ------------ */
 
 /* Opens for reading; `flags` besides O_RDONLY, O_CLOEXEC and O_NOCTTY.  The folder may be

@@ -3,6 +3,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/system_calls.h"
 #include "files/block_cache.h"
 
 #include <ctype.h>
@@ -64,6 +65,7 @@ static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
 static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
+static _Atomic int32_t has_opened; /* a remote file, at any time */
 static int64_t lacking;           /* objects looked at in a row that were not in the cache */
 static pfd_block_plan *plans;
 
@@ -80,6 +82,11 @@ int32_t pfd_path_is_remote(const char *path)
     while (isalnum((unsigned char)path[size]) || (path[size] && strchr("+.-", path[size]))) size++;
     return size >= 2 && !strncmp(path + size, "://", 3) &&
            !(size == 4 && !strncasecmp(path, "file", 4));
+}
+
+int32_t pfd_remote_is_in_use(void)
+{
+    return atomic_load_explicit(&has_opened, memory_order_relaxed);
 }
 
 static pfd_status check_calls(pfd_error *err)
@@ -336,6 +343,7 @@ static void release(pfd_remote_file *self)
 
 static pfd_remote_file *create(const char *url)
 {
+    atomic_store_explicit(&has_opened, 1, memory_order_relaxed);
     pfd_remote_file *self = calloc(1, sizeof *self);
     if (!self) return NULL;
     self->references = 1;
@@ -741,11 +749,16 @@ static pfd_status check_waiting(const pfd_remote_file *self, uint8_t asked,
 }
 
 /* Asks for what must come first now, and waits for a while.  Another process may put the block, and
- * nothing tells this process of it (lock held). */
-static void wait_for(pfd_remote_file *self, int64_t block)
+ * nothing tells this process of it (lock held, but not where it looks for signals). */
+static pfd_status wait_for(pfd_remote_file *self, int64_t block, const pfd_bounds *bounds,
+                           pfd_error *err)
 {
     ask(self, block, URGENT);
     (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
+    pthread_mutex_unlock(&lock);
+    int32_t is_interrupted = pfd_is_interrupted(bounds);
+    pthread_mutex_lock(&lock);
+    return is_interrupted ? pfd_fail(err, PFD_CANCELLED, "a signal ended the wait") : PFD_OK;
 }
 
 pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds, int64_t *size,
@@ -756,7 +769,7 @@ pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds
     if (self->look == FAILED) ask(self, -1, URGENT); /* it may have passed */
     while (self->look != IDLE && status == PFD_OK) {
         status = check_waiting(self, self->look, bounds, err);
-        if (status == PFD_OK) wait_for(self, -1);
+        if (status == PFD_OK) status = wait_for(self, -1, bounds, err);
     }
     if (status == PFD_OK) *size = self->cache.size;
     pthread_mutex_unlock(&lock);
@@ -778,7 +791,7 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
         if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
         pthread_mutex_lock(&lock);
         status = check_waiting(self, self->asked[block], bounds, err);
-        if (status == PFD_OK) wait_for(self, block);
+        if (status == PFD_OK) status = wait_for(self, block, bounds, err);
     } while (status == PFD_OK);
     pthread_mutex_unlock(&lock);
     return status;

@@ -18,6 +18,10 @@
 
 typedef struct pfd_remote_file pfd_remote_file;
 
+/* Whether this process has opened a remote file: whoever reads one may wait for as long as a store
+ * does not answer. */
+int32_t pfd_remote_is_in_use(void);
+
 /* How many bytes are asked for ahead of those that are read: a part of the cache's budget. */
 int64_t pfd_remote_bytes_ahead(void);
 

@@ -16,6 +16,7 @@ import time
 import traceback
 from collections import Counter
 from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -152,6 +153,39 @@ def test_what_no_further_try_mends_is_told_at_once(tmp_path):
         with pytest.raises(flow.FileError, match="credentials"):
             all_of(raw(f"{server.url}/a.bin"))
         assert server.gets == 1
+
+
+@pytest.mark.parametrize("loop", ["for batch in flow.DataLoader(data.batch(2), num_threads=1)",
+                                  "for row in map(data.__getitem__, range(40))"])  # fmt: skip
+def test_ctrl_c_ends_a_program_while_a_store_does_not_answer(tmp_path, loop):
+    script = f"""
+import sys
+import pyflowdata as flow
+from pyflowdata.remote import configure
+configure(cache_dir=sys.argv[2], requests=2)
+data = flow.open(sys.argv[1])
+print("open", flush=True)
+{loop}: pass
+"""
+    rows = BytesIO()
+    np.save(rows, np.zeros((40, 1 << 17)))
+    with serving({"x.npy": rows.getvalue()}) as server:
+        command = [sys.executable, "-c", script, server.url + "/x.npy", str(tmp_path / "cache")]
+        program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)  # fmt: skip
+        try:
+            assert program.stdout.readline() == "open\n"
+            server.fault = lambda _: "hang"
+            until = time.monotonic() + 30
+            while not server.hanging and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(0.1)  # until the program waits
+            program.send_signal(signal.SIGINT)
+            _, err = program.communicate(timeout=30)
+        finally:
+            program.kill()
+            server.hangs.set()
+    assert program.returncode == -signal.SIGINT and err.endswith("KeyboardInterrupt\n")
 
 
 def test_a_new_opening_reads_the_new_version_and_an_open_loader_refuses_it(tmp_path):

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/system_calls.h"
 #include "dataset/dataset.h"
+#include "files/remote_file.h"
 #include "loader/ring/slots.h"
 #include "loader/rows/ragged_rows.h"
 
@@ -512,9 +513,10 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 }
 
 /* Works on a piece of the earliest batch that has one left. `lock` is held except during the
- * work. */
+ * work.  Who waits for a store in that work does not see Ctrl-C: such work is for the pool. */
 static int32_t help(pfd_loader *l)
 {
+    if (pfd_remote_is_in_use()) return 0;
     for (int64_t i = 0; i < pfd_ring_size(l); i++) {
         pfd_slot *slot = pfd_ring_at(l, i);
         if (!slot->started || slot->ready) continue;
