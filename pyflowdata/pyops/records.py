@@ -601,11 +601,17 @@ class RecordFunction(RowFunction):
             )
 
     def _check_splits(self, name: str, found: Ragged) -> None:
-        sizes, count = found.shapes.prod(axis=1), found.values.size
-        if found.row_splits[0] or (sizes < 0).any() or sizes.sum() != count:
+        splits, shapes, count = found.row_splits, found.shapes, found.values.size
+        sizes, room = np.diff(splits), shapes.prod(axis=1, dtype=np.float64)  # of any size
+        if splits[0] or splits[-1] != count or min(sizes.min(initial=0), shapes.min(initial=0)) < 0:
             raise Mismatch(
                 f"{self.__name__}() returned '{name}', a Ragged of {count} elements whose rows do "
                 "not have as many: row_splits must not decrease, from 0 to the length of values"
+            )
+        if (room != sizes).any():
+            raise Mismatch(
+                f"{self.__name__}() returned '{name}', a Ragged whose row_splits and shapes give "
+                "its rows other numbers of elements"
             )
 
     def _column(self, name: str, found: Any, declared: RowType, num_rows: int) -> Array | Ragged:

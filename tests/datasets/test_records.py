@@ -510,6 +510,17 @@ def test_a_column_with_row_splits_beyond_its_values_is_refused(splits):
         list(data)
 
 
+@pytest.mark.parametrize("shapes", [[[1, 1], [2, 1]], [[1 << 32, 1 << 32], [2, 1]]])
+def test_a_column_whose_shapes_contradict_its_row_splits_is_refused(shapes):
+    def wrong(columns):
+        values, splits = np.zeros(4), np.array([0, 2, 4])
+        return {"z": flow.Ragged(values, splits, shapes=np.array(shapes), row_shape=(None, None))}
+
+    data = made().take(2).map(wrong, batched=2, outputs={"z": ("float64", (None, None))})
+    with pytest.raises(flow.UserFunctionError, match="'z', a Ragged whose row_splits and shapes"):
+        list(data)
+
+
 def test_a_program_without_a_file_has_its_functions_seen():
     program = '''
 import pyflowdata as flow
