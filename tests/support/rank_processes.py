@@ -3,11 +3,12 @@
 import faulthandler
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import traceback
 
-TIMEOUT = 300  # seconds for all ranks, on a machine that is busy otherwise
+TIMEOUT = 240  # seconds for all ranks on a busy machine, less than faulthandler_timeout of pytest
 SLOW_IMPORTS = ("torch.distributed", "accelerate", "transformers.trainer", "trl")
 
 
@@ -32,10 +33,13 @@ def run_ranks(function, world_size, folder, *args, method="forkserver"):
     deadline = time.monotonic() + TIMEOUT
     for process in processes:
         process.join(max(0, deadline - time.monotonic()))
-    for process in processes:
-        if process.is_alive():
-            process.kill()
-            process.join()
+    stuck = [process for process in processes if process.is_alive()]
+    for process in stuck:
+        os.kill(process.pid, signal.SIGUSR1)  # it writes its stacks
+    for process in stuck:
+        process.join(1)
+        process.kill()
+        process.join()
     codes = [process.exitcode for process in processes]
     errors = [path.read_text() for path in sorted(folder.glob("error-*"))]
     assert codes == [0] * world_size, "\n".join([f"ranks end with {codes}", *errors])
@@ -51,7 +55,8 @@ def _run(function, rank, world_size, folder, args):
     import torch
 
     stuck = open(os.path.join(folder, f"error-{rank}-stuck"), "w")
-    faulthandler.dump_traceback_later(TIMEOUT * 0.9, file=stuck)
+    # No timer of faulthandler: a fork would wait for the lock of that of pytest.
+    faulthandler.register(signal.SIGUSR1, file=stuck)
     try:
         torch.set_num_threads(1)
         torch.distributed.init_process_group(
