@@ -563,14 +563,18 @@ class Statistics:
             return cls(**{name: found[name] for name in _ARRAYS},
                        quantiles=dict(found["quantiles"]))  # fmt: skip
 
-        return _read(path, _KIND_OF_STATISTICS, make, lambda made: _digest(made._content()),
+        return _read(path, _KIND_OF_STATISTICS, make, Statistics._digest,
                      "Statistics.save()")  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statistics) and self._content() == other._content()
+        return isinstance(other, Statistics) and self._digest() == other._digest()
 
     def __hash__(self) -> int:
-        return hash(_digest(self._content()))
+        return hash(self._digest())
+
+    def _digest(self) -> str:
+        """The same for the same bits, as of a NaN, which equals nothing."""
+        return _digest(self._content())
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = {name: getattr(self, name) for name in _ARRAYS}

@@ -52,7 +52,6 @@ def read_worker_seconds() -> float:
     return ended.ru_utime + ended.ru_stime + (pool.cpu_seconds() if pool is not None else 0.0)
 
 
-
 class LoopThreadTimes:
     """What the kernel counted for the threads that take the batches of a loader, each from its
     first epoch until another one begins an epoch, or until it ends.  Any thread may use it.

@@ -78,7 +78,6 @@ class Lease:
 # ---- The place of a loader ----------------------------------------------------------------------
 
 
-
 @dataclass(slots=True)
 class Cursor:
     """The place of a loader.

@@ -176,6 +176,10 @@ def test_statistics_can_be_kept(tmp_path):
         assert one.median.tobytes() == found.median.tobytes()
         assert one.standardize() == found.standardize()
     assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
+    one, nan = {"count": [0], "missing": [3]}, dict.fromkeys(("mean", "std", "min", "max"), [np.nan])
+    empty = flow.Statistics(**one, **nan)
+    empty.save(tmp_path / "empty.json")
+    assert flow.Statistics.load(tmp_path / "empty.json") == empty
     assert found != fit(flow.from_arrays({"x": rows}), "x") and found != fit(
         flow.from_arrays({"x": rows[1:]}), "x", quantiles=[0.1, 0.5]
     )

@@ -381,7 +381,6 @@ def _check_type(wanted: Field, found: Field) -> None:
     )
 
 
-
 # ---- The attrs of a reader: where its files are, and how it reads them --------------------------
 
 _PLACES = {
