@@ -176,8 +176,8 @@ def test_statistics_can_be_kept(tmp_path):
         assert one.median.tobytes() == found.median.tobytes()
         assert one.standardize() == found.standardize()
     assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
-    one, nan = {"count": [0], "missing": [3]}, dict.fromkeys(("mean", "std", "min", "max"), [np.nan])
-    empty = flow.Statistics(**one, **nan)
+    nothing = dict.fromkeys(("mean", "std", "min", "max"), [np.nan])
+    empty = flow.Statistics(count=[0], missing=[3], **nothing)
     empty.save(tmp_path / "empty.json")
     assert flow.Statistics.load(tmp_path / "empty.json") == empty
     assert found != fit(flow.from_arrays({"x": rows}), "x") and found != fit(
