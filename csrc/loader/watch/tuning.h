@@ -2,8 +2,8 @@
  * found while it runs.
  *
  * A search by trial.  While a program waits for batches, something is tried that may help: more
- * threads where their work is blocked, fewer where they take turns at a lock, more batches ahead
- * where threads are idle at other times.  A trial alternates: each window of a few tenths of a
+ * threads where their work is blocked, fewer where they take turns at a lock or wait in line for longer
+ * than they compute, more batches ahead where threads are idle at other times.  A trial alternates: each window of a few tenths of a
  * second with the tried numbers lies between two windows with the former numbers, and is compared
  * with these, so that a load that drifts does not distort the result.  A change that gains more
  * than chance explains is kept.  Otherwise the next trial of its kind comes after a pause that
