@@ -256,7 +256,10 @@ static void keep(pfd_autotune *t)
     pfd_tune_way *way = &t->ways[trial->kind], *opposite = &t->ways[opposites[trial->kind]];
     if (trial->kind == PFD_TUNE_IDLE_THREADS && !t->former_threads)
         t->former_threads = trial->from_threads;
+    double more = (double)trial->threads / trial->from_threads - 1;
+    int32_t is_large = more >= 2 && trial->rate.mean > more / 2; /* most of them are needed */
     int32_t left = may_hold_lock(t, trial->threads) ? BASE_PAUSE : 4 * BASE_PAUSE;
+    if (is_large) left = 16 * BASE_PAUSE;
     if (opposite->left < left) opposite->left = left;
     if (opposite->pause < 4 * BASE_PAUSE) opposite->pause = left;
     if (trial->factor > trial->from_factor && trial->kind == PFD_TUNE_MORE_THREADS)
@@ -265,7 +268,6 @@ static void keep(pfd_autotune *t)
     way->pause = way->pause > 2 * BASE_PAUSE ? way->pause / 2 : BASE_PAUSE;
     /* Work that waits all the time may gain as at first: three times as many threads for three
      * times the gain. */
-    double more = (double)trial->threads / trial->from_threads - 1;
     way->stride = trial->rate.mean > 0.8 * more && more > 0 ? 3 * trial->threads : trial->threads;
     t->change_pause = CHANGE_PAUSE;
     t->is_fresh = 1;
