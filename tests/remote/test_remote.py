@@ -826,7 +826,16 @@ def test_options_are_checked(tmp_path):
         configure(budget="1MB")
     with pytest.raises(flow.InvalidArgumentError, match="50GB"):
         configure(budget="much")
-    configure(requests=4)
+    retries = flow.remote.cache_info().retries
+    for options, said in (
+        ({"regionn": "x"}, "'regionn' is not valid"), ({"region": 3}, "'int'"),
+        ({"client_options": {"timeout": "x"}}, 'parse "x"'),
+    ):  # fmt: skip
+        configure(options={"s3://b": options})
+        with pytest.raises(flow.InvalidArgumentError, match=f"s3://b/: no client.*{said}.*options"):
+            flow.open("s3://b/*.csv")
+    assert flow.remote.cache_info().retries == retries
+    configure(requests=4, options={})
     info = flow.remote.cache_info()
     assert (info.folder, info.budget) == (str(tmp_path / "cache"), 1000**3)
     configure(cache_dir=tmp_path / "next")
