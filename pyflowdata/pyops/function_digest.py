@@ -175,7 +175,7 @@ def _given_program() -> tuple[str, frozenset[types.CodeType]]:
     except (SyntaxError, ValueError):
         return "", frozenset()
     for code in found:  # which grows
-        found += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        found += codes_in(code)
     return text, frozenset(found)
 
 
@@ -199,7 +199,7 @@ def _source_of_code(code: types.CodeType, names: dict[str, Any]) -> Definition |
     found = [one for one in near if isinstance(one, own) and _takes(one.args) == _parameters(code)]
     found = [one for one in found if getattr(one, "name", code.co_name) == code.co_name]
     if len(found) > 1:  # lambdas in one line
-        found = [one for one in found if _is_code_of(code, one)]
+        found = [one for one in found if is_code_of(code, one)]
     return found[0] if len(found) == 1 else None
 
 
@@ -219,15 +219,21 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + has_more]
 
 
-def _is_code_of(code: types.CodeType, one: Definition) -> bool:
+def codes_in(code: types.CodeType) -> list[types.CodeType]:
+    """The code of the functions that are written in this code, but not within another function."""
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def is_code_of(code: types.CodeType, one: Definition) -> bool:
     """Whether a definition, compiled, is this code."""
-    expression = ast.Expression(one)  # type: ignore[arg-type]
-    made = compile(expression, code.co_filename, "eval").co_consts
+    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    body = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
+    tree.body[0].body = [body]  # type: ignore[attr-defined]
+    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
     return any(
-        isinstance(each, types.CodeType)
-        and (each.co_code, each.co_names, repr(each.co_consts)) ==
+        (each.co_code, each.co_names, repr(each.co_consts)) ==
             (code.co_code, code.co_names, repr(code.co_consts))
-        for each in made
+        for each in codes_in(around)
     )  # fmt: skip
 
 

@@ -146,6 +146,48 @@ def test_a_source_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatc
     assert made().map(edited_meanwhile.f, outputs=["y", "z"])[3]["y"] == 4
 
 
+HALF = 0.5
+
+
+def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
+    three = 3
+
+    def documented(r):
+        """Has one expression and a variable from around."""
+        return {**r, "z": r["y"] * three, "w": r["text"].upper() + b"%d" % r["y"]}
+
+    path = tmp_path / "with_other_names.py"
+    path.write_text('type = len = lambda one: 7\ndef f(r):\n    return {"z": len(r["text"])}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import with_other_names
+
+    data = made()
+    for function in (
+        documented,
+        with_other_names.f,
+        lambda r: {"z": r["y"] * HALF + three if len(r["text"]) > 2 else -1.0},
+        lambda r: {"x": r["x"] + r["x"], "z": len(f"{r['y']}")},
+        lambda r, by=2: {"z": r["y"] * by},
+        lambda r, *, by=2: {"z": r["y"] * by},
+        lambda r: {"z": (n := r["y"]) + n},
+        lambda r: {"z": sum(int(one) for one in r["x"] if r["y"] > 3)},
+        lambda r: {"z": 1, "y": r["y"] + 1, **r},
+        lambda r: {"z": 1, **{"z": r["y"]}},
+        lambda r: {"z": len([*r["text"]]), "w": [*map(lambda one: one + r["y"], r["x"])]},
+    ):  # fmt: skip
+        wanted = plain({**one, **function(dict(one))} for one in data)
+        assert plain(data.map(function)) == wanted, function
+        for batch in batches(data.map(function).batch(SIZE).blobs):
+            assert batch["z"].tolist() == [one["z"] for one in wanted]
+
+    def f(r):
+        return {"z": r["y"] + 1}
+
+    mapped = data.map(f).batch(SIZE)["z"]
+    f.__code__ = (lambda r: {"z": r["y"] + 2}).__code__  # as tools that load modules again do
+    assert batches(mapped)[0].tolist() == [i + 2 for i in range(SIZE)]
+
+
 def test_types_may_be_given():
     def never(r):
         raise AssertionError("called")
@@ -258,6 +300,13 @@ def none_late(r):
     return {"z": float(r["y"]) if r["y"] < 6 else None}
 
 
+def indexes_late(r):
+    return {
+        **r,
+        "z": [0.5][int(r["y"]) // 6],
+    }
+
+
 def misnamed(r):
     return {"z": r["tekst"]}
 
@@ -273,6 +322,7 @@ def shorter(r):
         (fails_late, 0, "boom", 2),
         (fails_late_in_columns, 3, "record 4.*boom; its call has 3 records from this one", 2),
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
+        (indexes_late, 0, "record 6.* IndexError", 3),
         (other_late, 0, "returned a, which does not have 'z'", 0),
         (none_late, 0, r"none_late\(\): the output 'z' is None", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
