@@ -571,6 +571,58 @@ def test_a_column_whose_shapes_contradict_its_row_splits_is_refused(shapes):
         list(data)
 
 
+EXECUTED = """
+LIMIT = 3
+
+class Scale:
+    def of(self, value):
+        return value * 2
+
+def scaled(r):
+    return {"z": [Scale().of(r["y"])][r["y"] // 39]}
+
+def few(r):
+    return r["y"] < LIMIT
+
+def pieces(r):
+    return [{"part": r["y"] + i} for i in range(2)]
+"""
+
+
+def executed(old="", new=""):
+    names = {}
+    exec(EXECUTED.replace(old, new) if old else EXECUTED, names)
+    return names
+
+
+def test_functions_made_by_exec_work_or_are_refused():
+    data, own = made().project("y"), executed()
+    scaled, few = data.map(own["scaled"]), data.filter(own["few"])
+    assert [one["z"] for one in scaled.take(4)] == [0, 2, 4, 6]
+    assert [one["y"] for one in few] == [0, 1, 2]
+    assert [one["part"] for one in few.explode(own["pieces"])] == [0, 1, 1, 2, 2, 3]
+    with pytest.raises(flow.UserFunctionError, match=r"record 39.*IndexError.*\(<string>:9\)"):
+        batches(scaled.batch(8).blobs)
+    with pytest.raises(flow.InvalidArgumentError, match="cannot be sent to processes .* top of a"):
+        batches(data.map(own["pieces"], outputs={"z": "int64"}, processes=1).batch(8).blobs)
+
+    def loader(names):
+        mapped = data.filter(names["few"]).map(names["scaled"], outputs={"z": "int64"})
+        return flow.DataLoader(mapped.batch(1).blobs)
+
+    with loader(own) as first:
+        next(iter(first))
+        state = first.state_dict()
+    for names in (executed(), executed("\nLIMIT", "# moved\n\nLIMIT")):
+        with loader(names) as same:
+            same.load_state_dict(state)
+            assert [batch["y"].item() for batch in same] == [1, 2]
+    for change in (("value * 2", "value * 3"), ("LIMIT = 3", "LIMIT = 2"), ("// 39", "// 40")):
+        with loader(executed(*change)) as other:
+            with pytest.raises(flow.InvalidArgumentError, match="belongs to another loader"):
+                other.load_state_dict(state)
+
+
 def test_a_program_without_a_file_has_its_functions_seen():
     program = '''
 import pyflowdata as flow
