@@ -792,9 +792,10 @@ class _Expressions(ast.NodeTransformer):
         for place, (key, one) in enumerate(zip(value.keys, value.values, strict=True)):
             if key is None and place == 0 and getattr(one, "id", "") == self._record:
                 continue
-            if not isinstance(key, ast.Constant) or key.value in found:
+            name = getattr(key, "value", None)
+            if not isinstance(name, str) or name in found:
                 raise _UnknownUse
-            found[key.value] = self.visit(copy.deepcopy(one))
+            found[name] = self.visit(copy.deepcopy(one))
         return found
 
 
