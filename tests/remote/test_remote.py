@@ -480,6 +480,65 @@ def test_a_small_object_that_changes_is_noticed_though_the_cache_knows_its_old_v
         assert found == [*(files | {"3.png": server.files["3.png"]}).values()]
 
 
+def png(number, size=100):
+    return b"\x89PNG\r\n\x1a\n" + number.to_bytes(2, "big") * size
+
+
+def test_a_loader_reads_one_version_of_each_object_whatever_else_is_opened(tmp_path):
+    files = {f"{i}.png": png(i) for i in range(40)}
+    (tmp_path / "other.csv").write_text("x\n1\n")
+
+    def open_another():
+        assert len(read(flow.open(str(tmp_path / "other.csv")))) == 1
+
+    with serving(dict(files)) as server:
+        data = named_images(server, tmp_path, files).shuffle(seed=1)
+        with flow.DataLoader(data.batch(4)) as loader:
+            for _epoch in range(2):
+                found = [image.tobytes() for images, _ in loader for image in images]
+                assert sorted(found) == sorted(files.values())
+                server.files["3.png"] = png(3) + b"new"
+                if not _epoch:
+                    asked = server.looks, server.gets
+                open_another()
+            assert (server.looks, server.gets) == asked
+            with pytest.raises(flow.FileError, match=r"3.png.*changed while open"):
+                for _epoch in range(20):  # some batches were made before
+                    blocks.clear_cache()
+                    open_another()
+                    found = [image.tobytes() for images, _ in loader for image in images]
+                    assert server.files["3.png"] not in found
+        assert server.files["3.png"] in [
+            image.tobytes() for images in opened_again(data) for image in images
+        ]
+
+
+def objects_in_memory():
+    return Path("/proc/self/maps").read_text().count(".pfdblocks")
+
+
+def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
+    files = {f"{i}.png": png(i) for i in range(300)}
+    with serving(dict(files)) as server:
+        data = named_images(server, tmp_path, files).shuffle(seed=1).batch(2)
+        with flow.DataLoader(data, num_threads=1, prefetch=2) as loader:
+            for _epoch in range(6):  # each one is left early
+                next(iter(loader))
+                time.sleep(0.1)
+            assert objects_in_memory() < 200
+        assert objects_in_memory() == 0
+        # Damaged lines, of which the images are never read, before others that come again and again.
+        lines = (tmp_path / "i.manifest").read_text().splitlines()
+        bad = [line.replace('{"name": "a"}', "") for line in lines[:200]]
+        (tmp_path / "i.manifest").write_text("\n".join(bad + lines[200:] * 40))
+        data = flow.open(str(tmp_path / "i.manifest")).batch(50, on_error="skip", max_skipped=-1)
+        with flow.DataLoader(data, prefetch=2) as loader:
+            for number, (_, labels) in enumerate(loader):
+                assert len(labels) == (0 if number < 4 else 50)
+                if number == 70:
+                    assert objects_in_memory() < 200
+
+
 def test_a_failed_read_does_not_let_other_threads_read_another_version(cache):
     with serving({"a.png": b"old"}) as server:
         url = f"{server.url}/a.png"
