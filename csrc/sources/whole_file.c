@@ -110,7 +110,7 @@ static void count_bytes(const pfd_whole_file *file, int64_t size)
                               memory_order_relaxed);
 }
 
-/* ---- Objects of stores: what a source knows of them ------------------------------------------- */
+/* ---- Objects of stores: what a source knows of them ------------------------------------------ */
 
 enum { most_ahead = 4096 };            /* each is a mapping; a power of two */
 enum { out_of_turn = most_ahead / 2 }; /* rows: batches at work overtake one another, but not by
@@ -231,7 +231,7 @@ static void drop_asked(pfd_store_objects *self, int64_t turn)
     }
 }
 
-/* ---- Objects of stores: the rows of a call ---------------------------------------------------- */
+/* ---- Objects of stores: the rows of a call --------------------------------------------------- */
 
 /* The object of a row. */
 typedef struct sample_object {

@@ -17,7 +17,7 @@ import traceback
 from collections import Counter
 from dataclasses import replace
 from io import BytesIO
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -156,12 +156,15 @@ def test_what_no_further_try_mends_is_told_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("loop", ["for batch in flow.DataLoader(data.batch(2), num_threads=1)",
-                                  "for row in map(data.__getitem__, range(40))"])  # fmt: skip
+                                  "for row in map(data.__getitem__, range(40))",
+                                  "for _ in [warm([sys.argv[1]])]",
+                                  "for _ in [flow.MindRecordReader(files=[sys.argv[1] + '2'], batch_size=1)]"])
 def test_ctrl_c_ends_a_program_while_a_store_does_not_answer(tmp_path, loop):
     script = f"""
 import sys
 import pyflowdata as flow
 from pyflowdata.remote import configure
+from pyflowdata.remote.cache import warm
 configure(cache_dir=sys.argv[2], requests=2)
 data = flow.open(sys.argv[1])
 print("open", flush=True)
@@ -169,7 +172,7 @@ print("open", flush=True)
 """
     rows = BytesIO()
     np.save(rows, np.zeros((40, 1 << 17)))
-    with serving({"x.npy": rows.getvalue()}) as server:
+    with serving({"x.npy": rows.getvalue(), "x.npy2": rows.getvalue()}) as server:
         command = [sys.executable, "-c", script, server.url + "/x.npy", str(tmp_path / "cache")]
         program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)  # fmt: skip
@@ -181,11 +184,12 @@ print("open", flush=True)
                 time.sleep(0.01)
             time.sleep(0.1)  # until the program waits
             program.send_signal(signal.SIGINT)
-            _, err = program.communicate(timeout=30)
+            _, err = program.communicate(timeout=10)
         finally:
             program.kill()
             server.hangs.set()
-    assert program.returncode == -signal.SIGINT and err.endswith("KeyboardInterrupt\n")
+    assert program.returncode == -signal.SIGINT, err
+    assert err.endswith("KeyboardInterrupt\n")
 
 
 def test_a_new_opening_reads_the_new_version_and_an_open_loader_refuses_it(tmp_path):
@@ -527,7 +531,7 @@ def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
                 time.sleep(0.1)
             assert objects_in_memory() < 200
         assert objects_in_memory() == 0
-        # Damaged lines, of which the images are never read, before others that come again and again.
+        # Damaged lines, of which no image is read, before others that come again and again.
         lines = (tmp_path / "i.manifest").read_text().splitlines()
         bad = [line.replace('{"name": "a"}', "") for line in lines[:200]]
         (tmp_path / "i.manifest").write_text("\n".join(bad + lines[200:] * 40))
@@ -537,6 +541,66 @@ def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
                 assert len(labels) == (0 if number < 4 else 50)
                 if number == 70:
                     assert objects_in_memory() < 200
+
+
+@pytest.mark.parametrize("num_threads", [1, 16])
+def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
+    tmp_path, monkeypatch, num_threads
+):
+    files = {f"{i}.png": png(i) for i in range(1000)}
+    with serving(files) as server:
+        data = named_images(server, tmp_path, files)
+        with flow.DataLoader(data.batch(64), num_threads=num_threads, prefetch=4) as loader:
+            batches = iter(loader)
+            next(batches)
+            monkeypatch.setattr(client, "_LOOK_PAUSES", (0.1, 0.4, 1.5))
+            monkeypatch.setattr(client, "_FETCH_PAUSES", (0.1, 0.4, 1.5))
+            server.is_away = True
+            for least in 2, 0:  # the next call is not told later
+                begin = time.monotonic()
+                with pytest.raises(flow.FileError, match="gave no answer for [2-9] s"):
+                    list(batches)
+                assert least <= time.monotonic() - begin < least + 1.5
+            server.is_away = False
+            time.sleep(1)
+            assert sum(len(labels) for _, labels in batches) > 700
+
+
+def test_who_asks_for_later_images_does_not_wait_for_the_list_of_them(tmp_path):
+    files = {f"{i}.png": png(i) for i in range(30)}
+    with serving(files) as images, serving({}) as server:
+        named_images(images, tmp_path, files)
+        lines = (tmp_path / "i.manifest").read_text().splitlines()
+        long = "".join(line[:-1] + f', "id": "{"x" * 100_000}"}}\n' for line in lines)
+        server.files["i.manifest"] = long.encode()
+        data = flow.open(f"{server.url}/i.manifest", format="manifest")
+        with flow.DataLoader(data.batch(1), num_threads=1, prefetch=1) as loader:
+            (stored,) = [
+                str(path) for path in (tmp_path / "cache").glob("*.pfdblocks")
+                if blocks.read_blocks(str(path))[1].endswith("i.manifest")
+            ]  # fmt: skip
+            assert lib.pfd_cached_blocks_drop(stored.encode(), [2], 1) > 0
+            server.fault = lambda _: "hang"
+            end = threading.Timer(4, server.hangs.set)
+            end.start()
+            begin = time.monotonic()
+            for (image,), _ in islice(loader, 15):
+                assert image.tobytes() in files.values()
+            assert time.monotonic() - begin < 3
+            server.hangs.set()
+            end.cancel()
+
+
+def test_next_works_on_local_files_also_where_remote_ones_were_read(tmp_path):
+    rows = numbers(4 * MB)
+    rows.tofile(tmp_path / "a.bin")
+    with serving({"a.bin": rows.tobytes()}) as server:
+        helped = []
+        for path in f"{server.url}/a.bin", str(tmp_path / "a.bin"):
+            with flow.DataLoader(raw(path).batch(1024), num_threads=1) as loader:
+                assert sum(len(batch[0]) for _ in range(5) for batch in loader) == 5 * len(rows) // 64
+                helped.append(loader.stats()["help_seconds"])
+    assert helped[0] == 0 < helped[1]
 
 
 def test_a_failed_read_does_not_let_other_threads_read_another_version(cache):
