@@ -158,13 +158,14 @@ def test_what_no_further_try_mends_is_told_at_once(tmp_path):
 @pytest.mark.parametrize("loop", ["for batch in flow.DataLoader(data.batch(2), num_threads=1)",
                                   "for row in map(data.__getitem__, range(40))",
                                   "for _ in [warm([sys.argv[1]])]",
-                                  "for _ in [flow.MindRecordReader(files=[sys.argv[1] + '2'], batch_size=1)]"])
+                                  "for _ in [mindrecord(files=[sys.argv[1] + '2'], batch_size=1)]"])
 def test_ctrl_c_ends_a_program_while_a_store_does_not_answer(tmp_path, loop):
     script = f"""
 import sys
 import pyflowdata as flow
 from pyflowdata.remote import configure
 from pyflowdata.remote.cache import warm
+mindrecord = flow.MindRecordReader
 configure(cache_dir=sys.argv[2], requests=2)
 data = flow.open(sys.argv[1])
 print("open", flush=True)
@@ -547,14 +548,14 @@ def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
 def test_a_store_that_goes_away_is_told_after_one_time_whatever_waits_for_it(
     tmp_path, monkeypatch, num_threads
 ):
+    monkeypatch.setattr(client, "_LOOK_PAUSES", (0.1, 0.4, 1.5))
+    monkeypatch.setattr(client, "_FETCH_PAUSES", (0.1, 0.4, 1.5))
     files = {f"{i}.png": png(i) for i in range(1000)}
     with serving(files) as server:
         data = named_images(server, tmp_path, files)
         with flow.DataLoader(data.batch(64), num_threads=num_threads, prefetch=4) as loader:
             batches = iter(loader)
             next(batches)
-            monkeypatch.setattr(client, "_LOOK_PAUSES", (0.1, 0.4, 1.5))
-            monkeypatch.setattr(client, "_FETCH_PAUSES", (0.1, 0.4, 1.5))
             server.is_away = True
             for least in 2, 0:  # the next call is not told later
                 begin = time.monotonic()
@@ -598,7 +599,8 @@ def test_next_works_on_local_files_also_where_remote_ones_were_read(tmp_path):
         helped = []
         for path in f"{server.url}/a.bin", str(tmp_path / "a.bin"):
             with flow.DataLoader(raw(path).batch(1024), num_threads=1) as loader:
-                assert sum(len(batch[0]) for _ in range(5) for batch in loader) == 5 * len(rows) // 64
+                count = sum(len(batch[0]) for _ in range(5) for batch in loader)
+                assert count == 5 * len(rows) // 64
                 helped.append(loader.stats()["help_seconds"])
     assert helped[0] == 0 < helped[1]
 

@@ -1139,7 +1139,7 @@ typedef struct pfd_remote_calls {
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */
     int32_t (*bring)(const char *const *files, int64_t n, const char *path, int32_t *found);
-    int32_t (*is_interrupted)(void *unused); /* as of pfd_loader_options, where there is no loader */
+    int32_t (*is_interrupted)(void *unused); /* of pfd_loader_options, where there is no loader */
 } pfd_remote_calls;
 
 void pfd_remote_install(const pfd_remote_calls *calls);
