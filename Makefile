@@ -216,11 +216,12 @@ test-reports: all .venv/test
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
 # absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
 test-torch test-jax test-numba test-trainers: JOBS = 2
+# Where jax is in .venv, `make test-jax` runs the page that needs both.
 #: 2 test-torch  with torch, Lightning and accelerate, which it adds to .venv
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) \
-	    -k 'torch or lightning or test_examples.py' $(ARGS)
+	    -k '(torch $(if $(wildcard .venv/jax),and not jax)) or lightning or test_examples.py' $(ARGS)
 #: 2 test-jax  with jax, which it adds to .venv
 test-jax: all .venv/flax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_bfloat16.py jax_sink.py) \
