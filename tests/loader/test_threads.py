@@ -130,9 +130,11 @@ ELSEWHERE = {
 OTHERS = {"next", "files", "first_records", "file_of_record"}  # iterators, and other packages' uses
 CALLS = sorted(FACE - set(ELSEWHERE) | OTHERS)
 # They read what the loader knows, in microseconds: one thread makes all of them in turn.
-QUICK = ["__bool__", "__enter__", "__len__", "__length_hint__", "__repr__", "blobs", "collective",
-         "count_copy", "data_loader", "epoch", "file_of_record", "files", "first_records", "is_open",
-         "last_stall", "memory_budget", "num_threads", "prefetch", "readers", "skipped", "tuning"]
+QUICK = [
+    "__bool__", "__enter__", "__len__", "__length_hint__", "__repr__", "blobs", "collective",
+    "count_copy", "data_loader", "epoch", "file_of_record", "files", "first_records", "is_open",
+    "last_stall", "memory_budget", "num_threads", "prefetch", "readers", "skipped", "tuning",
+]  # fmt: skip
 LONGER = [name for name in CALLS if name not in QUICK]
 
 

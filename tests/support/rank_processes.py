@@ -1,5 +1,5 @@
-"""Runs a function in several processes that are ranks of one gloo process group; and torchrun, whose
-ranks import nothing again."""
+"""Runs a function in several processes that are ranks of one gloo process group; and torchrun,
+whose ranks import nothing again."""
 
 import faulthandler
 import multiprocessing
