@@ -186,31 +186,37 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 
 /* ---- What Python installs -------------------------------------------------------------------- */
 
-/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
-static void begin_child(void)
+static void begin_waits(void)
 {
-    urgent.size = ahead.size = looks.size = in_flight = 0;
-    plans = NULL;
-    counts = (pfd_fetch_counts){0};
-    (void)pthread_mutex_init(&lock, NULL);
-    (void)pthread_mutex_init(&noting, NULL);
     pfd_cond_init(&came);
     pfd_cond_init(&arrived);
 }
 
 static void lock_before_fork(void)
 {
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
 }
 
 static void unlock_after_fork(void)
 {
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&noting);
+}
+
+/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
+static void begin_child(void)
+{
+    urgent.size = ahead.size = looks.size = in_flight = 0;
+    plans = NULL;
+    counts = (pfd_fetch_counts){0};
+    begin_waits();
+    unlock_after_fork();
 }
 
 static void prepare(void)
 {
-    begin_child();
+    begin_waits();
     (void)pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
 }
 
