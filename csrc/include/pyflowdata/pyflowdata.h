@@ -142,8 +142,8 @@ void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
 /* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
  * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
  * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
-int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
-                       int64_t *counts);
+int64_t pfd_count_distinct(const uint8_t *values, const int64_t *splits, int64_t n,
+                           int64_t *firsts, int64_t *counts);
 
 /* Makes n rows of one dimension of elements that lie back to back at `values`: row i has elements
  * [splits[i], splits[i + 1]).  Nothing is copied. */
