@@ -229,7 +229,7 @@ test-jax: all .venv/flax
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    kit/tests/test_native.py tests/project/test_pages.py -k numba $(ARGS)
-#: 2 test-remote  remote files on nginx, and on moto's S3, which it adds to .venv; all with SAN=thread, or address,undefined
+#: 2 test-remote  remote files on nginx, on moto's S3, which it adds to .venv, and on Ceph's if it is there; all with SAN=thread, or address,undefined
 test-remote: $(if $(SAN),$(LIBRARY) $(DECLARED),all) .venv/test .venv/servers
 	@tools/install_packages 'tests with a web server' nginx
 	$(if $(SAN),$(IN_SANITIZER) -m 'not slow',$(PYTEST)) -p no:xdist \

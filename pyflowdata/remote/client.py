@@ -28,7 +28,8 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from ..errors import (
-    Error, FileError, UnsupportedError, login_pattern, missing_package, without_secrets,
+    Error, FileError, InvalidArgumentError, UnsupportedError, login_pattern, missing_package,
+    without_secrets,
 )  # fmt: skip
 from ..native import encode, lib
 
@@ -230,7 +231,13 @@ class _Obstore:
         # Tries of reads are counted and told below.
         tried = {"retry_config": {"max_retries": 0}, **given}
         make = importlib.import_module("obstore.store").from_url
-        self._store = make(base, client_options=client, **tried)
+        try:  # asks no server, so that no further try would help
+            self._store = make(base, client_options=client, **tried)
+        except Exception as failure:
+            raise InvalidArgumentError(
+                f"no client of this store can be made: {_short(failure)}; are the options of "
+                "pyflowdata.remote.configure(), and the store's variables, right?", file=base,
+            ) from failure
         self._make_writer = partial(make, base, client_options=client, **given)
 
     @cached_property
@@ -578,8 +585,8 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
             retries += 1
         time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
     raise FileError(
-        f"the store gave no answer in {tries} tries: {_short(last)}; is the server up, and "
-        "its name, address and region right?", file=url, reason="environment",
+        f"the store failed in {tries} tries: {_short(last)}; is the server up, and are its name, "
+        "address, region and credentials right?", file=url, reason="environment",
     ) from last
 
 

