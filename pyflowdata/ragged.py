@@ -243,7 +243,7 @@ class Ragged:
     @property
     def lengths(self) -> _Integers:
         """int64 of shape (rows,): the length of each row in `values`."""
-        return np.diff(self.row_splits)
+        return self.row_splits[1:] - self.row_splits[:-1]  # a third of the time of np.diff()
 
     @property
     def shapes(self) -> _Integers:

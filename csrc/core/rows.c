@@ -28,8 +28,8 @@ void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits)
     for (int64_t i = 0; i < n; i++) splits[i + 1] = splits[i] + rows[i].num_elements;
 }
 
-int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
-                       int64_t *counts)
+int64_t pfd_count_distinct(const uint8_t *values, const int64_t *splits, int64_t n,
+                           int64_t *firsts, int64_t *counts)
 {
     enum { NONE = -1 };
     uint64_t places = 2;

@@ -1,5 +1,6 @@
 /* A cursor over JSON: every byte is checked.  The plain bytes of strings are passed by masks of
- * blocks of 64 bytes. */
+ * blocks of 64 bytes, with AVX2 of 32 bytes.  The functions that look at most bytes are inline, and
+ * are compiled once for each. */
 #include "parse/json.h"
 
 #include "core/bytes.h"
@@ -8,10 +9,13 @@
 #include "pyflowdata/pyflowdata.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 /* ---- Plain bytes ----------------------------------------------------------------------------- */
 
-enum { BLOCK = 64 };
+enum { BLOCK = 64, HALF = 32 };
 
 /* A bit for each byte of a block that no string has as it is: quotes, backslashes, control
  * characters, and bytes beyond ASCII. */
@@ -55,6 +59,8 @@ PFD_INLINE int64_t last_plain_end(const pfd_json *json, int64_t at)
     return bits ? at + __builtin_ctzll(bits) : json->size;
 }
 
+typedef int64_t (*plain_end_fn)(const pfd_json *json, int64_t at);
+
 /* The first byte from `at` on that is not plain, or the end. */
 PFD_INLINE int64_t plain_end(const pfd_json *json, int64_t at)
 {
@@ -65,11 +71,41 @@ PFD_INLINE int64_t plain_end(const pfd_json *json, int64_t at)
     return last_plain_end(json, at);
 }
 
+#if defined(__x86_64__)
+/* special_bytes() of 32 bytes. */
+PFD_TARGET_AVX2 PFD_INLINE uint32_t special_avx2(__m256i v)
+{
+    __m256i quotes = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
+    __m256i backslashes = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
+    __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), v);
+    return (uint32_t)_mm256_movemask_epi8(
+        _mm256_or_si256(_mm256_or_si256(quotes, backslashes), low));
+}
+
+PFD_TARGET_AVX2 PFD_INLINE int64_t plain_end_avx2(const pfd_json *json, int64_t at)
+{
+    for (; json->size - at >= HALF; at += HALF) {
+        uint32_t bits = special_avx2(_mm256_loadu_si256((const void *)(json->data + at)));
+        if (bits) return at + __builtin_ctz(bits);
+    }
+    return last_plain_end(json, at);
+}
+#endif
+
 /* ---- The next byte --------------------------------------------------------------------------- */
+
+static int32_t is_wide(void)
+{
+#if defined(__x86_64__)
+    return pfd_simd_level() >= PFD_SIMD_AVX2;
+#else
+    return 0;
+#endif
+}
 
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size)
 {
-    return (pfd_json){.data = data, .size = size};
+    return (pfd_json){.data = data, .size = size, .is_wide = is_wide()};
 }
 
 int32_t pfd_json_refuse(pfd_json *json, const char *problem)
@@ -150,41 +186,53 @@ int32_t pfd_json_array_first(const uint8_t *text, int64_t size)
     return peek(&json);
 }
 
-/* A member that begins as the trail says: no byte before its value has to be looked for.
- * 0: it begins otherwise, nothing is read. */
-PFD_INLINE int32_t read_known_key(pfd_json *json, pfd_json_text *key)
+typedef int32_t (*begins_as_fn)(const uint8_t *text, int64_t left, const pfd_json_lead *lead);
+
+/* Whether what follows, of which `left` bytes are there, begins as a lead. */
+PFD_INLINE int32_t begins_as(const uint8_t *text, int64_t left, const pfd_json_lead *lead)
 {
-    if (!json->trail) return 0;
-    const pfd_json_lead *lead = &json->trail[json->members & (PFD_JSON_TRAIL - 1)];
-    const uint8_t *text = json->data + json->at;
-    if (json->problem || lead->is_fresh != json->is_fresh || lead->size == 0 ||
-        lead->size > json->size - json->at || !pfd_is_same(text, lead->text, lead->size))
-        return 0;
-    *key = (pfd_json_text){text + lead->key, lead->key_size, 0, 0};
-    json->at += lead->size;
-    json->is_fresh = 0;
-    json->members++;
-    return 1;
+    return lead->size <= left && pfd_is_same(text, lead->text, lead->size);
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 PFD_INLINE int32_t begins_as_avx2(const uint8_t *text, int64_t left,
+                                                  const pfd_json_lead *lead)
+{
+    if (left < HALF) return begins_as(text, left, lead);
+    __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)text),
+                                     _mm256_loadu_si256((const void *)lead->text));
+    return !(lead->mask & ~(uint32_t)_mm256_movemask_epi8(same));
+}
+#endif
+
+/* Notes how a member began, if a lead has room for that. */
+static void note_lead(pfd_json *json, const pfd_json_text *key, int64_t value)
+{
+    pfd_json_lead *lead = &json->trail[json->members++ & (PFD_JSON_TRAIL - 1)];
+    int64_t size = value - json->at;
+    lead->begins = 0;
+    if (size > PFD_JSON_LEAD) return;
+    *lead = (pfd_json_lead){.size = (int32_t)size,
+                            .key = (int32_t)(key->data - json->data - json->at),
+                            .key_size = (int32_t)key->size,
+                            .begins = 1 + json->is_fresh,
+                            .mask = (uint32_t)((UINT64_C(1) << size) - 1),
+                            .name_bit = pfd_json_name_bit((const char *)key->data, key->size)};
+    memcpy(lead->text, json->data + json->at, (size_t)size);
 }
 
 /* A member as most are: one with a plain key.  0: it is none, nothing is read. */
-PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key)
+PFD_INLINE int32_t read_plain_key(pfd_json *json, pfd_json_text *key, plain_end_fn end_of)
 {
     int64_t at = blanks_end(json, json->at), size = json->size;
     if (json->problem || at >= size || (!json->is_fresh && json->data[at++] != ',')) return 0;
     int64_t begin = blanks_end(json, at);
     if (begin >= size || json->data[begin++] != '"') return 0;
-    int64_t end = plain_end(json, begin);
+    int64_t end = end_of(json, begin);
     if (end + 1 >= size || json->data[end] != '"' || json->data[end + 1] != ':') return 0;
     int64_t value = blanks_end(json, end + 2);
     *key = (pfd_json_text){json->data + begin, end - begin, 0, 0};
-    if (json->trail)
-        json->trail[json->members++ & (PFD_JSON_TRAIL - 1)] =
-            (pfd_json_lead){.text = json->data + json->at,
-                            .size = value - json->at,
-                            .key = begin - json->at,
-                            .key_size = end - begin,
-                            .is_fresh = json->is_fresh};
+    if (json->trail) note_lead(json, key, value);
     json->at = value;
     json->is_fresh = 0;
     return 1;
@@ -198,16 +246,6 @@ static int32_t read_any_key(pfd_json *json, pfd_json_text *key)
     if (peek(json) != ':') return pfd_json_refuse(json, "expected a colon after the key");
     json->at++;
     return 1;
-}
-
-PFD_INLINE int32_t read_key(pfd_json *json, pfd_json_text *key)
-{
-    return read_known_key(json, key) || read_plain_key(json, key) || read_any_key(json, key);
-}
-
-int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
-{
-    return read_key(json, key);
 }
 
 /* ---- Strings --------------------------------------------------------------------------------- */
@@ -290,10 +328,10 @@ static int32_t pass_special(pfd_json *json, int32_t *has_escapes)
 }
 
 /* To the closing quote; 0 and a problem where the string has what no string may have. */
-PFD_INLINE int32_t scan_string(pfd_json *json, int32_t *has_escapes)
+PFD_INLINE int32_t scan_string(pfd_json *json, int32_t *has_escapes, plain_end_fn end_of)
 {
     while (1) {
-        json->at = plain_end(json, json->at);
+        json->at = end_of(json, json->at);
         int64_t left = json->size - json->at;
         const uint8_t *p = json->data + json->at;
         if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
@@ -312,18 +350,18 @@ int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
     int64_t begin = ++json->at;
     int32_t has_escapes = 0;
-    if (!scan_string(json, &has_escapes)) return 0;
+    if (!scan_string(json, &has_escapes, plain_end)) return 0;
     *text = (pfd_json_text){json->data + begin, json->at - begin, has_escapes, 0};
     json->at++;
     return 1;
 }
 
-int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text)
+PFD_INLINE int32_t string_begin(pfd_json *json, pfd_json_text *text, plain_end_fn end_of)
 {
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
     int64_t begin = ++json->at;
     while (1) {
-        json->at = plain_end(json, json->at);
+        json->at = end_of(json, json->at);
         int64_t left = json->size - json->at;
         uint8_t c = left > 0 ? json->data[json->at] : 0;
         *text = (pfd_json_text){json->data + begin, json->at - begin, c == '\\', 0};
@@ -332,6 +370,21 @@ int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text)
         if (c == '"' || c == '\\') return 1;
         if (!pass_special(json, &text->has_escapes)) return 0;
     }
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 static int32_t string_begin_avx2(pfd_json *json, pfd_json_text *text)
+{
+    return string_begin(json, text, plain_end_avx2);
+}
+#endif
+
+int32_t pfd_json_string_begin(pfd_json *json, pfd_json_text *text)
+{
+#if defined(__x86_64__)
+    if (json->is_wide) return string_begin_avx2(json, text);
+#endif
+    return string_begin(json, text, plain_end);
 }
 
 /* The next character of a string, as UTF-8 (at most 4 bytes). */
@@ -425,6 +478,8 @@ int64_t pfd_json_decode(const pfd_json_text *text, char *out)
     return written;
 }
 
+typedef int64_t (*copy_plain_fn)(pfd_json *json, char *out);
+
 /* Copies up to the first special byte, in whole blocks as long as the text has them; returns how
  * many bytes count. */
 PFD_INLINE int64_t copy_plain(pfd_json *json, char *out)
@@ -442,6 +497,24 @@ PFD_INLINE int64_t copy_plain(pfd_json *json, char *out)
     return json->at - begin;
 }
 
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 PFD_INLINE int64_t copy_plain_avx2(pfd_json *json, char *out)
+{
+    int64_t begin = json->at, at = begin;
+    for (; json->size - at >= HALF; at += HALF) {
+        __m256i v = _mm256_loadu_si256((const void *)(json->data + at));
+        uint32_t bits = special_avx2(v);
+        _mm256_storeu_si256((void *)(out + (at - begin)), v);
+        if (!bits) continue;
+        json->at = at + __builtin_ctz(bits);
+        return json->at - begin;
+    }
+    json->at = last_plain_end(json, at);
+    memcpy(out + (at - begin), json->data + at, (size_t)(json->at - at));
+    return json->at - begin;
+}
+#endif
+
 /* Passes a special byte and what belongs to it, which it writes; returns how many bytes. */
 static int64_t copy_special(pfd_json *json, char *out)
 {
@@ -454,11 +527,11 @@ static int64_t copy_special(pfd_json *json, char *out)
     return passed.size;
 }
 
-int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size)
+PFD_INLINE int32_t string_end(pfd_json *json, char *out, int64_t *size, copy_plain_fn copy)
 {
     int64_t written = 0;
     while (1) {
-        written += copy_plain(json, out + written);
+        written += copy(json, out + written);
         int64_t left = json->size - json->at;
         const uint8_t *p = json->data + json->at;
         if (left <= 0) return pfd_json_refuse(json, "expected the closing quote of a string");
@@ -475,6 +548,21 @@ int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size)
     json->at++;
     *size = written;
     return 1;
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 static int32_t string_end_avx2(pfd_json *json, char *out, int64_t *size)
+{
+    return string_end(json, out, size, copy_plain_avx2);
+}
+#endif
+
+int32_t pfd_json_string_end(pfd_json *json, char *out, int64_t *size)
+{
+#if defined(__x86_64__)
+    if (json->is_wide) return string_end_avx2(json, out, size);
+#endif
+    return string_end(json, out, size, copy_plain);
 }
 
 /* ---- Numbers and words ----------------------------------------------------------------------- */
@@ -494,44 +582,46 @@ PFD_INLINE int64_t count_digits(const pfd_json *json, int64_t at)
 }
 
 /* The size of the number's sign and digits at `at`; 0: no number begins there. */
-PFD_INLINE int64_t integer_length(pfd_json *json)
+PFD_INLINE int64_t integer_length(const pfd_json *json, int64_t at)
 {
-    int64_t sign = json->data[json->at] == '-', digits = count_digits(json, json->at + sign);
-    if (digits > 1 && json->data[json->at + sign] == '0') digits = 1;
+    int64_t sign = json->data[at] == '-', digits = count_digits(json, at + sign);
+    if (digits > 1 && json->data[at + sign] == '0') digits = 1;
     return digits ? sign + digits : 0;
 }
 
-static int32_t refuse_at(pfd_json *json, int64_t at, const char *problem)
+/* Where the number at `at` ends; if there is a problem, where that is. */
+PFD_INLINE int64_t number_end(const pfd_json *json, int64_t at, const char **problem)
 {
-    json->at = at;
-    return pfd_json_refuse(json, problem);
+    int64_t length = integer_length(json, at), size = json->size, digits;
+    *problem = length ? NULL : "expected a number";
+    at += length;
+    if (length && at < size && json->data[at] == '.') {
+        at++;
+        digits = count_digits(json, at);
+        if (!digits) *problem = "expected a digit after the decimal point";
+        at += digits;
+    }
+    if (!*problem && at < size && (json->data[at] | 0x20) == 'e') {
+        at++;
+        if (at < size && (json->data[at] == '+' || json->data[at] == '-')) at++;
+        digits = count_digits(json, at);
+        if (!digits) *problem = "expected a digit in the exponent";
+        at += digits;
+    }
+    return at;
 }
 
 PFD_INLINE int32_t skip_number(pfd_json *json)
 {
-    int64_t length = integer_length(json), at = json->at + length, size = json->size, digits;
-    if (!length) return pfd_json_refuse(json, "expected a number");
-    if (at < size && json->data[at] == '.') {
-        at++;
-        digits = count_digits(json, at);
-        if (!digits) return refuse_at(json, at, "expected a digit after the decimal point");
-        at += digits;
-    }
-    if (at < size && (json->data[at] | 0x20) == 'e') {
-        at++;
-        if (at < size && (json->data[at] == '+' || json->data[at] == '-')) at++;
-        digits = count_digits(json, at);
-        if (!digits) return refuse_at(json, at, "expected a digit in the exponent");
-        at += digits;
-    }
-    json->at = at;
-    return 1;
+    const char *problem;
+    json->at = number_end(json, json->at, &problem);
+    return problem ? pfd_json_refuse(json, problem) : 1;
 }
 
 int32_t pfd_json_int64(pfd_json *json, int64_t *value)
 {
     if (type_of_next(json) != 0) return pfd_json_refuse(json, "expected a whole number");
-    int64_t length = integer_length(json), end = json->at + length;
+    int64_t length = integer_length(json, json->at), end = json->at + length;
     uint8_t follow = length && end < json->size ? json->data[end] : 0;
     if (!length || follow == '.' || (follow | 0x20) == 'e')
         return pfd_json_refuse(json, "expected a whole number");
@@ -577,24 +667,112 @@ int32_t pfd_json_null(pfd_json *json)
 
 static int32_t skip_other(pfd_json *json, int32_t type);
 
-PFD_INLINE int32_t skip_value(pfd_json *json)
+PFD_INLINE int32_t skip_value(pfd_json *json, plain_end_fn end_of)
 {
     int32_t type = type_of_next(json), has_escapes = 0;
     if (type != '"') return type == 0 ? skip_number(json) : skip_other(json, type);
     json->at++;
-    if (!scan_string(json, &has_escapes)) return 0;
+    if (!scan_string(json, &has_escapes, end_of)) return 0;
     json->at++;
     return 1;
 }
 
-int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key)
+/* The end of the value at `at`, if that is a plain string, a number or a word; else 0, as for some
+ * words at the text's end. */
+PFD_INLINE int64_t simple_end(const pfd_json *json, int64_t at, plain_end_fn end_of)
 {
-    while (read_key(json, key)) {
+    const char *problem, *word;
+    const uint8_t *data = json->data;
+    int64_t size = json->size;
+    if (at >= size) return 0;
+    if (data[at] == '"') {
+        at = end_of(json, at + 1);
+        return at < size && data[at] == '"' ? at + 1 : 0;
+    }
+    if (data[at] <= '9') {
+        at = number_end(json, at, &problem);
+        return problem ? 0 : at;
+    }
+    word = data[at] == 'n' ? "null" : data[at] == 't' ? "true" : "fals";
+    if (size - at < 5 || memcmp(data + at, word, 4) != 0) return 0;
+    at += 4;
+    return *word != 'f' ? at : data[at] == 'e' ? at + 1 : 0;
+}
+
+/* Members that begin as the trail says are passed up to the first wanted one, or any other member:
+ * no byte before their values has to be looked for.  Returns 1 if it is a wanted one.  The place
+ * stays in a register as long as values are simple, as most are. */
+PFD_INLINE int32_t pass_known(pfd_json *json, uint64_t names, pfd_json_text *key,
+                              plain_end_fn end_of, begins_as_fn begins)
+{
+    int64_t at = json->at, size = json->size, members = json->members;
+    int32_t is_fresh = json->is_fresh, is_wanted = 0;
+    while (1) {
+        const pfd_json_lead *lead = &json->trail[members & (PFD_JSON_TRAIL - 1)];
+        const uint8_t *text = json->data + at;
+        if (lead->begins != 1 + is_fresh || !begins(text, size - at, lead)) break;
+        at += lead->size;
+        is_fresh = 0;
+        members++;
+        if (lead->name_bit & names) {
+            *key = (pfd_json_text){text + lead->key, lead->key_size, 0, 0};
+            is_wanted = 1;
+            break;
+        }
+        int64_t end = simple_end(json, at, end_of);
+        if (!end) {
+            json->at = at;
+            json->is_fresh = 0;
+            json->members = members;
+            if (!skip_value(json, end_of)) return 0;
+            end = json->at;
+            members = json->members;
+        }
+        at = end;
+    }
+    json->at = at;
+    json->is_fresh = is_fresh;
+    json->members = members;
+    return is_wanted;
+}
+
+PFD_INLINE int32_t member_of(pfd_json *json, uint64_t names, pfd_json_text *key,
+                             plain_end_fn end_of, begins_as_fn begins)
+{
+    while (1) {
+        int32_t may_know = json->trail && !json->problem;
+        if (may_know && pass_known(json, names, key, end_of, begins)) return 1;
+        if (!read_plain_key(json, key, end_of) && !read_any_key(json, key)) return 0;
         uint64_t bit = pfd_json_name_bit((const char *)key->data, key->size);
         if (names & bit || key->has_escapes) return 1;
-        (void)skip_value(json);
+        (void)skip_value(json, end_of);
     }
-    return 0;
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 static int32_t member_of_avx2(pfd_json *json, uint64_t names,
+                                              pfd_json_text *key)
+{
+    return member_of(json, names, key, plain_end_avx2, begins_as_avx2);
+}
+
+PFD_TARGET_AVX2 static int32_t skip_avx2(pfd_json *json)
+{
+    return skip_value(json, plain_end_avx2);
+}
+#endif
+
+int32_t pfd_json_member_of(pfd_json *json, uint64_t names, pfd_json_text *key)
+{
+#if defined(__x86_64__)
+    if (json->is_wide) return member_of_avx2(json, names, key);
+#endif
+    return member_of(json, names, key, plain_end, begins_as);
+}
+
+int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
+{
+    return pfd_json_member_of(json, UINT64_MAX, key);
 }
 
 static int32_t skip_object(pfd_json *json)
@@ -608,7 +786,7 @@ static int32_t skip_object(pfd_json *json)
 static int32_t skip_array(pfd_json *json)
 {
     (void)pfd_json_enter(json, '[');
-    while (pfd_json_element(json)) (void)skip_value(json);
+    while (pfd_json_element(json)) (void)pfd_json_skip(json);
     return !json->problem;
 }
 
@@ -633,7 +811,10 @@ static int32_t skip_other(pfd_json *json, int32_t type)
 
 int32_t pfd_json_skip(pfd_json *json)
 {
-    return skip_value(json);
+#if defined(__x86_64__)
+    if (json->is_wide) return skip_avx2(json);
+#endif
+    return skip_value(json, plain_end);
 }
 
 int32_t pfd_json_end(pfd_json *json)

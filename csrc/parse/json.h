@@ -12,7 +12,7 @@
  * Nothing is allocated: strings are views of the text, decoded where they are wanted.  Arrays and
  * objects nest up to PFD_JSON_DEPTH levels.  Where keys are repeated, the caller sees each of them.
  *
- * OWNERSHIP  The cursor borrows the text; a pfd_json_text and a trail point into it.
+ * OWNERSHIP  The cursor borrows the text; a pfd_json_text points into it.
  * THREADS    One thread at a time for a cursor.
  * ERRORS     The first problem stays: every call after it does nothing and returns 0, loops end.
  */
@@ -25,12 +25,15 @@
 /* How a member of an earlier text began: its comma, key, colon and blanks.  A trail is a ring of
  * PFD_JSON_TRAIL of them: member i of the text before is in place i % PFD_JSON_TRAIL; a zeroed one
  * is empty.  The cursor compares each member's beginning with the one in its place, and passes it
- * in one step where they are equal.  The texts before have to stay: the trail points into them. */
+ * in one step where they are equal. */
+#define PFD_JSON_LEAD 32 /* longer ones are not kept */
 typedef struct pfd_json_lead {
-    const uint8_t *text;
-    int64_t size, key, key_size; /* key: where it begins */
-    int32_t is_fresh;            /* the member was the first of its object */
+    uint8_t text[PFD_JSON_LEAD];
+    int32_t size, key, key_size; /* key: where it begins */
+    int32_t begins;              /* 1: a member; 2: the first one of its object; 0: no lead */
+    uint32_t mask;               /* a bit for each byte of the text */
     int32_t reserved;
+    uint64_t name_bit; /* pfd_json_name_bit() of the key */
 } pfd_json_lead;
 #define PFD_JSON_TRAIL 64 /* a power of two */
 
@@ -42,7 +45,7 @@ typedef struct pfd_json {
     int32_t depth;       /* arrays and objects that are open */
     int32_t is_fresh;    /* the innermost one has just been entered */
     int32_t keeps_bytes; /* set by the caller: strings may have bytes that are not UTF-8 */
-    int32_t reserved;
+    int32_t is_wide;     /* may use the instructions of PFD_SIMD_AVX2 */
     int64_t members;      /* with plain keys so far, if there is a trail */
     pfd_json_lead *trail; /* set by the caller; NULL: none */
 } pfd_json;

@@ -44,7 +44,7 @@ def _warm(args: argparse.Namespace) -> None:
         if not is_remote(path):
             raise UsageError(f"{path}: it is no address, as s3://bucket/key; local files need no "
                              "cache")  # fmt: skip
-    urls = expanded(args.paths)
+    urls = list(dict.fromkeys(expanded(args.paths)))  # patterns may overlap
     with command_bar("warming", -1, quiet=args.quiet, unit="MB") as bar:
         total = warm(urls, lambda done, all: bar.update(done // _MB, f"of {size(all)}"))
     say(f"{counted(len(urls), 'file')} in the cache, {size(total)}")

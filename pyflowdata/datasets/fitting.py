@@ -147,7 +147,7 @@ def _counted(rows: Ragged) -> Mapping[bytes, int]:
     own = (ffi.from_buffer("int64_t[]", one) for one in (splits, firsts, counts))
     values = ffi.from_buffer("uint8_t[]", rows.values)
     own_splits, own_firsts, own_counts = own
-    found = lib.pfd_count_rows(values, own_splits, len(rows), own_firsts, own_counts)
+    found = lib.pfd_count_distinct(values, own_splits, len(rows), own_firsts, own_counts)
     if found < 0:
         raise OutOfMemoryError("no memory to count the words of a batch")
     if 2 * found > len(rows):
@@ -179,8 +179,8 @@ class Vocabulary(Table):
     ) -> None:
         """Args:
         words: The words, each once; their numbers are 0, 1, ...
-        unknown: The word for all other
-        texts; if it is not among the words, it becomes the first word.
+        unknown: The word for all other texts; if it is not among the words, it becomes the first
+            word.
 
         Raises:
             InvalidArgumentError: A word is there twice, or is not a text; or `words` is one text.

@@ -24,6 +24,7 @@ Python, since the byte code of another version differs.
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import enum
 import functools
@@ -66,6 +67,7 @@ _FILLING = {  # methods of containers that change them
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert",
     "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
 }  # fmt: skip
+_MADE_BY_PROGRAM = 1 << 9  # a type's flag: it was made while the program ran
 _NAMES_ANY = {"__dict__", "vars", "getattr", "asdict", "astuple", "fields", "__slots__"}
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -90,6 +92,8 @@ def _is_known(thing: types.FunctionType | type) -> bool:
     module: Any = thing.__module__
     if isinstance(thing, types.FunctionType):  # a decorator may have set its __module__
         module = thing.__globals__.get("__name__")
+    elif module == "builtins" and getattr(builtins, thing.__name__, None) is not thing:
+        return not thing.__flags__ & _MADE_BY_PROGRAM  # as by exec(), where no name is given
     return is_library(module) or str(module).partition(".")[0] == _OWN
 
 
@@ -175,7 +179,7 @@ def _given_program() -> tuple[str, frozenset[types.CodeType]]:
     except (SyntaxError, ValueError):
         return "", frozenset()
     for code in found:  # which grows
-        found += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        found += codes_in(code)
     return text, frozenset(found)
 
 
@@ -199,7 +203,7 @@ def _source_of_code(code: types.CodeType, names: dict[str, Any]) -> Definition |
     found = [one for one in near if isinstance(one, own) and _takes(one.args) == _parameters(code)]
     found = [one for one in found if getattr(one, "name", code.co_name) == code.co_name]
     if len(found) > 1:  # lambdas in one line
-        found = [one for one in found if _is_code_of(code, one)]
+        found = [one for one in found if is_code_of(code, one)]
     return found[0] if len(found) == 1 else None
 
 
@@ -219,15 +223,21 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + has_more]
 
 
-def _is_code_of(code: types.CodeType, one: Definition) -> bool:
+def codes_in(code: types.CodeType) -> list[types.CodeType]:
+    """The code of the functions that are written in this code, but not within another function."""
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def is_code_of(code: types.CodeType, one: Definition) -> bool:
     """Whether a definition, compiled, is this code."""
-    expression = ast.Expression(one)  # type: ignore[arg-type]
-    made = compile(expression, code.co_filename, "eval").co_consts
+    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    body = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
+    tree.body[0].body = [body]  # type: ignore[attr-defined]
+    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
     return any(
-        isinstance(each, types.CodeType)
-        and (each.co_code, each.co_names, repr(each.co_consts)) ==
+        (each.co_code, each.co_names, repr(each.co_consts)) ==
             (code.co_code, code.co_names, repr(code.co_consts))
-        for each in made
+        for each in codes_in(around)
     )  # fmt: skip
 
 

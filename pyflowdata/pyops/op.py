@@ -249,7 +249,7 @@ _OWN_FILES = (
 )  # fmt: skip
 _own = threading.local()
 _ASK_SECONDS = 0.001  # between two questions whether the batch was given up
-_MOST_UNASKED = 8  # rows between two looks at the clock, where the rows before took less
+_MOST_UNASKED = 32  # rows between two looks at the clock, where the rows before took less
 
 
 class Described:

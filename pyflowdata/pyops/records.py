@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import functools
 import inspect
 import operator
@@ -25,7 +26,7 @@ from ..nodes import Blob
 from ..ragged import Ragged
 from ..words.plain_text import no_field
 from ..words.remedies import similar
-from .function_digest import source_of
+from .function_digest import Definition, codes_in, is_code_of, source_of
 from .op import function_place, given_by_host, name_of
 from .row_function import RowFunction, as_bytes, by_keyword, check_keywords, is_bytes
 from .str_comparisons import refuse_str
@@ -355,6 +356,8 @@ class RecordFunction(RowFunction):
         self.at_once, self.extra = at_once, extra
         self.types: list[RowType] = []
         self._names: tuple[str, ...] = ()  # of the last result; (): the outputs
+        # Made here, as CPython 3.11 cannot parse in several threads.
+        self._expressions = _expressions_loop(function, self.fields)
         super().__init__(function, keywords, are_bytes)
 
     @property
@@ -473,11 +476,16 @@ class RecordFunction(RowFunction):
         if call.ids is not None or call.generator is not None:
             before_row = _with_arguments(call, keywords)
         has_keywords = bool(keywords) or before_row is not call.before_row
-        taken = self._taken(call, outputs, _CALLS, has_keywords=has_keywords)
         made: list[list[Any]] = [[] for _ in outputs]
+        rows = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+        own = None if has_keywords or self.has_index else self._expressions
         try:
-            taken(zip(*columns, strict=True), made, outputs, self._other_names,
-                  self.function, keywords, before_row)  # fmt: skip
+            if own and own.names == {*outputs} and own.code is self.function.__code__:
+                appends = {name: one.append for name, one in zip(outputs, made, strict=True)}
+                own.loop(rows, appends, made[0].__len__, before_row, type, _CONSTANTS, _copied)
+            else:
+                taken = self._taken(call, outputs, _CALLS, has_keywords=has_keywords)
+                taken(rows, made, outputs, self._other_names, self.function, keywords, before_row)
         except BaseException as failure:
             note_failure(failure, self.known, len(made[0]))
             raise
@@ -651,7 +659,7 @@ _CALLS = """
 def loop(rows, made, outputs, other, function, keywords, before_row):
     done, left = made[0], 0
     {appends}, = [one.append for one in made]
-    for {values}, {index} in rows:
+    for {row} in rows:
         if not left:
             left = before_row(len(done))
         left -= 1
@@ -708,9 +716,9 @@ def _loop(
         return between.join(form.format(i=i) for i in range(count))
 
     text = {
+        "row": listed("v{i}", len(fields)) + ", index" * has_index,
         "values": listed("v{i}", len(fields)),
         "record": ", ".join(f"{name!r}: v{i}" for i, name in enumerate(fields)),
-        "index": "index" * has_index,
         "given": ", index" * has_index + ", **keywords" * has_keywords,
         "size": len(names),
         "other_values": "".join(f" or found[{name!r}] is not v{fields.index(name)}"
@@ -733,6 +741,123 @@ def _loop(
     exec(compile(loop.format(body=body, **text), __file__, "exec"), made)
     found: Callable[..., Any] = made["loop"]
     return found
+
+
+_EXPRESSIONS = """
+def around({free}):
+    def loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_constants,
+             _pfd_kept):
+        _pfd_left = 0
+        {begun}
+        for {row} in _pfd_rows:
+            if not _pfd_left:
+                _pfd_left = _pfd_before_row(_pfd_count())
+            _pfd_left -= 1
+            {computed}
+            {kept}
+            {appended}
+"""
+_SCOPES = (
+    ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr
+)  # fmt: skip
+
+
+class _Expressions(ast.NodeTransformer):
+    """Puts variables in place of the fields of a record; refuses what needs the function itself."""
+
+    def __init__(self, record: str, fields: Iterable[str]) -> None:
+        self._record = record
+        self._variables: dict[Any, str] = {name: f"_pfd_v{i}" for i, name in enumerate(fields)}
+
+    def visit(self, node: ast.AST) -> Any:
+        is_own = isinstance(node, ast.Name) and node.id.startswith("_pfd_")
+        if isinstance(node, _SCOPES) or is_own or getattr(node, "id", "") in ("dir", "super"):
+            raise _UnknownUse
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == self._record:
+            variable = self._variables.get(getattr(node.slice, "value", None))
+            if variable is None:
+                raise _UnknownUse
+            return ast.copy_location(ast.Name(variable, ast.Load()), node)
+        return self.generic_visit(node)
+
+    def of_dict(self, source: Definition) -> dict[str, ast.expr]:
+        """The expressions in the dict that a function of one argument only returns."""
+        body = source.body if isinstance(source.body, list) else [ast.Return(source.body)]
+        if len(body) > 1 and isinstance(getattr(body[0], "value", None), ast.Constant):
+            body = body[1:]  # without the docstring
+        value = getattr(body[0], "value", None)
+        if len(body) > 1 or not isinstance(body[0], ast.Return) or not isinstance(value, ast.Dict):
+            raise _UnknownUse
+        found: dict[str, ast.expr] = {}
+        for place, (key, one) in enumerate(zip(value.keys, value.values, strict=True)):
+            if key is None and place == 0 and getattr(one, "id", "") == self._record:
+                continue
+            name = getattr(key, "value", None)
+            if not isinstance(name, str) or name in found:
+                raise _UnknownUse
+            found[name] = self.visit(copy.deepcopy(one))
+        return found
+
+
+class _ExpressionsLoop(NamedTuple):
+    """A loop that computes what a function of records returns, without its calls and dicts, which
+    take several times as long as a short expression.
+
+    Attributes:
+        code: The code of the function.
+        names: The fields that it returns.
+    """
+
+    code: types.CodeType
+    names: frozenset[str]
+    loop: Callable[..., Any]
+
+
+def _expressions_loop(
+    function: Callable[..., Any], fields: Sequence[str]
+) -> _ExpressionsLoop | None:
+    """The loop for a function that takes the record alone, and only returns a dict whose keys are
+    written in it, perhaps after `**record`.  Errors in it show the function's file and line.
+
+    Returns:
+        None: It is another function, or its code is not that of its source.
+    """
+    source = source_of(function) if isinstance(function, types.FunctionType) else None
+    if source is None or uses_of(function) is None or isinstance(source, ast.AsyncFunctionDef):
+        return None
+    code = function.__code__
+    try:
+        found = _Expressions(code.co_varnames[0], fields).of_dict(source)
+    except _UnknownUse:
+        return None
+    if not found or len(code.co_varnames) > 1 or not is_code_of(code, source):
+        return None
+
+    def listed(form: str, between: str) -> str:
+        return between.join(form.format(i=i, name=name) for i, name in enumerate(found))
+
+    line = "\n" + " " * 12
+    tree = ast.parse(_EXPRESSIONS.format(
+        free=", ".join(code.co_freevars),
+        row=", ".join(f"_pfd_v{i}" for i in range(len(fields))),
+        begun=listed("_pfd_a{i} = _pfd_appends[{name!r}]", "; "),
+        computed=listed("_pfd_t{i} = _pfd_e{i}", line),
+        kept=listed("if _pfd_type(_pfd_t{i}) not in _pfd_constants: "
+                    "_pfd_t{i} = _pfd_kept(_pfd_t{i})", line),
+        appended=listed("_pfd_a{i}(_pfd_t{i})", line),
+    ))  # fmt: skip
+    written = {f"_pfd_e{i}": one for i, one in enumerate(found.values())}
+    for node in [*ast.walk(tree)]:
+        ast.copy_location(node, source)
+        if isinstance(node, ast.Assign):
+            node.value = written.get(getattr(node.value, "id", ""), node.value)
+    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
+    (made,) = codes_in(around)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in made.co_freevars)
+    made = made.replace(co_name=code.co_name)
+    loop = types.FunctionType(made, function.__globals__, code.co_name, None, closure)
+    return _ExpressionsLoop(code, frozenset(found), loop)
 
 
 # Types whose values do not change; the scalars are those of NumPy.

@@ -23,12 +23,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from ..errors import (
-    Error, FileError, UnsupportedError, login_pattern, missing_package, without_secrets,
+    Error, FileError, InvalidArgumentError, UnsupportedError, login_pattern, missing_package,
+    without_secrets,
 )  # fmt: skip
 from ..native import encode, lib
 
@@ -230,7 +231,13 @@ class _Obstore:
         # Tries of reads are counted and told below.
         tried = {"retry_config": {"max_retries": 0}, **given}
         make = importlib.import_module("obstore.store").from_url
-        self._store = make(base, client_options=client, **tried)
+        try:  # asks no server, so that no further try would help
+            self._store = make(base, client_options=client, **tried)
+        except Exception as failure:
+            raise InvalidArgumentError(
+                f"no client of this store can be made: {_short(failure)}; are the options of "
+                "pyflowdata.remote.configure(), and the store's variables, right?", file=base,
+            ) from failure
         self._make_writer = partial(make, base, client_options=client, **given)
 
     @cached_property
@@ -563,24 +570,82 @@ def _short(failure: BaseException) -> str:
     return textwrap.shorten(_said(failure), 300) or type(failure).__name__
 
 
+@dataclass
+class _Silence:
+    """Failures of a store in a row, of whichever requests: they are tried until one time."""
+
+    since: float
+    last: float
+
+
+_FORGOTTEN = 60.0  # seconds after a failure; a try and the pause before it take less
+_JUST_NOW = 1.0
+_silences: dict[str, _Silence] = {}  # of stores that gave no answer since, by host
+
+
+def _silent_since(url: str, begin: float) -> float:
+    """Notes a failure of a request whose first one was at `begin`; since when there was no answer,
+    to it or to all."""
+    now = time.monotonic()
+    with _lock:
+        silence = _silences.get(_host(url))
+        if silence is None or now - silence.last > _FORGOTTEN:
+            silence = _silences[_host(url)] = _Silence(now, now)
+        silence.last = now
+        return min(begin, silence.since)
+
+
+def _note_answer(url: str) -> None:
+    if _silences:
+        with _lock:
+            _silences.pop(_host(url), None)
+
+
+def _is_given_up(url: str, limit: float) -> bool:
+    """Whether another request to the store was given up a moment ago: no need to try again."""
+    with _lock:
+        silence = _silences.get(_host(url))
+    now = time.monotonic()
+    return (
+        silence is not None and now - silence.last < _JUST_NOW and 0 < limit <= now - silence.since
+    )
+
+
+def _failed(url: str, seconds: float, last: BaseException | None) -> FileError:
+    said = f": {_short(last)}" if last is not None else ""
+    return FileError(
+        f"the store failed for {seconds:.0f} s{said}; is the server up, and are its name, address, "
+        "region and credentials right?", file=url, reason="environment",
+    )  # fmt: skip
+
+
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
+    """The result of a call.  A failure that may pass is tried again with these pauses, the last
+    one again and again, until the store has given no answer for as long as all of them: the time
+    counts for all requests together, so that who waits for several is told as soon."""
     global retries
-    for tries, pause in enumerate((*pauses, None), 1):
+    begin, limit = time.monotonic(), sum(pauses)
+    if _is_given_up(url, limit):
+        raise _failed(url, limit, None)
+    for pause in chain(pauses, repeat(pauses[-1] if pauses else 0.0)):
         try:
-            return call()
+            result = call()
         except Exception as failure:
             error, last = _as_error(failure, url), failure
+        else:
+            _note_answer(url)
+            return result
         if error is not None:
+            _note_answer(url)
             raise error from last
-        if pause is None:
+        since = _silent_since(url, begin)
+        left = since + limit - time.monotonic()
+        if left <= 0:
             break
         with _lock:
             retries += 1
-        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
-    raise FileError(
-        f"the store gave no answer in {tries} tries: {_short(last)}; is the server up, and "
-        "its name, address and region right?", file=url, reason="environment",
-    ) from last
+        time.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311  (not for secrets)
+    raise _failed(url, time.monotonic() - since, last) from last
 
 
 # ---- The calls ----------------------------------------------------------------------------------
@@ -674,7 +739,8 @@ def _one_look(url: str) -> Iterator[None]:
 def _look(url: str, is_kept: bool = False) -> Facts:
     with _one_look(url):
         known = _known(url, is_kept)
-        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+        pauses = _FETCH_PAUSES if is_kept else _LOOK_PAUSES  # a loader runs, or opens
+        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, pauses))
 
 
 def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
@@ -697,7 +763,7 @@ def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
     with _one_look(url):
         if (known := _known(url, True)) is not None:
             return known, b""
-        facts, data = _tried(get, url, _LOOK_PAUSES)
+        facts, data = _tried(get, url, _FETCH_PAUSES)
         return _note(url, facts), data
 
 

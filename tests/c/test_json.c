@@ -19,13 +19,22 @@ static uint8_t *copy_of(const void *data, size_t size)
     return copy;
 }
 
+/* The same cursor without wide vectors. */
+static pfd_json narrow(pfd_json json)
+{
+    json.is_wide = 0;
+    return json;
+}
+
 static int32_t is_json(const char *text, size_t size)
 {
     uint8_t *copy = copy_of(text, size);
-    pfd_json json = pfd_json_begin(copy, (int64_t)size);
+    pfd_json json = pfd_json_begin(copy, (int64_t)size), same = narrow(json);
     pfd_json_skip(&json);
+    pfd_json_skip(&same);
     int32_t ok = pfd_json_end(&json);
     CHECK(ok == !json.problem && json.at >= 0 && json.at <= json.size);
+    CHECK(pfd_json_end(&same) == ok && same.at == json.at && same.problem == json.problem);
     free(copy);
     return ok;
 }
@@ -205,18 +214,19 @@ static void places_in_blocks_do_not_matter(void)
 }
 
 /* What two cursors over one object say, the second one with the trail of objects before. */
-static void check_trail(const uint8_t *text, int64_t size, pfd_json_lead *trail)
+static void check_trail(pfd_json alone, uint64_t names, pfd_json_lead *trail)
 {
-    pfd_json alone = pfd_json_begin(text, size), known = alone;
+    pfd_json known = alone;
     pfd_json_text key, same;
     known.trail = trail;
     (void)pfd_json_enter(&alone, '{');
     (void)pfd_json_enter(&known, '{');
-    while (pfd_json_member(&alone, &key)) {
-        CHECK(pfd_json_member(&known, &same) && key.data == same.data && key.size == same.size);
+    while (pfd_json_member_of(&alone, names, &key)) {
+        CHECK(pfd_json_member_of(&known, names, &same));
+        CHECK(key.data == same.data && key.size == same.size);
         CHECK(pfd_json_skip(&alone) == pfd_json_skip(&known) && alone.at == known.at);
     }
-    CHECK(!pfd_json_member(&known, &same) && alone.at == known.at);
+    CHECK(!pfd_json_member_of(&known, names, &same) && alone.at == known.at);
     CHECK(alone.problem == known.problem && alone.depth == known.depth);
 }
 
@@ -228,8 +238,8 @@ static void trails_change_nothing(void)
         "\"a\": 1", ", ", "\"name\": \"x\"", ",", "\"a\":{\"a\": 1}",
         ", \"b\":{\"a\" :2, \"c\":3}", ", \"longer than a word\": null", "}", "{",
         ",\"\\u0061\":[{\"a\": 1}]", ", \"a\"", ":", "\""};
-    pfd_json_lead trail[PFD_JSON_TRAIL] = {0};
-    uint8_t *kept[64] = {0};
+    const uint64_t names[] = {UINT64_MAX, 0, pfd_json_name_bit("name", 4)};
+    pfd_json_lead trails[2][3][PFD_JSON_TRAIL] = {0};
     for (uint64_t i = 0; i < 30000; i++) {
         uint64_t draw = pfd_random_bits(5, i / 3), size = 1;
         uint8_t text[512] = "{";
@@ -240,12 +250,15 @@ static void trails_change_nothing(void)
         }
         if (draw & 64) text[size++] = '}';
         if (i % 3 == 2) size -= pfd_random_bits(6, i) % size;
-        free(kept[i % 64]); /* a trail has up to 64 texts at the same time */
-        kept[i % 64] = copy_of(text, size);
-        check_trail(kept[i % 64], (int64_t)size, trail);
-        if (i % 63 == 62) memset(trail, 0, sizeof trail);
+        uint8_t *copy = copy_of(text, size);
+        pfd_json json = pfd_json_begin(copy, (int64_t)size);
+        for (size_t k = 0; k < 3; k++) {
+            check_trail(json, names[k], trails[0][k]);
+            check_trail(narrow(json), names[k], trails[1][k]);
+        }
+        free(copy);
+        if (i % 63 == 62) memset(trails, 0, sizeof trails);
     }
-    for (size_t i = 0; i < 64; i++) free(kept[i]);
 }
 
 static void messages_are_read(void)

@@ -146,6 +146,48 @@ def test_a_source_that_was_edited_meanwhile_is_not_believed(tmp_path, monkeypatc
     assert made().map(edited_meanwhile.f, outputs=["y", "z"])[3]["y"] == 4
 
 
+HALF = 0.5
+
+
+def test_expressions_in_a_loop_give_what_calls_give(tmp_path, monkeypatch):
+    three = 3
+
+    def documented(r):
+        """Has one expression and a variable from around."""
+        return {**r, "z": r["y"] * three, "w": r["text"].upper() + b"%d" % r["y"]}
+
+    path = tmp_path / "with_other_names.py"
+    path.write_text('type = len = lambda one: 7\ndef f(r):\n    return {"z": len(r["text"])}\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import with_other_names
+
+    data = made()
+    for function in (
+        documented,
+        with_other_names.f,
+        lambda r: {"z": r["y"] * HALF + three if len(r["text"]) > 2 else -1.0},
+        lambda r: {"x": r["x"] + r["x"], "z": len(f"{r['y']}")},
+        lambda r, by=2: {"z": r["y"] * by},
+        lambda r, *, by=2: {"z": r["y"] * by},
+        lambda r: {"z": (n := r["y"]) + n},
+        lambda r: {"z": sum(int(one) for one in r["x"] if r["y"] > 3)},
+        lambda r: {"z": 1, "y": r["y"] + 1, **r},
+        lambda r: {"z": 1, **{"z": r["y"]}},
+        lambda r: {"z": len([*r["text"]]), "w": [*map(lambda one: one + r["y"], r["x"])]},
+    ):  # fmt: skip
+        wanted = plain({**one, **function(dict(one))} for one in data)
+        assert plain(data.map(function)) == wanted, function
+        for batch in batches(data.map(function).batch(SIZE).blobs):
+            assert batch["z"].tolist() == [one["z"] for one in wanted]
+
+    def f(r):
+        return {"z": r["y"] + 1}
+
+    mapped = data.map(f).batch(SIZE)["z"]
+    f.__code__ = (lambda r: {"z": r["y"] + 2}).__code__  # as tools that load modules again do
+    assert batches(mapped)[0].tolist() == [i + 2 for i in range(SIZE)]
+
+
 def test_types_may_be_given():
     def never(r):
         raise AssertionError("called")
@@ -258,6 +300,13 @@ def none_late(r):
     return {"z": float(r["y"]) if r["y"] < 6 else None}
 
 
+def indexes_late(r):
+    return {
+        **r,
+        "z": [0.5][int(r["y"]) // 6],
+    }
+
+
 def misnamed(r):
     return {"z": r["tekst"]}
 
@@ -273,6 +322,7 @@ def shorter(r):
         (fails_late, 0, "boom", 2),
         (fails_late_in_columns, 3, "record 4.*boom; its call has 3 records from this one", 2),
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
+        (indexes_late, 0, "record 6.* IndexError", 3),
         (other_late, 0, "returned a, which does not have 'z'", 0),
         (none_late, 0, r"none_late\(\): the output 'z' is None", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
@@ -519,6 +569,58 @@ def test_a_column_whose_shapes_contradict_its_row_splits_is_refused(shapes):
     data = made().take(2).map(wrong, batched=2, outputs={"z": ("float64", (None, None))})
     with pytest.raises(flow.UserFunctionError, match="'z', a Ragged whose row_splits and shapes"):
         list(data)
+
+
+EXECUTED = """
+LIMIT = 3
+
+class Scale:
+    def of(self, value):
+        return value * 2
+
+def scaled(r):
+    return {"z": [Scale().of(r["y"])][r["y"] // 39]}
+
+def few(r):
+    return r["y"] < LIMIT
+
+def pieces(r):
+    return [{"part": r["y"] + i} for i in range(2)]
+"""
+
+
+def executed(old="", new=""):
+    names = {}
+    exec(EXECUTED.replace(old, new) if old else EXECUTED, names)
+    return names
+
+
+def test_functions_made_by_exec_work_or_are_refused():
+    data, own = made().project("y"), executed()
+    scaled, few = data.map(own["scaled"]), data.filter(own["few"])
+    assert [one["z"] for one in scaled.take(4)] == [0, 2, 4, 6]
+    assert [one["y"] for one in few] == [0, 1, 2]
+    assert [one["part"] for one in few.explode(own["pieces"])] == [0, 1, 1, 2, 2, 3]
+    with pytest.raises(flow.UserFunctionError, match=r"record 39.*IndexError.*\(<string>:9\)"):
+        batches(scaled.batch(8).blobs)
+    with pytest.raises(flow.InvalidArgumentError, match="cannot be sent to processes .* top of a"):
+        batches(data.map(own["pieces"], outputs={"z": "int64"}, processes=1).batch(8).blobs)
+
+    def loader(names):
+        mapped = data.filter(names["few"]).map(names["scaled"], outputs={"z": "int64"})
+        return flow.DataLoader(mapped.batch(1).blobs)
+
+    with loader(own) as first:
+        next(iter(first))
+        state = first.state_dict()
+    for names in (executed(), executed("\nLIMIT", "# moved\n\nLIMIT")):
+        with loader(names) as same:
+            same.load_state_dict(state)
+            assert [batch["y"].item() for batch in same] == [1, 2]
+    for change in (("value * 2", "value * 3"), ("LIMIT = 3", "LIMIT = 2"), ("// 39", "// 40")):
+        with loader(executed(*change)) as other:
+            with pytest.raises(flow.InvalidArgumentError, match="belongs to another loader"):
+                other.load_state_dict(state)
 
 
 def test_a_program_without_a_file_has_its_functions_seen():

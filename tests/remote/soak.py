@@ -47,7 +47,7 @@ OPTIONS = {"raw": {"format": "raw", "shape": [WIDTH], "dtype": "int32"}}
 FORMATS = ("raw", "tfrecord", "jsonl", "jsonl.gz")
 # What a run may end with; anything else is a failure.
 TOLD = (
-    "changed while open", "gave no answer in", "answers no ranges", "file of the cache cannot be",
+    "changed while open", "the store failed for", "answers no ranges", "file of the cache cannot be",
     "there is no such object",
 )  # fmt: skip
 TOLD_OF_STATES = "the state belongs to another loader"  # where the objects changed since
@@ -313,14 +313,16 @@ class Soak:
 
 
 def soak(faults: int, seed: int, seconds: float = float("inf")) -> Report:
-    """Runs until so many faults were, or so much time has passed."""
-    pauses, begin = client._FETCH_PAUSES, time.monotonic()
+    """Runs until so many faults were, or a sixth of them and so much time has passed."""
+    pauses = client._FETCH_PAUSES
     client._FETCH_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.1, 0.1, 0.1)
     client._LOOK_PAUSES = (0.01, 0.05, 0.1, 0.2)
     try:
         with tempfile.TemporaryDirectory() as folder, serving({}) as server:
-            one = Soak(Path(folder), server, seed)
-            while one.report.faults.total() < faults and time.monotonic() - begin < seconds:
+            one, begin = Soak(Path(folder), server, seed), time.monotonic()
+            while one.report.faults.total() < (
+                faults if time.monotonic() - begin < seconds else faults / 6
+            ):
                 one.run()
                 if one.choose.random() < 0.5:
                     one.damage()

@@ -222,7 +222,7 @@ def test_commands_read_addresses_as_local_files(bucket, tmp_path, capsys):
 def test_the_cache_command_lists_clears_and_warms_exactly(bucket, tmp_path, capsys):
     data = np.random.default_rng(0).bytes(40 << 20)
     bucket.files |= {"b/w/a.bin": data, "b/w/b.bin": data[: 3 << 20], "b/w/empty.bin": b""}
-    assert command("cache", "warm", "s3://b/w/*.bin", "--quiet") == 0
+    assert command("cache", "warm", "s3://b/w/*.bin", "s3://b/w/", "--quiet") == 0
     assert "3 files in the cache, 45.1 MB" in capsys.readouterr().out
     fetched = sum(end - begin for _, begin, end in bucket.ranges.elements())
     assert fetched == 43 << 20

@@ -339,9 +339,13 @@ static void forget(reader *r, const pfd_json_node *node)
 static void read_node(reader *r, int32_t number, pfd_json *json)
 {
     const pfd_json_node *node = &r->fields->nodes[number];
-    const pfd_json_mark begin = pfd_json_here(json);
     if (r->seen[number] == r->row + 1) forget(r, node);
     r->seen[number] = r->row + 1;
+    if (node->child < 0 && r->fields->fields[node->field].next < 0) {
+        read_field(r, node->field, json);
+        return;
+    }
+    const pfd_json_mark begin = pfd_json_here(json);
     for (int32_t i = node->field; i >= 0 && !json->problem; i = r->fields->fields[i].next) {
         pfd_json_back(json, begin);
         read_field(r, i, json);

@@ -142,8 +142,8 @@ void pfd_split_rows(const pfd_ragged_row *rows, int64_t n, int64_t *splits);
 /* Counts equal rows of bytes; row i is bytes [splits[i], splits[i + 1]) of `values`.  firsts[k] is
  * the first row that equals none before it, and counts[k] the number of rows that equal it, in the
  * order of `firsts`.  Both have room for n.  Returns how many rows differ; -1: out of memory. */
-int64_t pfd_count_rows(const uint8_t *values, const int64_t *splits, int64_t n, int64_t *firsts,
-                       int64_t *counts);
+int64_t pfd_count_distinct(const uint8_t *values, const int64_t *splits, int64_t n,
+                           int64_t *firsts, int64_t *counts);
 
 /* Makes n rows of one dimension of elements that lie back to back at `values`: row i has elements
  * [splits[i], splits[i + 1]).  Nothing is copied. */
@@ -1139,6 +1139,7 @@ typedef struct pfd_remote_calls {
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */
     int32_t (*bring)(const char *const *files, int64_t n, const char *path, int32_t *found);
+    int32_t (*is_interrupted)(void *unused); /* of pfd_loader_options, where there is no loader */
 } pfd_remote_calls;
 
 void pfd_remote_install(const pfd_remote_calls *calls);
@@ -1150,8 +1151,10 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t budget, pfd_error *er
 int32_t pfd_path_is_remote(const char *path); /* it is an address: SCHEME://, but not file:// */
 pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err);
 
-/* Waits until the blocks of a range, which lies in the object, are in the cache. */
-pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err);
+/* Waits until the blocks of a range, which lies in the object, are in the cache.  PFD_CANCELLED:
+ * another thread has made *ends 1 before. */
+pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, const int32_t *ends,
+                           pfd_error *err);
 
 /* Writes a failure; url may be "". */
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,
