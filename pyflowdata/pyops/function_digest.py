@@ -179,7 +179,7 @@ def _given_program() -> tuple[str, frozenset[types.CodeType]]:
     except (SyntaxError, ValueError):
         return "", frozenset()
     for code in found:  # which grows
-        found += codes_in(code)
+        found += _codes_in(code)
     return text, frozenset(found)
 
 
@@ -223,21 +223,27 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + has_more]
 
 
-def codes_in(code: types.CodeType) -> list[types.CodeType]:
+def _codes_in(code: types.CodeType) -> list[types.CodeType]:
     """The code of the functions that are written in this code, but not within another function."""
     return [one for one in code.co_consts if isinstance(one, types.CodeType)]
 
 
+def codes_of(statement: ast.stmt, code: types.CodeType) -> list[types.CodeType]:
+    """The code of the functions in a statement, compiled as if it stood where `code` does: in its
+    file, with its free variables."""
+    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    tree.body[0].body = [statement]  # type: ignore[attr-defined]
+    (around,) = _codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
+    return _codes_in(around)
+
+
 def is_code_of(code: types.CodeType, one: Definition) -> bool:
     """Whether a definition, compiled, is this code."""
-    tree = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
-    body = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
-    tree.body[0].body = [body]  # type: ignore[attr-defined]
-    (around,) = codes_in(compile(tree, code.co_filename, "exec", dont_inherit=True))
+    statement = ast.copy_location(ast.Expr(one), one) if isinstance(one, ast.Lambda) else one
     return any(
         (each.co_code, each.co_names, repr(each.co_consts)) ==
             (code.co_code, code.co_names, repr(code.co_consts))
-        for each in codes_in(around)
+        for each in codes_of(statement, code)
     )  # fmt: skip
 
 
