@@ -67,7 +67,7 @@ _FILLING = {  # methods of containers that change them
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert",
     "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
 }  # fmt: skip
-_MADE_BY_PROGRAM = 1 << 9  # a type's flag: it was made while the program ran
+_HEAP_TYPE = 1 << 9  # a flag of classes: it was made while the program ran
 _NAMES_ANY = {"__dict__", "vars", "getattr", "asdict", "astuple", "fields", "__slots__"}
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -93,7 +93,7 @@ def _is_known(thing: types.FunctionType | type) -> bool:
     if isinstance(thing, types.FunctionType):  # a decorator may have set its __module__
         module = thing.__globals__.get("__name__")
     elif module == "builtins" and getattr(builtins, thing.__name__, None) is not thing:
-        return not thing.__flags__ & _MADE_BY_PROGRAM  # as by exec(), where no name is given
+        return not thing.__flags__ & _HEAP_TYPE  # as by exec(), where no name is given
     return is_library(module) or str(module).partition(".")[0] == _OWN
 
 

@@ -756,13 +756,15 @@ def loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_c
         {kept}
         {appended}
 """
+# They have variables of their own, or set some.
 _SCOPES = (
     ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr
 )  # fmt: skip
 
 
 class _Expressions(ast.NodeTransformer):
-    """Puts variables in place of the fields of a record; refuses what needs the function itself."""
+    """Puts variables in place of the fields of a record; refuses what differs in another function,
+    such as dir(), which lists its variables."""
 
     def __init__(self, record: str, fields: Iterable[str]) -> None:
         self._record = record
