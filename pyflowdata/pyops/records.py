@@ -357,7 +357,9 @@ class RecordFunction(RowFunction):
         self.types: list[RowType] = []
         self._names: tuple[str, ...] = ()  # of the last result; (): the outputs
         # Made here, as CPython 3.11 cannot parse in several threads.
-        self._expressions = _expressions_loop(function, self.fields)
+        self._expressions: _ExpressionsLoop | None = None
+        with contextlib.suppress(_UnknownUse, RecursionError):  # some have hundreds of terms
+            self._expressions = _expressions_loop(function, self.fields)
         super().__init__(function, keywords, are_bytes)
 
     @property
@@ -744,8 +746,8 @@ def _loop(
 
 
 _EXPRESSIONS = """
-def loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_constants,
-         _pfd_kept):
+def _pfd_loop(_pfd_rows, _pfd_appends, _pfd_count, _pfd_before_row, _pfd_type, _pfd_constants,
+              _pfd_kept):
     _pfd_left = 0
     {appends}, = _pfd_appends
     for {row} in _pfd_rows:
@@ -784,10 +786,10 @@ class _Expressions(ast.NodeTransformer):
     def of_dict(self, source: Definition) -> dict[str, ast.expr]:
         """The expressions in the dict that a function returns, if it does nothing else."""
         body = source.body if isinstance(source.body, list) else [ast.Return(source.body)]
-        if len(body) > 1 and isinstance(getattr(body[0], "value", None), ast.Constant):
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]  # without the docstring
-        value = getattr(body[0], "value", None)
-        if len(body) > 1 or not isinstance(body[0], ast.Return) or not isinstance(value, ast.Dict):
+        value = getattr(body[0], "value", None) if body else None
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or not isinstance(value, ast.Dict):
             raise _UnknownUse
         found: dict[str, ast.expr] = {}
         for place, (key, one) in enumerate(zip(value.keys, value.values, strict=True)):
@@ -816,23 +818,20 @@ class _ExpressionsLoop(NamedTuple):
 
 def _expressions_loop(
     function: Callable[..., Any], fields: Sequence[str]
-) -> _ExpressionsLoop | None:
+) -> _ExpressionsLoop:
     """The loop for a function that takes only the record, and does nothing but return a dict with
     literal keys, perhaps after `**record`.  Errors in the loop show the function's file and line.
 
-    Returns:
-        None: It is another function, or its code is not that of its source.
+    Raises:
+        _UnknownUse: It is another function, or its code is not that of its source.
     """
     source = source_of(function) if isinstance(function, types.FunctionType) else None
     if source is None or uses_of(function) is None or isinstance(source, ast.AsyncFunctionDef):
-        return None
+        raise _UnknownUse
     code = function.__code__
-    try:
-        found = _Expressions(code.co_varnames[0], fields).of_dict(source)
-    except _UnknownUse:
-        return None
+    found = _Expressions(code.co_varnames[0], fields).of_dict(source)
     if not found or len(code.co_varnames) > 1 or not is_code_of(code, source):
-        return None
+        raise _UnknownUse
 
     def listed(form: str, between: str = ", ") -> str:
         return between.join(form.format(i=i) for i in range(len(found)))
