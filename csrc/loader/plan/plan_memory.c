@@ -122,7 +122,9 @@ static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
         int64_t rows = tree->num_leaves > 1 ? (int64_t)tree->num_leaves * MANY_ROWS : 0;
         wanted = larger(wanted, larger(rows, wanted_rows(tree->top)));
     }
-    if (flags & PFD_COSTLY_CALLS) calls = smaller(MANY_ROWS, MANY_BYTES / row_bytes);
+    if (flags & PFD_COSTLY_CALLS)
+        calls = larger(smaller(MANY_ROWS, MANY_BYTES / row_bytes),
+                       smaller(4 * MANY_ROWS, MANY_BYTES / 2 / row_bytes));
     return larger(calls, smaller(wanted, 2 * MANY_BYTES / row_bytes));
 }
 
