@@ -794,7 +794,7 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 #define PFD_CHECKS_FILES 536870912u
 
 /* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
- * enters Python: a range has 64 rows or more if they fit into 256 KB, 16 if they fit into 512 KB. */
+ * enters Python: a range has 64 rows or more if they fit into 256 KB, else 16 if into 512 KB. */
 #define PFD_COSTLY_CALLS 268435456u
 
 /* compute() takes the interpreter's lock first, and then calls pfd_lock_taken(). */
