@@ -28,9 +28,9 @@ C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-# Sanitized code takes long to optimize.  GCC's guesses of what is not initialized are worse at -O1.
+# Sanitized code takes long to optimize: -O1 a quarter longer than -Og, for no faster tests.
 # Backtraces have lines; CFLAGS=-g adds the variables for a debugger, which takes an eighth longer.
-OPTIMIZE := $(if $(SAN),-O1,-O2) -g1
+OPTIMIZE := $(if $(SAN),-Og,-O2) -g1
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
 # of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
@@ -216,11 +216,12 @@ test-reports: all .venv/test
 # Tests that need the packages of an integration, which go into .venv; `make test` skips the tests of
 # absent packages, and runs the others.  Names tell by -k which tests need them.  These libraries have threads and processes of their own, so JOBS is small.
 test-torch test-jax test-numba test-trainers: JOBS = 2
+# Where jax is in .venv, `make test-jax` runs the page that needs both.
 #: 2 test-torch  with torch, Lightning and accelerate, which it adds to .venv
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) \
-	    -k 'torch or lightning or test_examples.py' $(ARGS)
+	    -k '(torch $(if $(wildcard .venv/jax),and not jax)) or lightning or test_examples.py' $(ARGS)
 #: 2 test-jax  with jax, which it adds to .venv
 test-jax: all .venv/flax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_bfloat16.py jax_sink.py) \
@@ -323,7 +324,8 @@ types-of-pages: page-modules
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
 types-by-pyright: page-modules
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
-check-tests: all .venv/types
+# After mypy has read the package: a test of the types takes this from mypy's cache.
+check-tests: all .venv/types | types-of-package
 	$(PYTEST) $(TREE_TESTS) kit/tests/test_layering.py tests/plugins/test_abi.py
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and

@@ -132,27 +132,6 @@ int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), vo
     return 1;
 }
 
-/* The scratch that has the ragged rows of a call. */
-static pfd_scratch *scratch_of_rows(pfd_scratch *scratch)
-{
-    const pfd_call_memory *call = scratch->call;
-    return call && call->lasting && call->keeps_rows ? call->lasting : scratch;
-}
-
-void *pfd_scratch_alloc_rows(pfd_scratch *scratch, int64_t bytes)
-{
-    return pfd_scratch_alloc(scratch_of_rows(scratch), bytes);
-}
-
-void pfd_scratch_trim_rows(pfd_scratch *scratch, const void *unused)
-{
-    pfd_scratch *rows = scratch_of_rows(scratch);
-    if (rows == scratch || !rows->newest) return; /* the call has other memory in its scratch */
-    uintptr_t used = (uintptr_t)unused - (uintptr_t)rows->newest->memory;
-    if (used > (uintptr_t)rows->used) return;
-    rows->used = ((int64_t)used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 void pfd_scratch_rows_last(pfd_scratch *scratch)
 {
     if (scratch->call) scratch->call->rows_last = 1;

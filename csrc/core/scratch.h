@@ -36,8 +36,6 @@ typedef struct pfd_call_memory {
     pfd_scratch *lasting; /* takes what the call lends, and is reset later; NULL: the call's scratch
                              takes it */
     int32_t rows_last;    /* the kernel stated that its rows last */
-    int32_t keeps_rows;   /* ragged rows of the call are needed as long as `lasting` */
-    int32_t reserved;
     int64_t elements;     /* of rows that the kernel padded, ... */
     int64_t padded;       /* ... and those of them that are padding */
 } pfd_call_memory;
@@ -47,11 +45,6 @@ void pfd_scratch_set_call(pfd_scratch *scratch, pfd_call_memory *call);
 /* Lends something, which give_back() ends at the next reset, in any thread.  0: out of memory, and
  * give_back() is not called. */
 int32_t pfd_scratch_lend(pfd_scratch *scratch, void (*give_back)(void *lent), void *lent);
-/* alloc() for ragged rows of a call, where they last as long as they are needed: they need not be
- * copied.  A call that lends nothing may give back the end of its latest one, from `unused` on;
- * another address is left alone. */
-void *pfd_scratch_alloc_rows(pfd_scratch *scratch, int64_t bytes);
-void pfd_scratch_trim_rows(pfd_scratch *scratch, const void *unused);
 /* A kernel states of all ragged rows of its call: each one is in the scratch itself, in memory that
  * the call lent, or in memory that lives as long as the loader.  Does nothing outside a call. */
 void pfd_scratch_rows_last(pfd_scratch *scratch);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -65,9 +66,9 @@ static char *folder;
 static int64_t budget, in_flight; /* bytes; blocks that are being fetched */
 static int64_t sharers = 1;       /* processes that share the budget */
 static double per_request[3];     /* means of late: bytes, ns to the answer, ns from there on */
-static _Atomic int32_t has_opened; /* a remote file, at any time */
 static int64_t lacking;           /* objects looked at in a row that were not in the cache */
 static pfd_block_plan *plans;
+static _Thread_local int32_t never_waits;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -82,11 +83,6 @@ int32_t pfd_path_is_remote(const char *path)
     while (isalnum((unsigned char)path[size]) || (path[size] && strchr("+.-", path[size]))) size++;
     return size >= 2 && !strncmp(path + size, "://", 3) &&
            !(size == 4 && !strncasecmp(path, "file", 4));
-}
-
-int32_t pfd_remote_is_in_use(void)
-{
-    return atomic_load_explicit(&has_opened, memory_order_relaxed);
 }
 
 static pfd_status check_calls(pfd_error *err)
@@ -190,31 +186,37 @@ pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const
 
 /* ---- What Python installs -------------------------------------------------------------------- */
 
-/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
-static void begin_child(void)
+static void init_conditions(void)
 {
-    urgent.size = ahead.size = looks.size = in_flight = 0;
-    plans = NULL;
-    counts = (pfd_fetch_counts){0};
-    (void)pthread_mutex_init(&lock, NULL);
-    (void)pthread_mutex_init(&noting, NULL);
     pfd_cond_init(&came);
     pfd_cond_init(&arrived);
 }
 
 static void lock_before_fork(void)
 {
+    pthread_mutex_lock(&noting);
     pthread_mutex_lock(&lock);
 }
 
 static void unlock_after_fork(void)
 {
     pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&noting);
+}
+
+/* In a child, the threads that fetch are gone, and queues and plans hold files of the parent. */
+static void begin_child(void)
+{
+    urgent.size = ahead.size = looks.size = in_flight = 0;
+    plans = NULL;
+    counts = (pfd_fetch_counts){0};
+    init_conditions();
+    unlock_after_fork();
 }
 
 static void prepare(void)
 {
-    begin_child();
+    init_conditions();
     (void)pthread_atfork(lock_before_fork, unlock_after_fork, begin_child);
 }
 
@@ -343,7 +345,6 @@ static void release(pfd_remote_file *self)
 
 static pfd_remote_file *create(const char *url)
 {
-    atomic_store_explicit(&has_opened, 1, memory_order_relaxed);
     pfd_remote_file *self = calloc(1, sizeof *self);
     if (!self) return NULL;
     self->references = 1;
@@ -748,6 +749,14 @@ static pfd_status check_waiting(const pfd_remote_file *self, uint8_t asked,
     return err->status;
 }
 
+/* Whether a signal came.  Without a loader's bounds, as while a data set is opened, Python is
+ * asked. */
+static int32_t is_interrupted(const pfd_bounds *bounds)
+{
+    const pfd_bounds own = {.is_interrupted = calls.is_interrupted};
+    return pfd_is_interrupted(bounds ? bounds : &own);
+}
+
 /* Asks for what must come first now, and waits for a while.  Another process may put the block, and
  * nothing tells this process of it (lock held, but not where it looks for signals). */
 static pfd_status wait_for(pfd_remote_file *self, int64_t block, const pfd_bounds *bounds,
@@ -756,13 +765,13 @@ static pfd_status wait_for(pfd_remote_file *self, int64_t block, const pfd_bound
     ask(self, block, URGENT);
     (void)pfd_cond_wait_until(&arrived, &lock, pfd_clock_ns() + 5000000);
     pthread_mutex_unlock(&lock);
-    int32_t is_interrupted = pfd_is_interrupted(bounds);
+    int32_t ends = is_interrupted(bounds);
     pthread_mutex_lock(&lock);
-    return is_interrupted ? pfd_fail(err, PFD_CANCELLED, "a signal ended the wait") : PFD_OK;
+    return ends ? pfd_fail(err, PFD_CANCELLED, "a signal ended the wait") : PFD_OK;
 }
 
-pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds, int64_t *size,
-                                 pfd_error *err)
+pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds,
+                                 pfd_remote_facts *facts, pfd_error *err)
 {
     pfd_status status = PFD_OK;
     pthread_mutex_lock(&lock);
@@ -771,9 +780,17 @@ pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds
         status = check_waiting(self, self->look, bounds, err);
         if (status == PFD_OK) status = wait_for(self, -1, bounds, err);
     }
-    if (status == PFD_OK) *size = self->cache.size;
+    if (status == PFD_OK) {
+        facts->size = self->cache.size;
+        (void)snprintf(facts->tag, sizeof facts->tag, "%s", self->tag);
+    }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+void pfd_remote_set_waits(int32_t waits)
+{
+    never_waits = !waits;
 }
 
 /* Copies a piece of one block; waits for it. */
@@ -783,6 +800,10 @@ static pfd_status read_piece(pfd_remote_file *self, int64_t offset, int64_t size
     int64_t block = offset / block_bytes;
     pfd_status status = PFD_OK;
     if (pfd_block_cache_copy(&self->cache, offset, size, out)) return PFD_OK;
+    if (never_waits) {
+        pfd_remote_file_will_need(self, offset, size);
+        return pfd_fail(err, PFD_IO, "the bytes are not in the cache yet");
+    }
     pthread_mutex_lock(&lock);
     counts.waits++;
     ask_for(self, block, last);
@@ -810,7 +831,25 @@ pfd_status pfd_remote_file_read(pfd_remote_file *self, int64_t offset, int64_t s
     return PFD_OK;
 }
 
-pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err)
+/* Waits for a block until another thread makes *ends 1. */
+static pfd_status wait_for_block(pfd_remote_file *self, int64_t block, const int32_t *ends,
+                                 pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    pthread_mutex_lock(&lock);
+    while (status == PFD_OK && !pfd_block_cache_want(&self->cache, block)) {
+        if (__atomic_load_n(ends, __ATOMIC_RELAXED))
+            status = pfd_fail(err, PFD_CANCELLED, "it is not waited for any more");
+        else
+            status = check_waiting(self, self->asked[block], NULL, err);
+        if (status == PFD_OK) status = wait_for(self, block, NULL, err);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, const int32_t *ends,
+                           pfd_error *err)
 {
     pfd_remote_facts facts;
     pfd_remote_file *file = NULL;
@@ -818,8 +857,10 @@ pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_er
     int64_t end = offset + least(size, facts.size - offset);
     pfd_remote_file_will_need(file, offset, end - offset);
     pfd_status status = PFD_OK;
-    for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes)
-        status = pfd_remote_file_read(file, offset, 1, &byte, NULL, err);
+    for (uint8_t byte; offset < end && status == PFD_OK; offset += block_bytes) {
+        status = wait_for_block(file, offset / block_bytes, ends, err);
+        if (status == PFD_OK) status = pfd_remote_file_read(file, offset, 1, &byte, NULL, err);
+    }
     pfd_remote_file_close(file);
     return status;
 }

@@ -18,9 +18,9 @@
 
 typedef struct pfd_remote_file pfd_remote_file;
 
-/* Whether this process has opened a remote file: whoever reads one may wait for as long as a store
- * does not answer. */
-int32_t pfd_remote_is_in_use(void);
+/* Whether reads of this thread may wait for a store, as they may at first.  If not, a read of a
+ * block that is not in the cache asks for the block and fails. */
+void pfd_remote_set_waits(int32_t waits);
 
 /* How many bytes are asked for ahead of those that are read: a part of the cache's budget. */
 int64_t pfd_remote_bytes_ahead(void);
@@ -62,9 +62,9 @@ pfd_status pfd_remote_file_open_one(const char *url, pfd_remote_facts *facts,
  * the threads that fetch look at the object, and await() comes before other calls than close(). */
 pfd_status pfd_remote_file_open_ahead(const char *url, const pfd_remote_facts *facts,
                                       pfd_remote_file **out, pfd_error *err);
-/* Waits until the object was looked at, and gives its bytes. */
-pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds, int64_t *size,
-                                 pfd_error *err);
+/* Waits until the object was looked at, and tells its size and tag. */
+pfd_status pfd_remote_file_await(pfd_remote_file *self, const pfd_bounds *bounds,
+                                 pfd_remote_facts *facts, pfd_error *err);
 void pfd_remote_file_close(pfd_remote_file *self); /* accepts NULL */
 const char *pfd_remote_file_url(const pfd_remote_file *self);
 

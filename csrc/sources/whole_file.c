@@ -110,7 +110,128 @@ static void count_bytes(const pfd_whole_file *file, int64_t size)
                               memory_order_relaxed);
 }
 
-/* ---- Objects of stores ----------------------------------------------------------------------- */
+/* ---- Objects of stores: what a source knows of them ------------------------------------------ */
+
+enum { most_ahead = 4096 };            /* each is a mapping; a power of two */
+enum { out_of_turn = most_ahead / 2 }; /* rows: batches at work overtake one another, but not by
+                                          so many */
+
+/* An object by two hashes of its name. */
+typedef struct object_key {
+    uint64_t first, second;
+} object_key;
+
+typedef struct known_object {
+    object_key key;        /* zeros: the place is free */
+    int64_t size;          /* of the version that the source reads, ... */
+    char *tag;             /* ... which was seen first; NULL: none was seen yet */
+    pfd_remote_file *file; /* asked for ahead, and not taken yet; NULL: there is none */
+    int64_t turn;          /* how many rows were named before its own */
+} known_object;
+
+typedef struct asked_object {
+    object_key key;
+    int64_t turn;
+} asked_object;
+
+struct pfd_store_objects {
+    pthread_mutex_t lock; /* held for the rows of a call */
+    known_object *places; /* a hash table, half full at most; a place once taken is never freed */
+    int64_t num_known, capacity;    /* a power of two */
+    asked_object asked[most_ahead]; /* a ring, by turn: some of them were taken since */
+    int64_t first_asked, num_asked, next_turn;
+};
+
+pfd_store_objects *pfd_store_objects_create(void)
+{
+    pfd_store_objects *self = calloc(1, sizeof *self);
+    if (self) (void)pthread_mutex_init(&self->lock, NULL);
+    return self;
+}
+
+void pfd_store_objects_free(pfd_store_objects *self)
+{
+    if (!self) return;
+    for (int64_t i = 0; i < self->capacity; i++) {
+        pfd_remote_file_close(self->places[i].file);
+        free(self->places[i].tag);
+    }
+    (void)pthread_mutex_destroy(&self->lock);
+    free(self->places);
+    free(self);
+}
+
+static object_key key_of(const char *url)
+{
+    int64_t size = (int64_t)strlen(url);
+    return (object_key){pfd_hash_bytes(0, url, size), pfd_hash_bytes(1, url, size) | 1};
+}
+
+static int32_t is_same(object_key a, object_key b)
+{
+    return a.first == b.first && a.second == b.second;
+}
+
+/* The place of an object, or the free one for it; the table has one. */
+static known_object *place_in(known_object *places, int64_t capacity, object_key key)
+{
+    for (uint64_t i = key.first;; i++) {
+        known_object *place = &places[i & (uint64_t)(capacity - 1)];
+        if (!place->key.second || is_same(place->key, key)) return place;
+    }
+}
+
+static int32_t grow_known(pfd_store_objects *self)
+{
+    int64_t capacity = self->capacity ? 2 * self->capacity : 256;
+    known_object *places = calloc((size_t)capacity, sizeof *places);
+    if (!places) return 0;
+    for (int64_t i = 0; i < self->capacity; i++)
+        if (self->places[i].key.second)
+            *place_in(places, capacity, self->places[i].key) = self->places[i];
+    free(self->places);
+    self->places = places;
+    self->capacity = capacity;
+    return 1;
+}
+
+/* What is known of an object (lock held, as in those that follow); NULL: nothing. */
+static known_object *find_known(const pfd_store_objects *self, object_key key)
+{
+    known_object *place =
+        self->capacity ? place_in(self->places, self->capacity, key) : NULL;
+    return place && place->key.second ? place : NULL;
+}
+
+/* The same, and takes a place for the object if it has none; NULL: out of memory. */
+static known_object *add_known(pfd_store_objects *self, const char *url)
+{
+    object_key key = key_of(url);
+    known_object *found = find_known(self, key);
+    if (found) return found;
+    if (2 * (self->num_known + 1) > self->capacity && !grow_known(self)) return NULL;
+    self->num_known++;
+    found = place_in(self->places, self->capacity, key);
+    found->key = key;
+    return found;
+}
+
+/* Closes the files that no row has taken of objects whose turn is before `turn`.  The first entry
+ * of the ring is then of a file that is still there. */
+static void drop_asked(pfd_store_objects *self, int64_t turn)
+{
+    for (; self->num_asked > 0; self->first_asked++, self->num_asked--) {
+        const asked_object *asked = &self->asked[self->first_asked & (most_ahead - 1)];
+        known_object *object = find_known(self, asked->key);
+        int32_t waits = object && object->file && object->turn == asked->turn;
+        if (waits && asked->turn >= turn) return;
+        if (!waits) continue;
+        pfd_remote_file_close(object->file);
+        object->file = NULL;
+    }
+}
+
+/* ---- Objects of stores: the rows of a call --------------------------------------------------- */
 
 /* The object of a row. */
 typedef struct sample_object {
@@ -132,32 +253,49 @@ static pfd_status name_objects(const pfd_compute_args *args, const pfd_whole_fil
     return pfd_remote_name_objects(urls, n, err);
 }
 
+static void set_facts(sample_object *object, int64_t size, const char *tag)
+{
+    object->facts.size = size;
+    (void)snprintf(object->facts.tag, sizeof object->facts.tag, "%s", tag);
+    object->is_known = 1;
+}
+
+/* Notes the version that the row of a listed object names, or else the one that the source reads
+ * (lock held). */
+static void note_own(const pfd_store_objects *self, const pfd_whole_file *file,
+                     sample_object *object)
+{
+    const known_object *known = self ? find_known(self, key_of(file->url)) : NULL;
+    if (file->tag) set_facts(object, file->size, file->tag);
+    else if (known && known->tag) set_facts(object, known->size, known->tag);
+}
+
 /* Whether it is to be found out what is known of a row's object. */
 static int32_t is_unknown(const pfd_whole_file *file, const sample_object *object)
 {
-    return file->url && !file->tag && !object->file;
+    return file->url && !object->is_known && !object->file;
 }
 
-/* Notes what is known of the versions of objects, without a request. */
-static void note_facts(const pfd_compute_args *args, const pfd_whole_file *files,
-                       sample_object *objects)
+/* Notes what is known of the versions of objects, without a request: what the source saw first, and
+ * of the others what the process saw since its last opening. */
+static void note_facts(pfd_store_objects *self, const pfd_compute_args *args,
+                       const pfd_whole_file *files, sample_object *objects)
 {
-    int64_t n = 0, known = 0;
+    int64_t n = 0, num_noted = 0;
     pfd_error ignored = {.struct_size = sizeof ignored};
     char **urls = args->host->alloc(args->scratch, args->num_rows * (int64_t)sizeof *urls);
-    for (int64_t i = 0; urls && i < args->num_rows; i++) {
+    if (self) pthread_mutex_lock(&self->lock);
+    for (int64_t i = 0; i < args->num_rows; i++)
+        if (files[i].url) note_own(self, &files[i], &objects[i]);
+    if (self) pthread_mutex_unlock(&self->lock);
+    for (int64_t i = 0; urls && i < args->num_rows; i++)
         if (is_unknown(&files[i], &objects[i])) urls[n++] = (char *)(uintptr_t)files[i].url;
-        if (!files[i].url || !files[i].tag) continue;
-        objects[i].facts.size = files[i].size;
-        (void)snprintf(objects[i].facts.tag, sizeof objects[i].facts.tag, "%s", files[i].tag);
-        objects[i].is_known = 1;
-    }
     pfd_remote_facts *facts =
         n > 0 ? args->host->alloc(args->scratch, n * (int64_t)sizeof *facts) : NULL;
     if (!facts || pfd_remote_look_for(urls, n, PFD_LOOK_KNOWN, facts, &ignored) != PFD_OK) return;
     for (int64_t i = 0; i < args->num_rows; i++) {
         if (!is_unknown(&files[i], &objects[i])) continue;
-        objects[i].facts = facts[known++];
+        objects[i].facts = facts[num_noted++];
         objects[i].is_known = objects[i].facts.size >= 0;
     }
 }
@@ -170,67 +308,43 @@ static void ask_for(const pfd_whole_file *file, const sample_object *object, pfd
                                      &ignored);
 }
 
-/* ---- Objects that are asked for before their rows are computed */
-
-enum { most_ahead = 4096 }; /* each is a mapping; a power of two */
-enum { places_tried = 8 };
-
-typedef struct asked_object {
-    uint64_t hash;
-    pfd_remote_file *file; /* NULL: the place is free */
-} asked_object;
-
-struct pfd_objects_ahead {
-    pthread_mutex_t lock; /* held for the rows of a call */
-    asked_object places[most_ahead]; /* an object is in one of those from its hash on */
-};
-
-pfd_objects_ahead *pfd_objects_ahead_create(void)
+/* Asks for an object that comes later, if there is room (lock held). */
+static void ask_for_later(pfd_store_objects *self, const pfd_whole_file *file,
+                          const sample_object *object)
 {
-    pfd_objects_ahead *self = calloc(1, sizeof *self);
-    if (self) (void)pthread_mutex_init(&self->lock, NULL);
-    return self;
+    int64_t turn = self->next_turn++;
+    if (self->num_asked == most_ahead) drop_asked(self, 0);
+    known_object *known = self->num_asked < most_ahead ? add_known(self, file->url) : NULL;
+    if (!known || known->file) return;
+    ask_for(file, object, &known->file);
+    known->turn = turn;
+    int64_t last = self->first_asked + self->num_asked++;
+    self->asked[last & (most_ahead - 1)] = (asked_object){known->key, turn};
 }
 
-void pfd_objects_ahead_free(pfd_objects_ahead *self)
-{
-    if (!self) return;
-    for (int64_t i = 0; i < most_ahead; i++) pfd_remote_file_close(self->places[i].file);
-    (void)pthread_mutex_destroy(&self->lock);
-    free(self);
-}
-
-/* The place of an object, or a free one for it; NULL: there is none. */
-static asked_object *place_of(pfd_objects_ahead *self, const char *url)
-{
-    uint64_t hash = pfd_hash_bytes(0, url, (int64_t)strlen(url));
-    asked_object *room = NULL;
-    for (uint64_t i = 0; i < places_tried; i++) {
-        asked_object *place = &self->places[(hash + i) & (most_ahead - 1)];
-        if (!place->file) room = place;
-        else if (place->hash == hash && !strcmp(pfd_remote_file_url(place->file), url))
-            return place;
-    }
-    if (room) room->hash = hash;
-    return room;
-}
-
-static void ask_ahead(pfd_objects_ahead *self, const pfd_compute_args *args,
+static void ask_ahead(pfd_store_objects *self, const pfd_compute_args *args,
                       const pfd_whole_file *files, sample_object *objects)
 {
-    note_facts(args, files, objects);
+    note_facts(self, args, files, objects);
     pthread_mutex_lock(&self->lock);
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        asked_object *place = files[i].url ? place_of(self, files[i].url) : NULL;
-        if (place && !place->file) ask_for(&files[i], &objects[i], &place->file);
-    }
+    for (int64_t i = 0; i < args->num_rows; i++)
+        if (files[i].url) ask_for_later(self, &files[i], &objects[i]);
     pthread_mutex_unlock(&self->lock);
 }
 
-int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_finder *finder,
+/* The records that were named do not come soon. */
+static void drop_all_asked(pfd_store_objects *self)
+{
+    pthread_mutex_lock(&self->lock);
+    drop_asked(self, self->next_turn);
+    pthread_mutex_unlock(&self->lock);
+}
+
+int32_t pfd_whole_files_need(pfd_store_objects *store, const pfd_whole_file_finder *finder,
                              const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
 {
-    if (!ahead || n == 0) return ahead != NULL;
+    if (store && n < 0) drop_all_asked(store);
+    if (!store || n <= 0) return store != NULL;
     pfd_error ignored = {.struct_size = sizeof ignored};
     pfd_record *records = finder->host->alloc(scratch, n * (int64_t)sizeof *records);
     const pfd_compute_args args = {.struct_size = sizeof args, .host = finder->host,
@@ -245,32 +359,33 @@ int32_t pfd_whole_files_need(pfd_objects_ahead *ahead, const pfd_whole_file_find
     for (int64_t i = 0; are_found && i < n; i++)
         if (finder->find(&args, i, &files[i], &ignored) != PFD_OK) files[i] = (pfd_whole_file){0};
     if (are_found && name_objects(&args, files, &ignored) == PFD_OK)
-        ask_ahead(ahead, &args, files, objects);
+        ask_ahead(store, &args, files, objects);
     free(objects);
     return 1;
 }
 
-static void take_asked(pfd_objects_ahead *self, const pfd_compute_args *args,
+/* ---- Rows of objects */
+
+static void take_asked(pfd_store_objects *self, const pfd_compute_args *args,
                        const pfd_whole_file *files, sample_object *objects)
 {
     pthread_mutex_lock(&self->lock);
     for (int64_t i = 0; i < args->num_rows; i++) {
-        asked_object *place = files[i].url ? place_of(self, files[i].url) : NULL;
-        if (!place) continue;
-        objects[i].file = place->file;
-        place->file = NULL;
+        known_object *known = files[i].url ? find_known(self, key_of(files[i].url)) : NULL;
+        if (!known || !known->file) continue;
+        objects[i].file = known->file;
+        known->file = NULL;
+        drop_asked(self, known->turn - out_of_turn);
     }
     pthread_mutex_unlock(&self->lock);
 }
 
-/* ---- Rows of objects */
-
 /* Takes those that were asked for ahead, and asks for the others, all together. */
-static void ask_for_objects(pfd_objects_ahead *ahead, const pfd_compute_args *args,
+static void ask_for_objects(pfd_store_objects *store, const pfd_compute_args *args,
                             const pfd_whole_file *files, sample_object *objects)
 {
-    if (ahead) take_asked(ahead, args, files, objects);
-    note_facts(args, files, objects);
+    if (store) take_asked(store, args, files, objects);
+    note_facts(store, args, files, objects);
     for (int64_t i = 0; i < args->num_rows; i++)
         if (files[i].url && !objects[i].file) ask_for(&files[i], &objects[i], &objects[i].file);
 }
@@ -283,7 +398,7 @@ static pfd_status find_object(const sample_reading *self, sample_object *object,
     pfd_error ignored = {.struct_size = sizeof ignored};
     pfd_status status = PFD_OK;
     if (object->file)
-        status = pfd_remote_file_await(object->file, bounds, &object->facts.size, err);
+        status = pfd_remote_file_await(object->file, bounds, &object->facts, err);
     else if (!object->is_known)
         status = pfd_remote_look_for(&url, 1, PFD_LOOK_KEPT, &object->facts, err);
     if (status == PFD_IO && pfd_remote_kind(url, &kind, &ignored) == PFD_OK &&
@@ -292,11 +407,31 @@ static pfd_status find_object(const sample_reading *self, sample_object *object,
     return status;
 }
 
-static pfd_status read_object(const sample_reading *self, sample_object *object, pfd_bytes *out,
-                              pfd_error *err)
+/* The version that a source sees first is the one that it reads. */
+static pfd_status keep_version(pfd_store_objects *self, const sample_reading *of,
+                               const pfd_remote_facts *facts, pfd_error *err)
+{
+    if (!self || of->file->tag) return PFD_OK;
+    pthread_mutex_lock(&self->lock);
+    known_object *known = add_known(self, of->file->url);
+    if (known && !known->tag && (known->tag = strdup(facts->tag))) known->size = facts->size;
+    int32_t has_memory = known && known->tag;
+    int32_t is_kept = has_memory && known->size == facts->size && !strcmp(known->tag, facts->tag);
+    pthread_mutex_unlock(&self->lock);
+    if (is_kept) return PFD_OK;
+    if (!has_memory) return fail_sample_memory(of, (int64_t)sizeof *known, err);
+    (void)of->args->host->fail_row(err, of->row, -1, PFD_IO,
+                                   "%.400s changed while open: it is no longer the version that "
+                                   "was read first; open the data set again", shown_name(of));
+    return pfd_error_set_reason(err, PFD_REASON_ENVIRONMENT);
+}
+
+static pfd_status read_object(pfd_store_objects *store, const sample_reading *self,
+                              sample_object *object, pfd_bytes *out, pfd_error *err)
 {
     const pfd_compute_args *args = self->args;
     PFD_TRY(find_object(self, object, err));
+    PFD_TRY(keep_version(store, self, &object->facts, err));
     int64_t size = object->facts.size;
     if (size == 0) return fail_sample(self, "is empty", err);
     if (!object->file)
@@ -384,30 +519,31 @@ static pfd_status read_file(const sample_reading *self, pfd_bytes *out, pfd_erro
     return status;
 }
 
-static pfd_status read_all(const pfd_compute_args *args, const pfd_whole_file *files,
-                           sample_object *objects, pfd_bytes *out, pfd_error *err)
+static pfd_status read_all(pfd_store_objects *store, const pfd_compute_args *args,
+                           const pfd_whole_file *files, sample_object *objects, pfd_bytes *out,
+                           pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
         const sample_reading self = {args, row, &files[row]};
-        PFD_TRY(files[row].url ? read_object(&self, &objects[row], &out[row], err)
+        PFD_TRY(files[row].url ? read_object(store, &self, &objects[row], &out[row], err)
                                : read_file(&self, &out[row], err));
     }
     return PFD_OK;
 }
 
 pfd_status pfd_whole_files_read(const pfd_compute_args *args, const pfd_whole_file *files,
-                                pfd_objects_ahead *ahead, pfd_bytes *out, pfd_error *err)
+                                pfd_store_objects *store, pfd_bytes *out, pfd_error *err)
 {
     int32_t any = 0;
     for (int64_t i = 0; i < args->num_rows && !any; i++) any = files[i].url != NULL;
-    if (!any) return read_all(args, files, NULL, out, err);
+    if (!any) return read_all(store, args, files, NULL, out, err);
     PFD_TRY(name_objects(args, files, err));
     size_t rows = (size_t)args->num_rows;
     sample_object *objects = calloc(rows, sizeof *objects);
     if (!objects)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for %zu objects", rows);
-    ask_for_objects(ahead, args, files, objects);
-    pfd_status status = read_all(args, files, objects, out, err);
+    ask_for_objects(store, args, files, objects);
+    pfd_status status = read_all(store, args, files, objects, out, err);
     for (size_t i = 0; i < rows; i++) pfd_remote_file_close(objects[i].file);
     free(objects);
     return status;

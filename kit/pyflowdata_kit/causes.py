@@ -120,6 +120,11 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "negative-size": ("size() returns -1 for an error, or a difference of unsigned numbers",),
     "source-methods": ("at() or next() is left out, or size() does not fit to the one there is",),
+    "block-numbers": (
+        "the number of all records is left out at the end, or is that of another file",
+        "the blocks are numbered again in each file",
+        "an empty block, which has the same first record as the next one",
+    ),
     "place-field": ("places() leaves a field of the struct as it was",),
     "describe-line": ("the text is not written, or is longer than the room for it",),
     "group-differs": (

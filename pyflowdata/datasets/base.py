@@ -60,14 +60,17 @@ def _readers_of(blobs: Iterable[Blob]) -> Iterable[Node]:
 
 
 def _compression_of(reader: Node) -> str | None:
-    """The compression of the first file; None where the reader can read it in any order."""
+    """The compression of the first file; None where the reader can read it in any order, or does
+    not read it at all."""
     files: Any = reader.values.get("files")
     if not isinstance(files, list) or not files or not os.path.isfile(files[0]):
         return None
     if reader.values.get("compression") == "none":
         return None
     own = [one for one in FORMATS.values() if one.reader == reader.op.name]
-    if not own or any(one.decompresses_whole or one.origin != "built in" for one in own):
+    if not own or any(
+        one.decompresses_whole or one.refuses_compressed or one.origin != "built in" for one in own
+    ):
         return None
     try:
         return head_of(files[0]).compression

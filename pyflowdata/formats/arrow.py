@@ -375,6 +375,7 @@ class Arrow(ColumnFormat):
     """Fields are the columns of the first file that rows can have, by their paths."""
 
     writer = ArrowWriter
+    refuses_compressed = True
     refuses_others = True
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:

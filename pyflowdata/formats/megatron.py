@@ -142,6 +142,7 @@ class Megatron(Format):
     writer = MegatronWriter
     holds_one_field = True
     tokens = "documents"
+    refuses_compressed = True
 
     def files_of(self, found: Sequence[Detected]) -> tuple[str, ...]:
         """The `.bin` of each pair, once: a folder has both files of a pair."""

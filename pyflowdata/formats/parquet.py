@@ -14,6 +14,7 @@ class Parquet(ColumnFormat):
     """Tables whose row groups pyarrow decodes."""
 
     written_by = ", and pyarrow writes it, pyarrow.parquet.write_table()"
+    refuses_compressed = True
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the columns of a file; raises also if pyarrow is not installed."""

@@ -55,6 +55,7 @@ class Raw(RowFormat):
 
     writer = RawWriter
     tokens = "flat"
+    refuses_compressed = True
 
 
 FORMAT = Raw

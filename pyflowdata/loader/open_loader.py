@@ -34,14 +34,14 @@ from ..insight.stats import (
     read_worker_seconds,
 )
 from ..native import CData, check, exception, ffi, file_path, lib, new_error
-from ..native.calls import inside, interrupts, raised, take_interrupt
+from ..native.calls import inside, interrupts, is_in_pause, raised, take_interrupt
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from .batches import Batch, BatchArrays
 from .epochs import CONVERTED, Cursor
 from .graph_digest import Graph
 from .ledger import LOAD, SEEK, STATE, Ledger, NotedArrays, directory_of
-from .opening import is_in_pause, open_handle, rank_of, read_info, read_readers
+from .opening import open_handle, rank_of, read_info, read_readers
 from .reader_advice import (
     advise_on_batches,
     repeating_orders,

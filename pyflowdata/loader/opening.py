@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any
 
 from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
@@ -17,36 +15,15 @@ from ..nodes.file_states import check_seen
 from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
-from ..native import CData, check, exception, ffi, lib, new_error, new_struct, text
-from ..native.calls import interrupts
+from ..native import (
+    IS_INTERRUPTED, CData, check, exception, ffi, lib, new_error, new_struct, text,
+)  # fmt: skip
 from ..remote import one_opening
 from .shares import Share
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
-
-
-def _look_for_signals(_unused: CData) -> int:
-    """Called by C in the main thread, in a pause: Python runs the handlers of signals here."""
-    return 0
-
-
-def is_in_pause() -> bool:
-    """Whether the caller is such a handler: then a call of C further up the stack waits for it."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code is not _look_for_signals.__code__:
-        frame = frame.f_back
-    return frame is not None
-
-
-def _end_pause(_type: Any, failure: Any, _trace: Any) -> int:
-    """Keeps what a handler raised, for the caller of C."""
-    interrupts[threading.get_ident()] = failure
-    return 1
-
-
-_IS_INTERRUPTED = ffi.callback("int32_t(void *)", _look_for_signals, onerror=_end_pause, error=1)
 
 
 def _whole(name: str, value: object, bits: int, or_text: str = "") -> int:
@@ -92,7 +69,7 @@ def open_handle(
     options.zip = _ZIP[rule]
     options.share, options.num_shares = share.index, share.count
     options.has_peers = has_peers()
-    options.is_interrupted = _IS_INTERRUPTED
+    options.is_interrupted = IS_INTERRUPTED
     for node in reader_nodes(blobs):
         check_is_batched(node)
     with one_opening(is_last=True):

@@ -27,7 +27,9 @@ from ..errors import (
     UserFunctionError,
     shown,
 )
-from .calls import is_interrupt, kept, raised, take_interrupt
+from .calls import (
+    end_pause, is_interrupt, kept, look_for_signals, raised, take_interrupt,
+)  # fmt: skip
 
 # ---- A shared library, and the declarations of what is in it ------------------------------------
 
@@ -279,6 +281,10 @@ def exception(status: int, err: CData) -> Error:
     if cause is not None:
         failure.__cause__ = cause
     return failure
+
+
+# For waits of C in the main thread, which ask it now and then.
+IS_INTERRUPTED = ffi.callback("int32_t(void *)", look_for_signals, onerror=end_pause, error=1)
 
 
 def check(status: int, err: CData) -> None:

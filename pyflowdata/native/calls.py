@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
 import traceback
+from types import FrameType
 
 _MOST_KEPT = 64  # with the locals of their frames, for a debugger
 _MOST_LIGHT = 2000  # without them: a loader keeps the reports of 1000 records
@@ -69,6 +71,25 @@ def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
     BaseException.__setattr__(failure, "came_while_inside", is_main)
     if is_main:
         interrupts[threading.get_ident()] = failure
+
+
+def look_for_signals(_unused: object) -> int:
+    """Called by C in the main thread, in a pause: Python runs the handlers of signals here."""
+    return 0
+
+
+def is_in_pause() -> bool:
+    """Whether the caller is such a handler: then a call of C further up the stack waits for it."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not look_for_signals.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def end_pause(_type: object, failure: BaseException, _trace: object) -> int:
+    """Keeps what a handler raised, for the caller of C."""
+    interrupts[threading.get_ident()] = failure
+    return 1
 
 
 def take_interrupt() -> None:

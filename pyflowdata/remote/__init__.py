@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..native import ffi, lib
+from ..native import IS_INTERRUPTED, ffi, lib
 
 if TYPE_CHECKING:
     from .cache import CacheInfo, cache_info, configure, open_copy, staging_folder
@@ -72,4 +72,6 @@ _callbacks = {
     name: ffi.callback(_types[name].type, function, error=-1)
     for name, function in _functions.items()
 }
-lib.pfd_remote_install(ffi.new("pfd_remote_calls *", _callbacks))
+lib.pfd_remote_install(
+    ffi.new("pfd_remote_calls *", {**_callbacks, "is_interrupted": IS_INTERRUPTED})
+)

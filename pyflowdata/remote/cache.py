@@ -28,6 +28,7 @@ from ..errors import (
     shown,
 )  # fmt: skip
 from ..native import CData, check, encode, ffi, lib, new_error, text
+from ..native.calls import interrupt
 from ..native.lock_files import open_lock
 from ..words.plain_text import bytes_of
 from . import client
@@ -398,10 +399,12 @@ def warm(urls: list[str], show: Callable[[int, int], None] = lambda done, total:
             f"is kept free; give it {needed * 8 // 7 + (5 << 20)} by {_BUDGET_VARIABLE}"
         )
 
+    ends = ffi.new("int32_t *")
+
     def bring(piece: tuple[str, int, int]) -> int:
         err = new_error()
         url, offset, size = piece
-        check(lib.pfd_remote_warm(url.encode(), offset, size, err), err)
+        check(lib.pfd_remote_warm(url.encode(), offset, size, ends, err), err)
         return size
 
     pieces = (
@@ -419,6 +422,7 @@ def warm(urls: list[str], show: Callable[[int, int], None] = lambda done, total:
             show(done, total)
             waiting |= {pool.submit(bring, piece) for piece in islice(pieces, len(ended))}
     finally:
+        ends[0] = 1  # a program that ends would wait for the threads of the pool
         pool.shutdown(wait=False, cancel_futures=True)
     return total
 
@@ -560,6 +564,10 @@ def _told(failure: BaseException) -> tuple[int, int, bytes]:
 
 
 def _fail(err: CData, failure: BaseException, url: str) -> int:
+    if isinstance(failure, KeyboardInterrupt):
+        is_main = threading.current_thread() is threading.main_thread()
+        interrupt(failure, is_main=is_main)  # raised when C returns
+        failure = CancelledError("a signal ended the wait")
     status, reason, message = _told(failure)
     where = getattr(failure, "file", None) or url
     return int(lib.pfd_remote_fail(err, status, reason, str(where).encode(), message))

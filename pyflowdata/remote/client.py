@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -570,24 +570,83 @@ def _short(failure: BaseException) -> str:
     return textwrap.shorten(_said(failure), 300) or type(failure).__name__
 
 
+@dataclass
+class _Silence:
+    """Failures of a store without an answer in between, whichever requests they are of: the times
+    of the first and of the last one, in seconds of time.monotonic()."""
+
+    since: float
+    last: float
+
+
+_FORGOTTEN = 60.0  # seconds after a failure; a try and the pause before it take less
+_JUST_NOW = 1.0
+_silences: dict[str, _Silence] = {}  # by host
+
+
+def _note_failure(url: str, begin: float) -> float:
+    """Notes a failure; returns since when the store has given no answer, either to this request,
+    which was first sent at `begin`, or to all requests."""
+    now = time.monotonic()
+    with _lock:
+        silence = _silences.get(_host(url))
+        if silence is None or now - silence.last > _FORGOTTEN:
+            silence = _silences[_host(url)] = _Silence(now, now)
+        silence.last = now
+        return min(begin, silence.since)
+
+
+def _note_answer(url: str) -> None:
+    if _silences:
+        with _lock:
+            _silences.pop(_host(url), None)
+
+
+def _is_given_up(url: str, limit: float) -> bool:
+    """Whether another request to the store was given up a moment ago: no need to try again."""
+    with _lock:
+        silence = _silences.get(_host(url))
+    now = time.monotonic()
+    return (
+        silence is not None and now - silence.last < _JUST_NOW and 0 < limit <= now - silence.since
+    )
+
+
+def _failed(url: str, seconds: float, last: BaseException | None) -> FileError:
+    said = f": {_short(last)}" if last is not None else ""
+    return FileError(
+        f"the store failed for {seconds:.0f} s{said}; is the server up, and are its name, address, "
+        "region and credentials right?", file=url, reason="environment",
+    )  # fmt: skip
+
+
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
+    """The result of a call.  A failure that may pass is tried again with these pauses, the last
+    one again and again, until the store has given no answer for the sum of the pauses.  This time
+    counts for all requests together, so that waiting for several requests takes no longer."""
     global retries
-    for tries, pause in enumerate((*pauses, None), 1):
+    begin, limit = time.monotonic(), sum(pauses)
+    if _is_given_up(url, limit):
+        raise _failed(url, limit, None)
+    for pause in chain(pauses, repeat(pauses[-1] if pauses else 0.0)):
         try:
-            return call()
+            result = call()
         except Exception as failure:
             error, last = _as_error(failure, url), failure
+        else:
+            _note_answer(url)
+            return result
         if error is not None:
+            _note_answer(url)
             raise error from last
-        if pause is None:
+        since = _note_failure(url, begin)
+        left = since + limit - time.monotonic()
+        if left <= 0:
             break
         with _lock:
             retries += 1
-        time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  (not for secrets)
-    raise FileError(
-        f"the store failed in {tries} tries: {_short(last)}; is the server up, and are its name, "
-        "address, region and credentials right?", file=url, reason="environment",
-    ) from last
+        time.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311  (not for secrets)
+    raise _failed(url, time.monotonic() - since, last) from last
 
 
 # ---- The calls ----------------------------------------------------------------------------------
@@ -681,7 +740,8 @@ def _one_look(url: str) -> Iterator[None]:
 def _look(url: str, is_kept: bool = False) -> Facts:
     with _one_look(url):
         known = _known(url, is_kept)
-        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, _LOOK_PAUSES))
+        pauses = _FETCH_PAUSES if is_kept else _LOOK_PAUSES  # a loader runs, or opens
+        return known or _note(url, _tried(lambda: _store_of(url).look(url), url, pauses))
 
 
 def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
@@ -704,7 +764,7 @@ def look_and_fetch(url: str, size: int) -> tuple[Facts, Any]:
     with _one_look(url):
         if (known := _known(url, True)) is not None:
             return known, b""
-        facts, data = _tried(get, url, _LOOK_PAUSES)
+        facts, data = _tried(get, url, _FETCH_PAUSES)
         return _note(url, facts), data
 
 

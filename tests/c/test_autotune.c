@@ -183,6 +183,47 @@ static void test_lock(void)
         }
 }
 
+/* Periods that are all alike but for their shares: the kind of the first trial in 30 of them; -1:
+ * there is none. */
+static int32_t first_trial(double idle, double blocked, double in_line)
+{
+    pfd_autotune t;
+    pfd_autotune_open(&t, &four_processors);
+    for (int32_t i = 0; i < 30; i++) {
+        pfd_tune_period period = {.ranges_per_s = 1e4, .batches_per_s = 1e4, .thrift = 2e4,
+                                  .wait = 0.5, .idle = idle, .blocked = blocked,
+                                  .in_line = in_line};
+        if (pfd_autotune_step(&t, &period)) return last(&t)->kind;
+    }
+    return -1;
+}
+
+/* Fewer threads than usual are tried where those that there are wait in line for longer than they
+ * compute, and are often without work. */
+static void test_where_fewer_threads_are_tried(void)
+{
+    CHECK(first_trial(0.45, 0, 0.45) == PFD_TUNE_FEWER_THREADS);
+    CHECK(first_trial(0.9, 0, 0.07) == PFD_TUNE_FEWER_THREADS);
+    CHECK(first_trial(0, 0, 0.9) == -1);     /* work that other programs keep from processors */
+    CHECK(first_trial(0, 0, 0) == -1);       /* work that computes, such as decoding images */
+    CHECK(first_trial(0.3, 0, 0.1) == -1);   /* as much of it as two threads can do */
+    CHECK(first_trial(0.3, 0.65, 0.05) != PFD_TUNE_FEWER_THREADS); /* work that waits */
+    CHECK(first_trial(0.3, 0.4, 0.25) != PFD_TUNE_FEWER_THREADS);  /* at a lock */
+}
+
+/* What has no doubt is not waited for: much is gained at once where work only waits. */
+static void test_a_clear_gain(void)
+{
+    for (int32_t i = 0; i < NOISES; i++) {
+        model of = {.demand = 1e5, .alone = 50, .blocked = 0.98, .noise = noises[i]};
+        pfd_autotune t;
+        pfd_autotune_open(&t, &four_processors);
+        (void)run_for(&t, &of, 8);
+        CHECK(t.num_threads == 32 && t.prefetch == 100);
+        CHECK(t.num_decisions == 1 && last(&t)->outcome == PFD_TUNE_KEPT);
+    }
+}
+
 /* A program that does not wait: threads beyond the usual number that are idle go. */
 static void test_training_is_the_limit(void)
 {
@@ -353,6 +394,7 @@ typedef struct load {
     double crowds; /* share that each thread more than one takes of the time of a batch */
     double shares; /* part of the rate that fewer threads than usual lose, though they idle; 0..1 */
     double idles;  /* share of the time without work of threads that nobody wakes */
+    double queues; /* share of their other time in which these wait in line for a processor */
     double share;  /* of the processors' time that other programs leave; 0: all */
     double change; /* periods that a change takes: memory, threads, cold caches */
     double noise;  /* of a period, beside that of the run: others on the machine */
@@ -423,6 +465,18 @@ static load draw_cheap_load(const load *former)
     return of;
 }
 
+/* Threads are woken for so little that they mostly wait in line, and cost more than they do. */
+static load draw_crowded_load(const load *former)
+{
+    load of = draw_cheap_load(former);
+    if (former) return of;
+    of.crowds = drawn(0, 0.15);
+    of.queues = drawn(0.8, 1);
+    of.idles = drawn(0.3, 1);
+    of.shares /= 5;
+    return of;
+}
+
 /* The program asks at once: `demand` batches' time is its wait over its own work. */
 static pfd_tune_period look_at_cheap(const load *of, int32_t threads, int32_t prefetch)
 {
@@ -435,6 +489,7 @@ static pfd_tune_period look_at_cheap(const load *of, int32_t threads, int32_t pr
                              .thrift = of->alone / cpu,
                              .wait = of->demand / (of->demand + 10),
                              .idle = of->idles,
+                             .in_line = (1 - of->idles) * of->queues,
                              .is_full = 1,
                              .has_memory = 1};
 }
@@ -572,10 +627,14 @@ static void test_regret(void)
 static void test_regret_of_cheap_batches(void)
 {
     static const double near_best[] = {0.85, 0.94}; /* parts of the runs */
+    static const double of_crowded[] = {0.7, 0.94};
     for (int32_t periods = REGRET_PERIODS / 6; periods <= REGRET_PERIODS; periods *= 6)
         for (int32_t changes = 0; changes < 2; changes++) {
             regret of = draw_runs(draw_cheap_load, changes ? MOST_LOADS : 1, periods, 0);
             CHECK(of.near_best >= near_best[periods == REGRET_PERIODS]);
+            CHECK(of.not_worse >= 0.999 && of.worst >= 0.94);
+            of = draw_runs(draw_crowded_load, changes ? MOST_LOADS : 1, periods, 0);
+            CHECK(of.near_best >= of_crowded[periods == REGRET_PERIODS]);
             CHECK(of.not_worse >= 0.999 && of.worst >= 0.94);
         }
 }
@@ -588,6 +647,8 @@ int main(void)
     test_other_programs_have_the_processors();
     test_latency();
     test_lock();
+    test_where_fewer_threads_are_tried();
+    test_a_clear_gain();
     test_training_is_the_limit();
     test_training_is_the_limit_and_work_comes_in_waves();
     test_bursts();

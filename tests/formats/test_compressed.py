@@ -253,6 +253,14 @@ def test_only_a_buffer_shuffles_them(tmp_path: Path) -> None:
         mini(many(tmp_path), shuffle="global")
 
 
+def test_a_reader_of_no_compressed_files_advises_to_decompress_and_not_to_cache(tmp_path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(6400), 1))
+    data = flow.open(str(tmp_path / "a.gz"), format="raw", shape=[64], dtype="int32").take(5)
+    with pytest.raises(flow.UnsupportedError, match="compressed.*decompress it first") as said:
+        flow.DataLoader(data.batch(5))
+    assert "cache()" not in str(said.value)
+
+
 def test_the_command_index_says_that_there_is_none(tmp_path: Path,
                                                   capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "part-0").write_bytes(gzip.compress(lines(0, 9)))

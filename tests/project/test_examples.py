@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
+from support.rank_processes import start_torchrun
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 if not (torch.distributed.is_available() and torch.distributed.is_gloo_available()):
@@ -32,27 +33,53 @@ def data_dir(tmp_path_factory):
     return folder
 
 
+def ddp(data_dir, losses):
+    """The example and its arguments."""
+    return [str(ROOT / "examples" / "train_ddp.py"), "--data-dir", str(data_dir), "--batch-size",
+            str(BATCH_SIZE), "--epochs", str(EPOCHS), "--losses", str(losses)]  # fmt: skip
+
+
+def steps_in(losses):
+    return [json.loads(line) for line in losses.read_text().splitlines()]
+
+
 def train_ddp(data_dir, out, processes, *options):
     """The losses, step after step, that a run adds to those in `out`."""
-    losses = out / "losses.jsonl"
-    before = len(losses.read_text().splitlines()) if losses.exists() else 0
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(processes), str(ROOT / "examples" / "train_ddp.py")]
-    command += ["--data-dir", str(data_dir), "--batch-size", str(BATCH_SIZE)]
-    command += ["--epochs", str(EPOCHS), "--losses", str(losses), *options]
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    run = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=170,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout
-    return [json.loads(line) for line in losses.read_text().splitlines()[before:]]
+    losses, output = out / "losses.jsonl", out / f"output-{processes}"
+    before = len(steps_in(losses)) if losses.exists() else 0
+    words = [*ddp(data_dir, losses), *options]
+    with ending(start_torchrun(processes, *words, output=output)) as launcher:
+        launcher.join(170)
+    assert launcher.exitcode == 0, output.read_text()
+    return steps_in(losses)[before:]
+
+
+@contextlib.contextmanager
+def ending(launcher):
+    """Ends a launcher and its ranks, which have sessions of their own, and outlive it alone."""
+    try:
+        yield launcher
+    finally:
+        if launcher.is_alive():
+            children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+            for process in (launcher.pid, *map(int, children.read_text().split())):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            launcher.join()
 
 
 @pytest.fixture(scope="module")
 def one_process(data_dir, tmp_path_factory):
-    curve = train_ddp(data_dir, tmp_path_factory.mktemp("one"), 1)
+    """By the command that users give."""
+    losses = tmp_path_factory.mktemp("one") / "losses.jsonl"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    run = subprocess.run(
+        [*command, *ddp(data_dir, losses)], env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=170,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout
+    curve = steps_in(losses)
     assert [entry["step"] for entry in curve] == list(range(1, EPOCHS * STEPS + 1))
     assert [entry["epoch"] for entry in curve] == [i // STEPS for i in range(EPOCHS * STEPS)]
     first, last = (sum(e["loss"] for e in curve if e["epoch"] == n) for n in (0, EPOCHS - 1))
@@ -75,40 +102,19 @@ def test_2_processes_have_the_loss_curve_of_one_and_4_go_on_from_their_checkpoin
     assert_same_curve(train_ddp(data_dir, tmp_path, 4, *saves), one_process[13:])
 
 
-@contextlib.contextmanager
-def two_ranks(script, folder):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", "2", script, "--folder", str(folder)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    launcher = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    )
-    try:
-        yield launcher
-    finally:
-        kill_with_ranks(launcher)
-
-
-def kill_with_ranks(launcher):
-    """The ranks have sessions of their own, and outlive a launcher that is killed alone."""
-    if launcher.poll() is None:
-        ranks = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-        for process in (launcher.pid, *map(int, ranks)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        launcher.communicate()
-
-
 def tokens_of(folder):
     """For each rank, a checksum of the tokens of each step, in the order of the steps taken."""
     logs = [folder / f"tokens-of-rank-{rank}.txt" for rank in (0, 1)]
     return [log.read_text().splitlines() if log.exists() else [] for log in logs]
 
 
-def printed_by(launcher):
-    out, _ = launcher.communicate(timeout=170)
-    assert launcher.returncode == 0, out
-    return re.findall(r"step (\d+): loss ([\d.]+)", out)
+def losses_of_two_ranks(script, folder, output):
+    """The steps and the losses that are printed."""
+    with ending(start_torchrun(2, script, "--folder", folder, output=output)) as launcher:
+        launcher.join(170)
+    said = output.read_text()
+    assert launcher.exitcode == 0, said
+    return re.findall(r"step (\d+): loss ([\d.]+)", said)
 
 
 # Runs the example, whose process is killed before it notes the tokens of step 20.
@@ -132,17 +138,16 @@ def test_a_language_model_is_killed_and_goes_on_with_the_same_tokens_and_bits(
     """Two ranks share the batches, so the losses are those of one rank, up to rounding."""
     pytest.importorskip("tokenizers", reason="the package tokenizers is not here")
     script, whole, killed = str(ROOT / "examples" / "train_lm.py"), tmp_path / "w", tmp_path / "k"
-    with two_ranks(script, whole) as launcher:
-        losses = printed_by(launcher)
+    losses = losses_of_two_ranks(script, whole, tmp_path / "whole.txt")
     dying = tmp_path / "dying.py"
     dying.write_text(DYING.format(script=script))
-    with two_ranks(str(dying), killed) as launcher:
-        launcher.communicate(timeout=170)
+    output = tmp_path / "dying.txt"
+    with ending(start_torchrun(2, dying, "--folder", killed, output=output)) as launcher:
+        launcher.join(170)
     before = tokens_of(killed)
     done = torch.load(killed / "newest.pt")["step"]
     assert done == 15 and [*map(len, before)] == [19, 19], "killed between two checkpoints"
-    with two_ranks(script, killed) as launcher:
-        assert printed_by(launcher) == losses[done // 15 :]
+    assert losses_of_two_ranks(script, killed, tmp_path / "rest.txt") == losses[done // 15 :]
     for uninterrupted, first, both in zip(
         tokens_of(whole), before, tokens_of(killed), strict=True
     ):

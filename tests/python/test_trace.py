@@ -196,6 +196,22 @@ def test_slices_are_the_calls_of_an_op(tmp_path):
     assert all(rows[batch] == 8 for batch in delivered)
 
 
+def test_ranges_of_a_reader_alone_are_longer(tmp_path):
+    """As long as a batch has four of them; an op that reads the rows wants them in the cache."""
+    np.save(tmp_path / "x.npy", np.zeros((512, 256), np.float32))
+
+    def most_rows(batch_size, op=lambda blob: blob):
+        rows = flow.NpyReader(files=str(tmp_path / "x.npy"), batch_size=batch_size)
+        with flow.DataLoader(op(rows)) as loader, loader.trace(tmp_path / "trace.json"):
+            assert sum(len(batch) for batch in loader) == 512
+        ranges = [e for e in Traced(tmp_path / "trace.json").slices if e.get("cat") == "rows"]
+        return max(event["args"]["rows"] for event in ranges)
+
+    cast = most_rows(256, lambda blob: flow.Cast(blob, dtype="float64"))
+    assert most_rows(256) == 64 and cast < 32
+    assert most_rows(16) == 16
+
+
 def test_durations_are_those_of_the_counters(tmp_path):
     """An op that sleeps: the counters, which measure some of its calls, say about the same."""
 

@@ -47,8 +47,8 @@ OPTIONS = {"raw": {"format": "raw", "shape": [WIDTH], "dtype": "int32"}}
 FORMATS = ("raw", "tfrecord", "jsonl", "jsonl.gz")
 # What a run may end with; anything else is a failure.
 TOLD = (
-    "changed while open", "the store failed in", "answers no ranges", "file of the cache cannot be",
-    "there is no such object",
+    "changed while open", "the store failed for", "answers no ranges",
+    "file of the cache cannot be", "there is no such object",
 )  # fmt: skip
 TOLD_OF_STATES = "the state belongs to another loader"  # where the objects changed since
 

@@ -134,7 +134,8 @@ def parquet():
     FOLDERS.append(folder)
     rows = [[0.5] * (i % 4) for i in range(20)]
     table = pyarrow.table({"n": range(20), "lists": rows, "s": [{"t": str(i)} for i in range(20)]})
-    pyarrow.parquet.write_table(table, Path(folder.name, "part-0"), row_group_size=7)
+    file = Path(folder.name, "part-0")  # small, as it is damaged in each of its bytes
+    pyarrow.parquet.write_table(table, file, row_group_size=10, store_schema=False)
     columns = ["n:int64", "lists:float64[?]", "s.t"]
     return flow.ParquetReader(folder.name, columns=columns, batch_size=2)
 

@@ -1,15 +1,24 @@
-"""Runs a function in several processes that are ranks of one gloo process group."""
+"""Runs a function in several processes that are ranks of one gloo process group; and torchrun,
+whose ranks import nothing again."""
 
 import faulthandler
 import multiprocessing
 import os
+import runpy
 import signal
 import sys
 import time
 import traceback
 
 TIMEOUT = 240  # seconds for all ranks on a busy machine, less than faulthandler_timeout of pytest
-SLOW_IMPORTS = ("torch.distributed", "accelerate", "transformers.trainer", "trl")
+SLOW_IMPORTS = ("pyflowdata", "torch.distributed", "accelerate", "transformers.trainer", "trl")
+
+
+def _context(method):
+    context = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
+    return context
 
 
 def run_ranks(function, world_size, folder, *args, method="forkserver"):
@@ -21,9 +30,7 @@ def run_ranks(function, world_size, folder, *args, method="forkserver"):
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context(method)
-    if method == "forkserver":
-        context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
+    context = _context(method)
     processes = [
         context.Process(target=_run, args=(function, rank, world_size, str(folder), args))
         for rank in range(world_size)
@@ -69,3 +76,45 @@ def _run(function, rank, world_size, folder, args):
         with open(os.path.join(folder, f"error-{rank}"), "w") as file:
             file.write(traceback.format_exc())
         os._exit(1)
+
+
+def start_torchrun(ranks, script, *arguments, output):
+    """Starts torchrun in a process, and returns the process, whose children are the ranks.
+
+    Each rank runs the script as the main module.  All of them are forks of a process that has
+    imported torch, which takes longer than the script.
+
+    output: A path; the file gets what they print.
+    """
+    words = [str(script), *map(str, arguments)]
+    launcher = _context("forkserver").Process(target=_launch, args=(ranks, words, str(output)))
+    launcher.start()
+    return launcher
+
+
+def _launch(ranks, words, output):
+    from torch.distributed import run
+    from torch.distributed.launcher.api import elastic_launch
+
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for descriptor in (1, 2):
+        os.dup2(file, descriptor)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    options = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0"]  # those of --standalone
+    options += ["--rdzv-id", os.path.basename(output), "--nproc-per-node", str(ranks)]
+    config, _, _ = run.config_from_args(run.parse_args([*options, *words]))
+    config.start_method = "fork"
+    elastic_launch(config, _run_script)(words)
+
+
+def _run_script(words):
+    sys.argv, sys.path[0] = words, os.path.dirname(words[0])
+    usual, os._exit = os._exit, sys.exit  # the launcher waits for what this function returns
+    try:
+        runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise
+    finally:
+        os._exit = usual
+        sys.stdout.flush()

@@ -593,7 +593,7 @@ typedef struct coco {
     pfd_index_image *image;
     coco_index index;
     int64_t mean_bytes; /* of an image file; estimated from some of them */
-    pfd_objects_ahead *ahead; /* NULL: the images are on disk */
+    pfd_store_objects *store; /* NULL: the images are on disk */
 } coco;
 
 static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
@@ -606,7 +606,7 @@ static void close_source(void *source)
     coco *self = source;
     if (self->folder >= 0) close(self->folder);
     pfd_index_image_free(self->image);
-    pfd_objects_ahead_free(self->ahead);
+    pfd_store_objects_free(self->store);
     free(self->image_dir);
     free(self);
 }
@@ -699,8 +699,8 @@ static pfd_status open_folder(coco *self, pfd_error *err)
         self->folder = pfd_sys_open(NULL, AT_FDCWD, folder, O_DIRECTORY);
     int reason = errno;
     free(folder);
-    if (is_remote) self->ahead = pfd_objects_ahead_create();
-    if (!has_memory || (is_remote && !self->ahead)) return fail_memory(self->host, err);
+    if (is_remote) self->store = pfd_store_objects_create();
+    if (!has_memory || (is_remote && !self->store)) return fail_memory(self->host, err);
     if (self->folder >= 0 || is_remote) return PFD_OK;
     (void)self->host->fail_attr(err, "image_dir", NULL, PFD_IO,
                                 ": the folder of the images cannot be opened: %s",
@@ -892,7 +892,7 @@ static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratc
 {
     const coco *self = source;
     const pfd_whole_file_finder finder = {self->host, source, at, find_image};
-    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+    return pfd_whole_files_need(self->store, &finder, ordinals, n, scratch);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -902,7 +902,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     pfd_whole_file *files = pfd_whole_files_alloc(args, &images);
     if (!files) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a batch of images");
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(find_image(args, i, &files[i], err));
-    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->store, images, err));
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(write_row(args, i, images[i], err));
     return PFD_OK;
 }

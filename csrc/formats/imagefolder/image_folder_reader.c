@@ -831,7 +831,7 @@ typedef struct image_folders {
     pfd_index_image *image;
     file_list list;
     int64_t mean_bytes; /* of a file; estimated from some of them */
-    pfd_objects_ahead *ahead; /* NULL: all folders are on disk */
+    pfd_store_objects *store; /* NULL: all folders are on disk */
 } image_folders;
 
 static void close_source(void *source)
@@ -840,7 +840,7 @@ static void close_source(void *source)
     for (int64_t i = 0; self->roots && i < self->num_roots; i++)
         if (self->roots[i] >= 0) close(self->roots[i]);
     pfd_index_image_free(self->image);
-    pfd_objects_ahead_free(self->ahead);
+    pfd_store_objects_free(self->store);
     free(self->roots);
     free(self);
 }
@@ -927,7 +927,7 @@ static pfd_status open_roots(image_folders *self, const pfd_bounds *bounds, pfd_
     for (int64_t i = 0; i < self->num_roots; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
         if (pfd_path_is_remote(path)) {
-            if (!self->ahead && !(self->ahead = pfd_objects_ahead_create()))
+            if (!self->store && !(self->store = pfd_store_objects_create()))
                 return fail_memory(self->host, err);
             continue;
         }
@@ -1030,7 +1030,7 @@ static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratc
 {
     const image_folders *self = source;
     const pfd_whole_file_finder finder = {self->host, source, at, find_image};
-    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+    return pfd_whole_files_need(self->store, &finder, ordinals, n, scratch);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -1042,7 +1042,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     if (!files) return fail_memory(self->host, err);
     for (int64_t row = 0; row < args->num_rows; row++)
         PFD_TRY(find_image(args, row, &files[row], err));
-    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->store, images, err));
     for (int64_t row = 0; row < args->num_rows; row++) {
         int64_t ordinal = args->records[row].ordinal, label = -1;
         pfd_set_row(args, 0, row, images[row].data, images[row].size);

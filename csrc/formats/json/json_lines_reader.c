@@ -238,7 +238,8 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_json_lines_reader = {
-    PFD_READER(PFD_READS_FILES | PFD_COSTLY_CALLS, outputs), /* a call learns the members' order */
+    /* a call learns the order of the members */
+    PFD_READER(PFD_READS_FILES | PFD_COSTLY_CALLS, outputs),
     .name = "JSONLinesReader",
     .doc = "Reads fields of JSON Lines files, in which each line is a JSON object, or of files "
            "that are one array of objects, of any layout. Each element of fields becomes an "

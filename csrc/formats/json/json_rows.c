@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "core/convert.h"
 #include "core/rows.h"
-#include "core/scratch.h"
 #include "formats/json/json_fields.h"
 #include "parse/json.h"
 #include "parse/number_text.h"
@@ -54,9 +53,8 @@ typedef struct reader {
     int64_t *seen; /* of each node: row + 1 if the record has it */
     uint8_t *items; /* of the row of a ragged output, while its size is not known */
     int64_t room;   /* bytes */
-    char *pool;     /* where the next string with escapes goes */
-    char *pool_begin;
-    int64_t pool_room; /* bytes */
+    char *strings;  /* of the row: where the next string with escapes goes */
+    int64_t strings_room;
     int32_t is_out_of_memory;
     pfd_json_lead trail[PFD_JSON_TRAIL]; /* of the row before: most lines have the same names */
 } reader;
@@ -204,22 +202,16 @@ static void read_numbers(reader *r, int32_t number, pfd_json *json)
 
 /* ---- Strings, and values of any kind --------------------------------------------------------- */
 
-/* Makes room for a string.  Those of a call lie one after the other where they last, so that they
- * are copied once, into the batch.  The strings of a long line share memory of the scratch, and are
- * copied from there: much of the line may be unwanted. */
-static char *room_for(reader *r, int64_t most)
+/* Room for a string that begins `size` bytes before json->at.  A row takes it once for all strings
+ * after that place, as none becomes longer. */
+static char *room_for(reader *r, const pfd_json *json, int64_t size)
 {
-    enum { POOL_BYTES = 16 * 1024 };
-    if (most <= r->pool_room) return r->pool;
-    if (r->pool) pfd_scratch_trim_rows(r->args->scratch, r->pool);
-    r->pool_room = most > POOL_BYTES ? most : POOL_BYTES;
-    r->pool = most > POOL_BYTES ? take(r, most)
-                                : pfd_scratch_alloc_rows(r->args->scratch, POOL_BYTES);
-    r->pool_begin = r->pool;
-    if (r->pool) return r->pool;
-    r->is_out_of_memory = 1;
-    r->pool_room = 0;
-    return NULL;
+    int64_t most = json->size - json->at + size;
+    if (most > r->strings_room) {
+        r->strings = take(r, most);
+        r->strings_room = r->strings ? most : 0;
+    }
+    return r->strings;
 }
 
 /* Decodes a string, of which `text` is what is before the first escape. */
@@ -227,13 +219,13 @@ static void decode_string(reader *r, pfd_json *json, const pfd_json_text *text,
                           pfd_ragged_row *row)
 {
     int64_t rest = 0;
-    char *copy = room_for(r, text->size + json->size - json->at); /* it becomes no longer */
+    char *copy = room_for(r, json, text->size);
     if (!copy) return;
     memcpy(copy, text->data, (size_t)text->size);
     if (!pfd_json_string_end(json, copy + text->size, &rest)) return;
     *row = (pfd_ragged_row){.data = copy, .num_elements = text->size + rest};
-    r->pool += text->size + rest;
-    r->pool_room -= text->size + rest;
+    r->strings += text->size + rest;
+    r->strings_room -= text->size + rest;
 }
 
 static void read_string(reader *r, int32_t number, pfd_json *json)
@@ -553,6 +545,7 @@ static pfd_status read_row(reader *r, pfd_error *err)
 {
     r->text = r->args->records[r->row].data;
     r->size = r->args->records[r->row].size;
+    r->strings_room = 0;
     pfd_json json = read_text(r);
     if (json.problem && r->fields->invalid_utf8 == PFD_JSON_REPLACES_BYTES && replace_bytes(r))
         json = read_text(r);
@@ -572,9 +565,6 @@ pfd_status pfd_json_rows(const pfd_json_fields *fields, const pfd_compute_args *
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     memset(r.slots, 0, (size_t)fields->num_fields * sizeof *r.slots);
     memset(r.seen, 0, (size_t)fields->num_nodes * sizeof *r.seen);
-    pfd_status status = PFD_OK;
-    for (; r.row < args->num_rows && status == PFD_OK; r.row++) status = read_row(&r, err);
-    if (r.pool) pfd_scratch_trim_rows(args->scratch, status == PFD_OK ? r.pool : r.pool_begin);
-    pfd_scratch_rows_last(args->scratch); /* they are in records, pools or fields, or copied */
-    return status;
+    for (; r.row < args->num_rows; r.row++) PFD_TRY(read_row(&r, err));
+    return PFD_OK;
 }

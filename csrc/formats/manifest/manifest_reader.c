@@ -224,7 +224,7 @@ typedef struct manifest {
     int64_t size;     /* how many are kept */
     class_names classes;
     int64_t mean_bytes; /* of an image file; estimated from some of them */
-    pfd_objects_ahead *ahead; /* NULL: all images are on disk */
+    pfd_store_objects *store; /* NULL: all images are on disk */
 } manifest;
 
 static void close_source(void *source)
@@ -234,7 +234,7 @@ static void close_source(void *source)
         if (self->folders[i] >= 0) close(self->folders[i]);
     if (self->lines.methods) self->lines.methods->close(self->lines.self);
     class_names_free(&self->classes);
-    pfd_objects_ahead_free(self->ahead);
+    pfd_store_objects_free(self->store);
     free(self->folders);
     free(self->kept);
     free(self);
@@ -357,11 +357,11 @@ static pfd_status note_object(manifest *self, const pfd_record *record,
 {
     char path[PATH_MAX];
     pfd_error ignored = {.struct_size = sizeof ignored}; /* the row tells it */
-    if (self->ahead || path_of(self, &line->source, 0, path, &ignored) != PFD_OK) return PFD_OK;
+    if (self->store || path_of(self, &line->source, 0, path, &ignored) != PFD_OK) return PFD_OK;
     if (!pfd_path_is_remote(path) && (path[0] == '/' || self->folders[record->file] >= 0))
         return PFD_OK;
-    self->ahead = pfd_objects_ahead_create();
-    return self->ahead ? PFD_OK : manifest_fail_memory(self->host, err);
+    self->store = pfd_store_objects_create();
+    return self->store ? PFD_OK : manifest_fail_memory(self->host, err);
 }
 
 /* Keeps a line that is wanted. */
@@ -510,7 +510,7 @@ static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratc
 {
     const manifest *self = source;
     const pfd_whole_file_finder finder = {self->host, source, at, find_image};
-    return pfd_whole_files_need(self->ahead, &finder, ordinals, n, scratch);
+    return pfd_whole_files_need(self->store, &finder, ordinals, n, scratch);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -526,7 +526,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
                                          : write_label(args, row, &line, err));
         PFD_TRY(find_image_of(args, row, &line, &files[row], err));
     }
-    PFD_TRY(pfd_whole_files_read(args, files, self->ahead, images, err));
+    PFD_TRY(pfd_whole_files_read(args, files, self->store, images, err));
     for (int64_t row = 0; row < args->num_rows; row++)
         pfd_set_row(args, 0, row, images[row].data, images[row].size);
     return PFD_OK;

@@ -302,7 +302,7 @@ typedef struct pfd_source_methods {
      * wait for them; what fails is an error of compute(), and only there.  Any number of threads
      * may call need() at once.  When the source is open, the host calls need() with n 0 and scratch
      * NULL to ask whether any record names an object; if the result is 0, it never calls it again.
-     */
+     * With n -1 and scratch NULL, the records that were named and not read do not come soon. */
     int32_t (*need)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch);
 } pfd_source_methods;
 

@@ -794,7 +794,7 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
 #define PFD_CHECKS_FILES 536870912u
 
 /* pfd_op.flags, not for plugins: a call of compute() costs as much as some rows do, as one that
- * enters Python: a range has 64 rows or more if they fit into 256 KB, else 16 if into 512 KB. */
+ * enters Python: a range has 16 rows or more, unless they are large. */
 #define PFD_COSTLY_CALLS 268435456u
 
 /* compute() takes the interpreter's lock first, and then calls pfd_lock_taken(). */
@@ -1139,6 +1139,7 @@ typedef struct pfd_remote_calls {
     int32_t (*list)(const char *pattern, void *list, pfd_error *err);
     /* Copies the index that lies beside n files to a local path; *found 0: there is none. */
     int32_t (*bring)(const char *const *files, int64_t n, const char *path, int32_t *found);
+    int32_t (*is_interrupted)(void *unused); /* as in pfd_loader_options, for waits of no loader */
 } pfd_remote_calls;
 
 void pfd_remote_install(const pfd_remote_calls *calls);
@@ -1150,8 +1151,10 @@ pfd_status pfd_remote_set_folder(const char *path, int64_t budget, pfd_error *er
 int32_t pfd_path_is_remote(const char *path); /* it is an address: SCHEME://, but not file:// */
 pfd_status pfd_remote_listed(void *list, const char *url, pfd_error *err);
 
-/* Waits until the blocks of a range, which lies in the object, are in the cache. */
-pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, pfd_error *err);
+/* Waits until the blocks of a range, which is within the object, are in the cache.  PFD_CANCELLED:
+ * another thread made *ends 1, which ends the wait. */
+pfd_status pfd_remote_warm(const char *url, int64_t offset, int64_t size, const int32_t *ends,
+                           pfd_error *err);
 
 /* Writes a failure; url may be "". */
 pfd_status pfd_remote_fail(pfd_error *err, int32_t status, int32_t reason, const char *url,

@@ -534,7 +534,8 @@ static int32_t note_need(pfd_data_reader *reader)
 static pfd_status prepare_blocks_ahead(pfd_data_reader *reader, pfd_error *err)
 {
     int32_t has_blocks = has_remote_files(reader), has_objects = note_need(reader);
-    if (!reader->random_access || (!has_blocks && !has_objects)) return PFD_OK;
+    reader->is_in_store = has_blocks || has_objects;
+    if (!reader->random_access || !reader->is_in_store) return PFD_OK;
     reader->blocks_ahead = calloc(1, sizeof *reader->blocks_ahead);
     if (!reader->blocks_ahead)
         return pfd_fail_memory(err, sizeof *reader->blocks_ahead, "the blocks ahead");
@@ -1077,6 +1078,13 @@ static int32_t next_to_ask(struct pfd_blocks_ahead *ahead, int64_t *batch)
     return 1;
 }
 
+void pfd_data_reader_jump(pfd_data_reader *reader)
+{
+    if (reader->has_need) (void)pfd_source_need(reader->source, NULL, -1, NULL);
+    for (int32_t i = 0; i < reader->num_leaves; i++) pfd_data_reader_jump(&reader->leaves[i]);
+    if (reader->blocks_ahead) reader->blocks_ahead->next = -1;
+}
+
 int32_t pfd_data_reader_begin_ask(pfd_data_reader *reader, int64_t now, int64_t *batch)
 {
     struct pfd_blocks_ahead *ahead = reader->blocks_ahead;
@@ -1157,7 +1165,10 @@ static void need_objects(const pfd_data_reader *reader, const pfd_record *places
 {
     int64_t *ordinals = pfd_scratch_alloc(scratch, n * (int64_t)sizeof *ordinals);
     for (int64_t i = 0; ordinals && i < n; i++) ordinals[i] = places[i].ordinal;
-    if (ordinals) (void)pfd_source_need(reader->source, ordinals, n, scratch);
+    if (!ordinals) return;
+    pfd_remote_set_waits(0); /* as of a list of objects that is in a store itself */
+    (void)pfd_source_need(reader->source, ordinals, n, scratch);
+    pfd_remote_set_waits(1);
 }
 
 void pfd_data_reader_ask(const pfd_data_reader *reader, const pfd_record *places, int64_t n,

@@ -122,10 +122,18 @@ static int64_t fewest_rows(const pfd_plan *plan, int64_t row_bytes)
         int64_t rows = tree->num_leaves > 1 ? (int64_t)tree->num_leaves * MANY_ROWS : 0;
         wanted = larger(wanted, larger(rows, wanted_rows(tree->top)));
     }
-    if (flags & PFD_COSTLY_CALLS)
-        calls = larger(smaller(MANY_ROWS, MANY_BYTES / row_bytes),
-                       smaller(4 * MANY_ROWS, MANY_BYTES / 2 / row_bytes));
+    if (flags & PFD_COSTLY_CALLS) calls = smaller(MANY_ROWS, MANY_BYTES / row_bytes);
     return larger(calls, smaller(wanted, 2 * MANY_BYTES / row_bytes));
+}
+
+/* Where no op reads what another one made, rows need not stay in the first cache.  Longer ranges
+ * then spare waits for memory: nothing has prefetched the first rows of a range. */
+static int64_t lengthen(const pfd_plan *plan, int64_t rows, int64_t most)
+{
+    enum { TIMES = 4, LEAST_RANGES = 4 };
+    for (int32_t i = 0; i < plan->num_ops; i++)
+        if (plan->ops[i].num_inputs > 0) return rows;
+    return larger(rows, smaller(TIMES * rows, most / LEAST_RANGES));
 }
 
 /* A range is about as many rows as fit into a core's first cache with all that is made of them. */
@@ -141,6 +149,7 @@ static void choose_chunk(pfd_plan *plan)
     int64_t rows = CHUNK_BYTES / row, fewest = fewest_rows(plan, row);
     if (rows < fewest) rows = fewest;
     if (rows < 1) rows = 1;
+    rows = lengthen(plan, rows, most);
     if (rows > most) rows = most;
     int64_t chunks = (most - 1) / rows + 1;
     plan->chunk_rows = (most - 1) / chunks + 1;

@@ -512,11 +512,20 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     return is_in_time;
 }
 
+/* Whether rows may wait for a store.  Such work is left to the pool: a caller in such a wait does
+ * not take a batch that has become ready. */
+static int32_t may_wait(const pfd_loader *l)
+{
+    int32_t found = 0;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) found |= l->plan.readers[r].is_in_store;
+    return found;
+}
+
 /* Works on a piece of the earliest batch that has one left. `lock` is held except during the
- * work.  Who waits for a store in that work does not see Ctrl-C: such work is for the pool. */
+ * work. */
 static int32_t help(pfd_loader *l)
 {
-    if (pfd_remote_is_in_use()) return 0;
+    if (may_wait(l)) return 0;
     for (int64_t i = 0; i < pfd_ring_size(l); i++) {
         pfd_slot *slot = pfd_ring_at(l, i);
         if (!slot->started || slot->ready) continue;
@@ -1041,8 +1050,10 @@ pfd_status pfd_ring_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
         atomic_store(&l->bounds.cancelled, 0);
         if (pfd_loader_is_closing(l)) /* close() may have set it just before */
             atomic_store(&l->bounds.cancelled, 1);
-        for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
+        for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++) {
+            pfd_data_reader_jump(&l->plan.readers[r]);
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
+        }
         l->next_epoch = l->epoch;
         l->next_step = l->step;
         l->seek_streams = 1;

@@ -379,17 +379,6 @@ static uint64_t random_key_of(const range *at, const pfd_plan_op *op)
     return made->key;
 }
 
-/* Whether others will need ragged rows of the op as they are. */
-static int32_t keeps_rows(const range *at, const pfd_plan_op *op)
-{
-    int32_t found = 0;
-    for (int32_t i = 0; i < op->num_outputs; i++) {
-        const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
-        found |= tensor->is_ragged && tensor->in_slot;
-    }
-    return found;
-}
-
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
@@ -411,7 +400,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
-        .memory = {.lasting = at->arena, .keeps_rows = keeps_rows(at, op)},
+        .memory = {.lasting = at->arena},
         .random_key = random_key_of(at, op),
         .producer = op->producer,
         .fused = op->fused,

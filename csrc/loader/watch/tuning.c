@@ -36,12 +36,14 @@ static const double some_idle = 0.1, much_idle = 0.25, mostly_idle = 0.5;
 static const double some_blocked = 0.15; /* from this part of the busy time on, processors are not
                                             too few */
 static const double some_in_line = 0.3;  /* waking up takes less of it */
+static const double hardly = 0.15;       /* threads that compute: many more may gain much */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
 static const double recent = 0.3; /* weight of a period in recent shares */
 /* Periods of work that trials may lose: for each period, and in addition; what a period of a trial
- * counts beside its loss. */
-static const double earned = 0.02, credit = 2, toll = 0.02;
+ * costs beside its loss; the most that a better one is credited, since chance makes some better and
+ * some worse. */
+static const double earned = 0.02, credit = 2, toll = 0.02, most_made_up = 0.3;
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
 {
@@ -236,6 +238,12 @@ static void note_result(pfd_autotune *t, int32_t outcome)
     t->calm = 0;
 }
 
+/* One busy thread alone looks the same whether there is a lock or not. */
+static int32_t may_hold_lock(const pfd_autotune *t, int32_t num_threads)
+{
+    return num_threads < t->bounds.usual_threads && t->idle < much_idle;
+}
+
 static void keep(pfd_autotune *t)
 {
     static const int32_t opposites[PFD_TUNE_KINDS] = {
@@ -249,14 +257,18 @@ static void keep(pfd_autotune *t)
     pfd_tune_way *way = &t->ways[trial->kind], *opposite = &t->ways[opposites[trial->kind]];
     if (trial->kind == PFD_TUNE_IDLE_THREADS && !t->former_threads)
         t->former_threads = trial->from_threads;
-    int32_t left = trial->threads < t->bounds.usual_threads ? BASE_PAUSE : 4 * BASE_PAUSE;
+    double more = (double)trial->threads / trial->from_threads - 1;
+    int32_t is_large = more >= 2 && trial->rate.mean > more / 2; /* most of them are needed */
+    int32_t left = may_hold_lock(t, trial->threads) ? BASE_PAUSE : 4 * BASE_PAUSE;
+    if (is_large) left = 16 * BASE_PAUSE;
     if (opposite->left < left) opposite->left = left;
     if (opposite->pause < 4 * BASE_PAUSE) opposite->pause = left;
+    if (trial->factor > trial->from_factor && trial->kind == PFD_TUNE_MORE_THREADS)
+        t->ways[PFD_TUNE_LESS_PREFETCH].left = 16 * BASE_PAUSE; /* it costs only memory */
     opposite->stride = (abs(trial->threads - trial->from_threads) + 1) / 2; /* to between them */
     way->pause = way->pause > 2 * BASE_PAUSE ? way->pause / 2 : BASE_PAUSE;
     /* Work that waits all the time may gain as at first: three times as many threads for three
      * times the gain. */
-    double more = (double)trial->threads / trial->from_threads - 1;
     way->stride = trial->rate.mean > 0.8 * more && more > 0 ? 3 * trial->threads : trial->threads;
     t->change_pause = CHANGE_PAUSE;
     t->is_fresh = 1;
@@ -280,9 +292,8 @@ static void take_back(pfd_autotune *t)
     const pfd_tune_trial *trial = &t->trial;
     pfd_tune_way *way = &t->ways[trial->kind];
     wait_longer(way);
-    /* One thread alone looks the same whether there is a lock or not. */
-    int32_t is_proof = trial->kind == PFD_TUNE_MORE_THREADS &&
-                       trial->from_threads < t->bounds.usual_threads;
+    int32_t is_proof =
+        trial->kind == PFD_TUNE_MORE_THREADS && may_hold_lock(t, trial->from_threads);
     if (is_proof && way->left > PROOF_PAUSE) way->left = PROOF_PAUSE;
     note_result(t, PFD_TUNE_TAKEN_BACK);
     if (trial->is_on) set(t, trial->from_threads, trial->from_factor);
@@ -295,6 +306,11 @@ enum { WORSE = -1, OPEN, BETTER };
 static int32_t largest(int32_t a, int32_t b)
 {
     return a > b ? a : b;
+}
+
+static int32_t smallest(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
 }
 
 /* Whether the gain `needed` is certain, or still possible.  A single window must show it more
@@ -327,20 +343,22 @@ static int32_t judge_more_threads(const pfd_autotune *t)
     return largest(by_rate, is_gain(t, gain_of_use(t), at_least(wait / 2, 0.01)));
 }
 
-/* Threads beyond the usual number go if nobody misses their work. Fewer threads than usual must be
- * better: threads that contend for a lock, such as the interpreter's, can be. */
-static int32_t judge_fewer_threads(const pfd_autotune *t)
-{
-    estimate rate = gain_of_rate(t);
-    int32_t by_rate = is_gain(t, rate, 0.03);
-    return t->trial.threads >= t->bounds.usual_threads ? largest(by_rate, is_no_loss(t, rate, 0.02))
-                                                       : by_rate;
-}
-
 /* Whether threads compute while they have work, as far as the kernel counts that. */
 static int32_t computes(const pfd_autotune *t)
 {
     return t->now.thrift > 0 && t->blocked < some_blocked * (1 - t->idle);
+}
+
+/* Threads beyond the usual number go if nobody misses their work. Fewer threads than usual must be
+ * better: threads that contend for a lock, such as the interpreter's, can be. Where work computes,
+ * it is as good if batches cost less and come no slower. */
+static int32_t judge_fewer_threads(const pfd_autotune *t)
+{
+    estimate rate = gain_of_rate(t);
+    int32_t by_rate = is_gain(t, rate, 0.03), no_loss = is_no_loss(t, rate, 0.02);
+    if (t->trial.threads >= t->bounds.usual_threads) return largest(by_rate, no_loss);
+    if (!computes(t)) return by_rate;
+    return largest(by_rate, smallest(no_loss, is_gain(t, gain_of_thrift(t), 0.02)));
 }
 
 /* Whether more than a quarter of a gain in time is paid with processor time. */
@@ -388,8 +406,16 @@ static int32_t is_other(const pfd_tune_mean *before, double rate, double use)
     return rate * other_rate < before->rate || use < before->use - other_use ? -1 : 0;
 }
 
-/* The tried numbers have had a window: the next window has the former numbers in any case, and the
- * trial ends if the window was so bad that no later one can make up for it. */
+/* Whether a single window leaves no doubt: three times the work or more. */
+static int32_t is_obvious(const pfd_autotune *t)
+{
+    estimate rate = gain_of_rate(t);
+    return t->trial.kind == PFD_TUNE_MORE_THREADS && rate.value >= 2 &&
+           rate.value >= 4 * certain * rate.error;
+}
+
+/* The tried numbers have had a window. The trial ends if it was so bad that no later one can make
+ * up for it, or so good that no other one is needed. The next window has the former numbers. */
 static void leave(pfd_autotune *t)
 {
     pfd_tune_trial *trial = &t->trial, so_far;
@@ -398,6 +424,10 @@ static void leave(pfd_autotune *t)
     add_gains(trial, &trial->last);
     if (judge_gain(t) == WORSE) {
         take_back(t);
+        return;
+    }
+    if (is_obvious(t)) {
+        keep(t);
         return;
     }
     *trial = so_far;
@@ -516,14 +546,48 @@ static int32_t choose_prefetch(pfd_autotune *t, const pfd_tune_period *period)
     return try(t, PFD_TUNE_MORE_PREFETCH, t->num_threads, 2 * t->factor, period);
 }
 
-/* Fewer threads: the usual number at first, or one thread below that; then smaller steps. */
-static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *period)
+/* Fewer threads: the usual number at first, or `least` threads below that; then smaller steps. */
+static int32_t choose_fewer_threads(pfd_autotune *t, int32_t least, const pfd_tune_period *period)
 {
-    int32_t usual = t->bounds.usual_threads, least = t->num_threads > usual ? usual : 1;
+    if (t->num_threads > t->bounds.usual_threads) least = t->bounds.usual_threads;
     int32_t fewer = t->num_threads - t->ways[PFD_TUNE_FEWER_THREADS].stride;
     if (fewer < least) fewer = least;
     if (fewer >= t->num_threads || is_resting(t, PFD_TUNE_FEWER_THREADS)) return 0;
     return try(t, PFD_TUNE_FEWER_THREADS, fewer, t->factor, period);
+}
+
+/* How many threads would compute as much as all do, if they did nothing else. */
+static double num_computing(const pfd_autotune *t)
+{
+    return (1 - t->idle - t->blocked - t->in_line) * t->num_threads;
+}
+
+/* Threads that are often without work, and otherwise wait in line for a processor longer than they
+ * compute, may cost more than they do. As many are tried as would compute half of their time. */
+static int32_t choose_threads_of_cheap_work(pfd_autotune *t, const pfd_tune_period *period)
+{
+    double needed = at_least(ceil(2 * num_computing(t)), 1);
+    int32_t is_cheap = computes(t) && t->in_line * t->num_threads >= num_computing(t);
+    return t->bounds.tunes_threads && is_cheap && needed < t->num_threads &&
+           choose_fewer_threads(t, (int32_t)needed, period);
+}
+
+/* Many more threads come with more batches ahead: where batches take unequal times, others are made
+ * while the program waits for a slow one. */
+static int32_t choose_more_threads(pfd_autotune *t, const pfd_tune_period *period)
+{
+    const pfd_tune_bounds *bounds = &t->bounds;
+    const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
+    int32_t may_be_many = num_computing(t) < hardly && way->pause == BASE_PAUSE; /* at once */
+    int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
+    int32_t factor = t->factor;
+    if (may_be_many && bounds->tunes_prefetch && factor < PFD_MOST_FACTOR) factor *= 2;
+    if (t->num_threads < bounds->usual_threads) more = smallest(more, bounds->usual_threads);
+    more = smallest(more, bounds->most_threads);
+    if (!bounds->tunes_threads) more = t->num_threads;
+    t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
+    if (more <= t->num_threads || is_resting(t, PFD_TUNE_MORE_THREADS)) return 0;
+    return try(t, PFD_TUNE_MORE_THREADS, more, factor, period);
 }
 
 /* Threads at a lock take turns: together they compute for about as long as one thread could. If
@@ -532,47 +596,44 @@ static int32_t choose_fewer_threads(pfd_autotune *t, const pfd_tune_period *peri
  * than for anything else. */
 static int32_t choose_threads(pfd_autotune *t, const pfd_tune_period *period)
 {
-    static const double one_turn = 0.5, one_and_some = 1.3, hardly = 0.15;
+    static const double one_turn = 0.5, one_and_some = 1.3;
     const pfd_tune_bounds *bounds = &t->bounds;
     int32_t is_blocked = t->blocked >= some_blocked * (1 - t->idle);
-    double computing = (1 - t->idle - t->blocked - t->in_line) * t->num_threads;
+    double computing = num_computing(t);
     int32_t take_turns = is_blocked && computing >= one_turn;
     int32_t is_crowded = t->in_line >= some_in_line * (1 - t->idle) && t->in_line > t->blocked;
     int32_t may_more = !is_crowded && (t->num_threads < bounds->num_processors || is_blocked);
     int32_t may_fewer = bounds->tunes_threads &&
                         (take_turns || t->num_threads > bounds->usual_threads);
     t->state = PFD_TUNING_COMPUTING;
-    if (take_turns && computing < one_and_some && choose_fewer_threads(t, period)) return 1;
-    if (may_more) {
-        const pfd_tune_way *way = &t->ways[PFD_TUNE_MORE_THREADS];
-        int32_t may_be_many = computing < hardly && way->pause == BASE_PAUSE; /* at once */
-        int32_t more = t->num_threads + (may_be_many ? 7 * t->num_threads : way->stride);
-        if (t->num_threads < bounds->usual_threads && more > bounds->usual_threads)
-            more = bounds->usual_threads;
-        if (more > bounds->most_threads) more = bounds->most_threads;
-        if (!bounds->tunes_threads) more = t->num_threads;
-        t->state = more > t->num_threads ? PFD_TUNING_TRIED : PFD_TUNING_AT_MOST;
-        if (more > t->num_threads && !is_resting(t, PFD_TUNE_MORE_THREADS))
-            return try(t, PFD_TUNE_MORE_THREADS, more, t->factor, period);
-    }
-    return may_fewer ? choose_fewer_threads(t, period) : 0;
+    if (take_turns && computing < one_and_some && choose_fewer_threads(t, 1, period)) return 1;
+    if (may_more && choose_more_threads(t, period)) return 1;
+    return may_fewer ? choose_fewer_threads(t, 1, period) : 0;
 }
 
-/* Whether the mean is known well enough to be compared with. */
-static int32_t is_known(const pfd_tune_mean *mean)
+/* Whether the mean is known well enough to be compared with: at first roughly, where much may be
+ * gained. */
+static int32_t is_known(const pfd_autotune *t)
 {
+    const pfd_tune_mean *mean = &t->now;
     if (mean->n < LEAST_SAMPLES) return 0;
+    double error = t->num_decisions == 0 && !computes(t) && num_computing(t) < hardly ? 0.3 : 0.1;
     double variance = mean->rate_squares / (mean->n - 1) / mean->n;
-    return mean->n >= MOST_SAMPLES / 2 || variance <= 0.01 * mean->rate * mean->rate;
+    return mean->n >= MOST_SAMPLES / 2 || variance <= error * error * mean->rate * mean->rate;
 }
 
 static void choose_when_waiting(pfd_autotune *t, const pfd_tune_period *period)
 {
-    int32_t prefetch_first = t->idle >= much_idle;
-    if (prefetch_first && choose_prefetch(t, period)) return;
-    int32_t state = t->state;
+    int32_t usual = t->bounds.usual_threads, has_idle = t->idle >= much_idle;
+    if (has_idle && choose_threads_of_cheap_work(t, period)) return;
+    if (has_idle && choose_prefetch(t, period)) return;
+    int32_t state = t->state, may_be_few = has_idle && t->num_threads < usual;
+    if (may_be_few && !is_resting(t, PFD_TUNE_MORE_THREADS)) {
+        (void)try(t, PFD_TUNE_MORE_THREADS, usual, t->factor, period);
+        return;
+    }
     if (t->idle < mostly_idle && choose_threads(t, period)) return;
-    if (prefetch_first) t->state = state;
+    if (has_idle) t->state = state;
     else if (t->idle >= some_idle && choose_prefetch(t, period)) return;
     if (t->factor > 1 && !is_resting(t, PFD_TUNE_LESS_PREFETCH))
         (void)try(t, PFD_TUNE_LESS_PREFETCH, t->num_threads, t->factor / 2, period);
@@ -581,7 +642,7 @@ static void choose_when_waiting(pfd_autotune *t, const pfd_tune_period *period)
 static void choose(pfd_autotune *t, const pfd_tune_period *period)
 {
     t->calm = t->wait < calm_wait ? t->calm + 1 : 0;
-    if (!is_known(&t->now) || t->strange) return;
+    if (!is_known(t) || t->strange) return;
     if (t->wait < some_wait) choose_when_calm(t, period);
     else if (t->former_threads > t->num_threads) use_again(t, period);
     else if (t->lost <= 0) choose_when_waiting(t, period);
@@ -594,7 +655,7 @@ static void note_loss(pfd_autotune *t, const pfd_tune_period *period)
     if (t->lost < -credit) t->lost = -credit;
     if (t->trial.kind < 0 || !t->trial.is_on) return;
     double left = period->ranges_per_s / at_least(t->trial.last.rate, 1e-9);
-    t->lost += toll + at_least(1 - left, 0);
+    t->lost += toll + at_least(1 - left, -most_made_up);
 }
 
 static void step(pfd_autotune *t, const pfd_tune_period *period)

@@ -1,14 +1,15 @@
 /* loader/watch/tuning.h -- how many threads work for a loader, and how many batches it makes ahead,
  * found while it runs.
  *
- * A search by trial.  While a program waits for batches, something is tried that may help: more
- * threads where their work is blocked, fewer where they take turns at a lock, more batches ahead
- * where threads are idle at other times.  A trial alternates: each window of a few tenths of a
- * second with the tried numbers lies between two windows with the former numbers, and is compared
- * with these, so that a load that drifts does not distort the result.  A change that gains more
- * than chance explains is kept.  Otherwise the next trial of its kind comes after a pause that
+ * A search by trial. While a program waits for batches, something is tried that may help: more
+ * threads where their work is blocked, fewer where they take turns at a lock or wait in line for
+ * longer than they compute, more batches ahead where threads are idle at other times. A trial
+ * alternates: each window of a few tenths of a second with the tried numbers lies between two
+ * windows with the former numbers, and is compared with these, so that a load that drifts does not
+ * distort the result; one window is enough if it does three times the work. A change that gains
+ * more than chance explains is kept. Otherwise the next trial of its kind comes after a pause that
  * doubles with each failure, and only when the work that trials have lost is earned back: trials
- * may cost 2 % of the work, and a trial ends when that is spent.  While the program does not wait,
+ * may cost 2 % of the work, and a trial ends when that is spent. While the program does not wait,
  * threads beyond the usual number are given back.
  *
  * Besides the rate there is thrift: ranges made for each second of the process's processor time.

@@ -91,6 +91,10 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
                           const pfd_record *record);
 void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
                         int64_t n);
+void pfd_kit_try_blocks(pfd_kit_call *call, const pfd_kit_source *source);
+/* Before at() is called for the same records. */
+void pfd_kit_try_need(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
+                      int64_t n, pfd_kit_scratch *scratch);
 /* Asks the formats that the op reads about the files of the sample. */
 pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
 

@@ -49,7 +49,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
-/* Checks size(), fingerprint() and record_bytes() of a source. */
+/* Checks size(), fingerprint(), record_bytes() and blocks() of a source. */
 static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
 {
     if (!to->is_checked) {
@@ -71,6 +71,7 @@ static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
         (void)to->methods.record_bytes(to->self);
         pfd_kit_left(call);
     }
+    pfd_kit_try_blocks(call, to);
 }
 
 /* Copies the methods; a method that the author's header does not have is zero. */
@@ -202,6 +203,7 @@ static pfd_status checked_at(pfd_kit_call *call, const pfd_kit_source *source,
     pfd_record *records = (void *)pfd_guard_at(found)->data;
     memcpy(copy, ordinals, (size_t)n * sizeof *ordinals);
     pfd_guard_make_read_only(asked);
+    pfd_kit_try_need(call, source, copy, n, scratch);
     pfd_kit_enter(call, "at()", scratch);
     pfd_status status = pfd_kit_leave(
         call, source->methods.at(source->self, copy, n, scratch->scratch, records, err), err);

@@ -118,6 +118,66 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
     pfd_guard_release(found);
 }
 
+/* ---- blocks() -------------------------------------------------------------------------------- */
+void pfd_kit_try_blocks(pfd_kit_call *call, const pfd_kit_source *source)
+{
+    if (!source->methods.blocks || !source->methods.at || source->size < 0) return;
+    int64_t n = -1, i = 0;
+    pfd_kit_enter(call, "blocks()", NULL);
+    const int64_t *first = source->methods.blocks(source->self, &n);
+    pfd_kit_left(call);
+    if (n < 0 || !first) {
+        pfd_kit_report(call->run, "block-numbers",
+                       "blocks() returned %s and *num_blocks = %" PRId64 "; it returns the number "
+                       "of the first record of each block, and then the number of all records",
+                       first ? "an array" : "NULL", n);
+        return;
+    }
+    call->reading = "array of blocks()";
+    int32_t has_all = first[0] == 0 && first[n] == source->size;
+    while (i < n && first[i] < first[i + 1]) i++;
+    call->reading = NULL;
+    if (!has_all)
+        pfd_kit_report(call->run, "block-numbers",
+                       "the %" PRId64 " blocks of blocks() are of records %" PRId64 " to %" PRId64
+                       "; they must have all %" PRId64 " records: the first number is 0, and the "
+                       "last one that of all records",
+                       n, first[0], first[n], source->size);
+    else if (i < n)
+        pfd_kit_report(call->run, "block-numbers",
+                       "blocks() says that block %" PRId64 " begins with record %" PRId64
+                       " and the next one with record %" PRId64 "; the numbers must rise: each "
+                       "record is in one block",
+                       i, first[i], first[i + 1]);
+}
+
+/* ---- need() ---------------------------------------------------------------------------------- */
+void pfd_kit_try_need(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
+                      int64_t n, pfd_kit_scratch *scratch)
+{
+    if (!source->methods.need || call->run->options->num_threads > 1) return;
+    pfd_kit_enter(call, "need()", NULL);
+    int32_t has_objects = source->methods.need(source->self, NULL, 0, NULL);
+    pfd_kit_left(call);
+    if (!has_objects) return;
+    int64_t bytes = n * (int64_t)sizeof *ordinals;
+    int32_t asked = pfd_guard_make(PFD_GUARD_ORDINALS, n, bytes, 8, 0, 0);
+    if (asked < 0) return;
+    int64_t *copy = (void *)pfd_guard_at(asked)->data;
+    memcpy(copy, ordinals, (size_t)bytes);
+    pfd_guard_make_read_only(asked);
+    pfd_kit_enter(call, "need()", scratch);
+    (void)source->methods.need(source->self, copy, n, scratch->scratch);
+    pfd_kit_left(call);
+    pfd_kit_scratch_reset(scratch, call->run, "need()");
+    if (ordinals[0] % 2) { /* so that need() is called again both with and without this before */
+        pfd_kit_enter(call, "need()", NULL);
+        (void)source->methods.need(source->self, NULL, -1, NULL);
+        pfd_kit_left(call);
+    }
+    pfd_guard_release(asked);
+}
+
 /* ---- probe() and resync(), with the first bytes of files between forbidden pages ------------- */
 enum { most_files = 4 };
 

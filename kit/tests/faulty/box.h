@@ -31,6 +31,7 @@ typedef struct box {
     int64_t position;    /* of a stream */
     const uint8_t *kept; /* for faults */
     int fd;              /* for faults */
+    int64_t blocks[3];   /* first records, of blocks() */
 } box;
 
 BOX_UNUSED static uint32_t box_u32(const uint8_t *at)

@@ -14,6 +14,12 @@
 #ifndef BOX_PLACES
 #define BOX_PLACES NULL
 #endif
+#ifndef BOX_BLOCKS
+#define BOX_BLOCKS NULL
+#endif
+#ifndef BOX_NEED
+#define BOX_NEED NULL
+#endif
 #ifndef BOX_NEXT
 #define BOX_NEXT box_next
 #endif
@@ -66,6 +72,8 @@ static const pfd_source_methods box_methods = {
     .at = BOX_AT,
     .describe = BOX_DESCRIBE,
     .places = BOX_PLACES,
+    .blocks = BOX_BLOCKS,
+    .need = BOX_NEED,
 #endif
 };
 #endif

@@ -1,4 +1,4 @@
-/* A reader without a fault that has groups, places and lines.
+/* A reader without a fault that has groups, places, lines, blocks and objects to need.
  *
  * left out: the loader: BoxReader makes batches by group */
 #include "box.h"
@@ -25,6 +25,24 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     err->line = record->ordinal + 1;
 }
 
+static const int64_t *blocks(void *source, int64_t *num_blocks)
+{
+    box *self = source;
+    *num_blocks = self->size > 0;
+    self->blocks[*num_blocks] = self->size;
+    return self->blocks;
+}
+
+static int32_t need(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch)
+{
+    const box *self = source;
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < n; i++) bytes += self->entries[ordinals[i]].size;
+    return n <= 0 || (bytes > 0 && self->host->alloc(scratch, bytes) != NULL);
+}
+
+#define BOX_BLOCKS blocks
+#define BOX_NEED need
 #define BOX_DESCRIBE describe
 #define BOX_PLACES places
 #define BOX_GROUP group

@@ -90,12 +90,14 @@ class RecordFormat(FileFormat):
     Attributes:
         decompresses_whole: Whether its reader decompresses files into memory, so that records can
             be read in any order.
+        refuses_compressed: Whether its reader reads no compressed files, and says so.
         refuses_others: Whether its reader looks at the beginning of each file before it gives
             records, and names a file that is of another format or compressed.
         field: The class of fields that the user gives with their types.
     """
 
     decompresses_whole: ClassVar[bool] = False
+    refuses_compressed: ClassVar[bool] = False
     refuses_others: ClassVar[bool] = False
     field: ClassVar[type[Field]] = Field
 

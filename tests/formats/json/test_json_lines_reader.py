@@ -319,15 +319,13 @@ def test_bytes_that_are_not_utf8_are_replaced_as_by_python_or_kept(lines) -> Non
         read(path, texts_of)
 
 
-def test_strings_with_escapes_share_memory(lines) -> None:
-    """Also where two fields read a string, names are repeated, lines are long, bytes are replaced,
-    and rows fail between others."""
+def test_strings_with_escapes_share_the_memory_of_their_line(lines) -> None:
+    """Also where two fields read a string, names are repeated, and bytes are replaced."""
     numbers = random.Random(1)
     pieces = ["plain ", "x" * 70, "\n", '"', "\\", "é", "\u2028", "\U0001f600"]
 
     def some() -> str:
-        most = 1500 if numbers.random() < 0.01 else 30
-        return "".join(numbers.choices(pieces, k=numbers.randint(0, most)))
+        return "".join(numbers.choices(pieces, k=numbers.randint(0, 30)))
 
     def line(a: str, m: str, items: list[str]) -> bytes:
         texts = [json.dumps(one, ensure_ascii=numbers.random() < 0.5) for one in (some(), a, m)]
@@ -342,8 +340,6 @@ def test_strings_with_escapes_share_memory(lines) -> None:
     assert read(lines(*written), fields, batch_size=64) == expected
     damaged = [one.replace(b"}, ", b'}, "z": "\xff", ') for one in written]
     assert read(lines(*damaged), fields, 64, invalid_utf8="replace") == expected
-    between = [line for one in written for line in (one, one[:-1])]
-    assert read(lines(*between), fields, 64, on_error="skip", max_skipped=1.0) == expected
 
 
 @pytest.mark.parametrize("policy", ["replace", "keep"])
