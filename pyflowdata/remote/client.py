@@ -19,7 +19,8 @@ import re
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
@@ -505,6 +506,7 @@ def _store_of(url: str) -> _Store:
 
 # ---- Failures, and further tries ----------------------------------------------------------------
 
+_A = TypeVar("_A")
 _T = TypeVar("_T")
 _FETCH_PAUSES = (0.05, 0.2, 0.8, 2.0, 4.0, 8.0, 8.0, 8.0)  # seconds; 31 in all
 _LOOK_PAUSES = (0.05, 0.2, 0.8, 2.0)
@@ -620,6 +622,41 @@ def _failed(url: str, seconds: float, last: BaseException | None) -> FileError:
     )  # fmt: skip
 
 
+def in_threads(function: Callable[[_A], _T], items: Iterable[_A], most: int) -> list[_T]:
+    """The results of a function for each item, from at most so many threads.  Ctrl-C ends the wait,
+    which a pool of `concurrent.futures` does not allow: calls to a store that have not ended go on,
+    and the end of the program does not wait for them."""
+    from concurrent.futures import Future
+
+    futures: list[tuple[_A, Future[_T]]] = [(item, Future()) for item in items]
+    todo = deque(futures)
+
+    def work() -> None:
+        while todo:
+            try:
+                item, future = todo.popleft()
+            except IndexError:
+                return  # another thread took the last one
+            try:
+                future.set_result(function(item))
+            except BaseException as failure:
+                future.set_exception(failure)
+
+    for _ in futures[:most]:
+        threading.Thread(target=work, name="pyflowdata look", daemon=True).start()
+    try:
+        return [future.result() for _, future in futures]
+    finally:
+        todo.clear()
+
+
+def _made(call: Callable[[], _T]) -> _T:
+    """The result of a call to a store, for which the main thread waits where Ctrl-C is seen."""
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    return in_threads(lambda _: call(), [None], 1)[0]
+
+
 def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
     """The result of a call.  A failure that may pass is tried again with these pauses, the last
     one again and again, until the store has given no answer for the sum of the pauses.  This time
@@ -630,7 +667,7 @@ def _tried(call: Callable[[], _T], url: str, pauses: tuple[float, ...]) -> _T:
         raise _failed(url, limit, None)
     for pause in chain(pauses, repeat(pauses[-1] if pauses else 0.0)):
         try:
-            result = call()
+            result = _made(call)
         except Exception as failure:
             error, last = _as_error(failure, url), failure
         else:
@@ -784,11 +821,8 @@ def look_at(urls: list[str], *, is_kept: bool = False) -> list[Facts]:
     found = {url: _known(url, is_kept) for url in urls}
     missing = [url for url, facts in found.items() if facts is None]
     if len(missing) > 1:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(min(_LOOKERS, len(missing)), "pyflowdata look") as pool:
-            look = partial(_look, is_kept=is_kept)
-            found |= zip(missing, pool.map(look, missing), strict=True)
+        looks = in_threads(partial(_look, is_kept=is_kept), missing, _LOOKERS)
+        found |= zip(missing, looks, strict=True)
     return [found[url] or _look(url, is_kept) for url in urls]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,7 +14,7 @@ from ...errors import CorruptDataError, Error, InvalidArgumentError
 from ...nodes import Blob, Op
 from ...nodes.registry import FileFormat, registered_formats
 from ...remote import one_opening
-from ...remote.client import is_remote
+from ...remote.client import in_threads, is_remote
 from .detection import Detected, detect, head_of
 from .format import Format
 from .source import Source, reader_of
@@ -84,8 +83,7 @@ def _detect_few(
 ) -> list[Detected]:
     if not is_remote(paths[0]):
         return [_detect(path, format) for path in paths]
-    with ThreadPoolExecutor(_FEW) as pool:  # each waits for a store
-        return list(pool.map(lambda path: _detect(path, format), paths))
+    return in_threads(lambda path: _detect(path, format), paths, _FEW)  # each waits for a store
 
 
 def _detect_all(
