@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", choices=("list", "size", "clear", "warm"), help="list: the objects, with what is "
         "there of each; size: of all; clear: take all blocks out; warm: fetch all bytes of "
         "files")  # fmt: skip
-    add("paths", nargs="*", default=[], metavar="FILE", help="of warm: addresses, patterns or folders")
+    add("paths", nargs="*", default=[], metavar="FILE", help="of warm: addresses, patterns or "
+        "folders")  # fmt: skip
     add("--quiet", action="store_true", help="no progress")
 
 
