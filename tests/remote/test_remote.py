@@ -527,7 +527,7 @@ def objects_in_memory():
 
 
 def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
-    files = {f"{i}.png": png(i) for i in range(300)}
+    files, others = {f"{i}.png": png(i) for i in range(300)}, objects_in_memory()
     with serving(dict(files)) as server:
         data = named_images(server, tmp_path, files).shuffle(seed=1).batch(2)
         with flow.DataLoader(data, num_threads=1, prefetch=2) as loader:
@@ -536,9 +536,9 @@ def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
                 time.sleep(0.1)
             assert objects_in_memory() < 200
         last = time.monotonic() + 5
-        while objects_in_memory() and time.monotonic() < last:
+        while objects_in_memory() > others and time.monotonic() < last:
             time.sleep(0.01)  # fetches that were on their way end
-        assert objects_in_memory() == 0
+        assert objects_in_memory() <= others  # which earlier tests may have left
         # Damaged lines, of which no image is read, before others that come again and again.
         lines = (tmp_path / "i.manifest").read_text().splitlines()
         bad = [line.replace('{"name": "a"}', "") for line in lines[:200]]
