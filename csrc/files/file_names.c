@@ -391,16 +391,29 @@ static void say_home(const char *path, char *out, size_t capacity)
         (void)snprintf(out + used, capacity - used, ": write the whole path");
 }
 
+/* How many characters the scheme of an address has that was written with one slash, "http:/host";
+ * else 0. */
+static int split_scheme(const char *path)
+{
+    size_t size = strcspn(path, ":/");
+    int32_t is_one = size >= 2 && path[size] == ':' && path[size + 1] == '/';
+    return is_one && strncasecmp(path, "file:", 5) ? (int)size : 0;
+}
+
 const char *pfd_missing_file_words(const char *pattern, char *out, size_t capacity)
 {
     struct stat st;
     if (pfd_path_is_remote(pattern))
         (void)snprintf(out, capacity, strpbrk(pattern, WILDCARDS)
                                           ? "no object matches the pattern '%.400s'"
-                                          : "there is no object '%.400s', and none below it",
+                                          : "there is no object at this address, and none below it",
                        pattern);
     else if (pattern[0] == '~')
         say_home(pattern, out, capacity);
+    else if (split_scheme(pattern))
+        (void)snprintf(out, capacity,
+                       "the file is not there; an address has two slashes: '%.*s:/%.400s'",
+                       split_scheme(pattern), pattern, pattern + split_scheme(pattern) + 1);
     else if (strpbrk(pattern, WILDCARDS) && stat(pattern, &st) != 0)
         say_pattern(pattern, out, capacity);
     else

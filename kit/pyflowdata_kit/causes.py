@@ -14,14 +14,6 @@ SHARED_STATE = (
 # The keys are ids, or the beginning of several ids and "…".
 CAUSES: dict[str, tuple[str, ...]] = {
     # ---- Nothing can be checked yet
-    "descriptor": (
-        "the library is not linked with a function or library that it calls",
-        "the file has no PFD_PLUGIN(...), or was compiled with the header of another version",
-    ),
-    "attrs": (
-        "--attr leaves out an attr without a default, or gives a value outside its bounds",
-        "infer() refuses the types of these inputs",
-    ),
     "no-sample": (
         "the path is wrong, or seen from another folder",
         "the names of the files are none that the reader takes",
@@ -382,6 +374,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
 
 # Ids whose texts say all that is known.
 NO_CAUSES: dict[str, str] = {
+    "descriptor": "the loader of plugins says what it refuses, and dlopen() what it misses",
+    "attrs": "the attr, op or file that is refused is named",
     "call-fails": "what failed is not the op under check",
     "kit-fails": "the kit has a fault of its own",
     "sample-poor": "what to add is said, and the op has no fault",

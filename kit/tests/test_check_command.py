@@ -101,6 +101,14 @@ def test_quick_finds_what_shows_at_once(samples, tmp_path):
     assert [fault.id for fault in report.causes] == ["reads-past-record"], report
 
 
+def test_where_the_text_is_exact_no_cause_is_guessed(good, samples, tmp_path):  # noqa: F811
+    (tmp_path / "none.so").write_text("no library")
+    for id, library, attrs in (("descriptor", tmp_path / "none.so", {}),
+                               ("attrs", good, {"data_dir": str(samples), "gap": 3})):  # fmt: skip
+        (found,) = testing.run_checks(Spec("BoxReader", attrs=attrs), [library]).causes
+        assert (found.id, found.likely) == (id, ()), found
+
+
 def test_quick_and_only_are_there_in_python():
     blob = flow.MiniReader(str(ROOT / "data"))
     assert "loader" not in testing.check_reader(blob, quick=True).groups

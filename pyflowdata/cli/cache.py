@@ -20,21 +20,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", choices=("list", "size", "clear", "warm"), help="list: the objects, with what is "
         "there of each; size: of all; clear: take all blocks out; warm: fetch all bytes of "
         "files")  # fmt: skip
-    add("paths", nargs="*", metavar="FILE", help="of warm: addresses, patterns or folders")
+    add("paths", nargs="*", default=[], metavar="FILE", help="of warm: addresses, patterns or "
+        "folders")  # fmt: skip
     add("--quiet", action="store_true", help="no progress")
 
 
 def _list() -> None:
+    seen = set[str]()
     for one in cached_objects():
+        version = ", another version" if one.url in seen else ""
+        seen.add(one.url)
         used = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.used)) if one.used else "never"
         say(f"{one.url}  {size(one.bytes)}, {one.blocks} of {one.num_blocks} blocks, "
-            f"used {used}")  # fmt: skip
+            f"used {used}{version}")  # fmt: skip
 
 
 def _size() -> None:
     info, objects = cache_info(), cached_objects()
     say(f"{info.folder}: {counted(len(objects), 'object')}, {size(info.bytes)} of "
         f"{size(info.budget)}")  # fmt: skip
+
+
+def _clear() -> None:
+    freed, left = clear_cache(), cache_info().bytes
+    tables = f"; tables of {size(left)} stay for a day, for programs that have objects open"
+    say(f"{size(freed)} freed{tables if left else ''}")
 
 
 def _warm(args: argparse.Namespace) -> None:
@@ -59,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.action == "size":
         _size()
     elif args.action == "clear":
-        say(f"{size(clear_cache())} freed")
+        _clear()
     else:
         _warm(args)
     return 0

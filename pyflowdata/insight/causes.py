@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from ..words.plain_text import counted, number, percent, seconds, size
+from ..words.plain_text import counted, number, percent, seconds, size, tenths
 from .counters import CopyCounts, Work
 from .measures import BLOCKED, MANY, Measures, ratio
 from .stats import FirstWork
@@ -425,7 +425,7 @@ _PARTS: dict[str, Callable[[Measures], Finding]] = {
 # ---- Causes of a slow loader --------------------------------------------------------------------
 
 def _busy(m: Measures) -> str:
-    return f"{number(round(m.busy_threads, 1))} of {m.threads} threads busy"
+    return f"{tenths(m.busy_threads)} of {m.threads} threads busy"
 
 
 def _of_cpu(m: Measures, one: Work) -> str:
@@ -749,7 +749,7 @@ def _python(m: Measures) -> Finding | None:
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
-        f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
+        f"{tenths(inside)} threads are in it and use {tenths(cores)} "
         "processors, since one at a time holds the interpreter's lock, for which calls wait "
         f"{percent(m.lock_share)} of the time",
         (*_fewer_threads(m), *elsewhere),
@@ -818,7 +818,7 @@ def _fewer_threads(m: Measures) -> tuple[str, ...]:
 
 def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
     """Nothing in this process computes: the function sleeps, or waits for a network."""
-    used = number(round(m.process_rate, 1))
+    used = tenths(m.process_rate)
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
@@ -1003,7 +1003,7 @@ def _in_line(m: Measures) -> str:
 
 
 def _allowed(m: Measures) -> str:
-    return f"{m.processors} allowed, {number(round(m.process_rate + m.worker_rate, 1))} used"
+    return f"{m.processors} allowed, {tenths(m.process_rate + m.worker_rate)} used"
 
 
 def _without_processor(m: Measures, one: Work | None) -> Finding:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from ..errors import Error, InvalidArgumentError, shown
 from ..words.html_text import Html, element, page as html_page, strung
-from ..words.plain_text import number, percent, seconds, short_count, size
+from ..words.plain_text import number, percent, seconds, short_count, size, tenths
 from .counters import CountedLoader, Counters
 from .drawing import STYLE, Axis, Panel, Segment, moment_text, stacked, ticks, time_ticks, timeline
 from .measures import Measures, ratio
@@ -231,7 +231,7 @@ def _tiles(course: _Course, total: Counters) -> Html:
         ("parsed, a second", size(mean("bytes"))),
         ("of the time is next()", percent(mean("in_next"))),
         (f"of {total.prefetch} batches ready", number(int(stats["slots_ready"]))),
-        (f"of {total.num_threads} threads busy", number(round(mean("busy"), 1))),
+        (f"of {total.num_threads} threads busy", tenths(mean("busy"))),
         (f"of {size(total.memory_budget)} for batches", size(stats["slot_bytes"])),
         ("records in all", short_count(stats["records"])),
     ]

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..words.html_text import Html, element, page as html_page, strung
-from ..words.plain_text import clipped, counted, number, percent, seconds, short_count, size
+from ..words.plain_text import (
+    clipped, counted, number, percent, seconds, short_count, size, tenths,
+)  # fmt: skip
 from .counters import Counters, DataFacts, History
 from .drawing import (
     STYLE,
@@ -370,7 +372,7 @@ def _tiles(counters: Counters) -> Html:
         ]
     if stats["starts"]:
         shown.append(("a start of an epoch", seconds(m.mean_start_seconds)))
-    shown.append((f"of {counted(m.threads, 'thread')} busy", number(round(m.busy_threads, 1))))
+    shown.append((f"of {counted(m.threads, 'thread')} busy", tenths(m.busy_threads)))
     tiles = (
         element("div", element("b", value), element("span", said), class_="tile")
         for said, value in shown

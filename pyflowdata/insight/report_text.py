@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..words.plain_text import counted, number, percent, seconds, size
+from ..words.plain_text import counted, number, percent, seconds, size, tenths
 from .causes import TOO_SHORT
 from .counters import Counters, CopyCounts, SlowRange, Work
 from .measures import Measures, ratio
@@ -132,7 +132,7 @@ def _starts(m: Measures) -> str:
 def _threads(m: Measures) -> str:
     stats = m.counters.stats
     return (
-        f"{m.threads}, {number(round(m.busy_threads, 1))} busy on average; they computed "
+        f"{m.threads}, {tenths(m.busy_threads)} busy on average; they computed "
         f"{seconds(stats['cpu_seconds'])}, waited {seconds(stats['runnable_seconds'])} for a "
         f"processor and {seconds(m.blocked_share * m.busy_seconds)} for files and locks"
     )
@@ -140,15 +140,15 @@ def _threads(m: Measures) -> str:
 
 def _processors(m: Measures) -> str:
     throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
-    used = number(round(m.process_rate, 1))
+    used = tenths(m.process_rate)
     if m.worker_rate >= 0.05:
-        used += f", its workers {number(round(m.worker_rate, 1))}"
+        used += f", its workers {tenths(m.worker_rate)}"
     busy = ""
     if m.is_crowded:
         share = percent(m.runnable_share)
         busy = f"; the machine is busy: threads waited {share} of their time for one"
     if m.others_rate >= 0.05:
-        busy = f", other programs {number(round(m.others_rate, 1))}{busy}"
+        busy = f", other programs {tenths(m.others_rate)}{busy}"
     return f"{m.processors} allowed, this process uses {used}{throttled}{busy}"
 
 
@@ -185,7 +185,8 @@ def _record(one: SlowRange) -> str:
 
 
 def _with_others(one: SlowRange) -> str:
-    return f" (or one of {one.rows - 1} with it)" if one.rows > 1 else ""
+    others = counted(one.rows - 1, "other record", "other records")
+    return f" (or one of {others} timed with it)" if one.rows > 1 else ""
 
 
 def _largest(m: Measures) -> list[str]:
@@ -241,10 +242,11 @@ def as_text(counters: Counters, verdict: Verdict) -> str:
     lines += [f"  - {remedy}" for remedy in verdict.remedies[1:]]
     most = verdict.evidence.get("most_gain", 1.0)
     if most > 1.0 and verdict.remedies:
-        bound = f"at most {times(most)}" if most < UNBOUND else f"up to {times(UNBOUND)} or more"
+        bound = f"at most {times(most)} the steps, were the cause gone"
+        if most >= UNBOUND:
+            bound = "no bound is known, as next to no time is left without the cause"
         lines.append(
-            f"  expected: {bound} the steps, were the cause gone; report.try_remedies() measures "
-            "what each remedy gives"
+            f"  expected: {bound}; report.try_remedies() measures what each remedy gives"
         )
     rows = table_rows(counters)
     if rows:
@@ -271,7 +273,7 @@ def ranks_as_text(counters: Sequence[Counters], verdict: Verdict) -> str:
             percent(m.waited_share),
             percent(m.wait_share),
             seconds(m.step_seconds / m.steps if m.steps else 0.0),
-            f"{number(round(m.busy_threads, 1))} of {m.threads}",
+            f"{tenths(m.busy_threads)} of {m.threads}",
             own.cause or own.limit,
         ))  # fmt: skip
     remedies = [f"  - {remedy}" for remedy in verdict.remedies[1:]]

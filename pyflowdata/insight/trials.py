@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Error, UnsupportedError
+from ..errors import CancelledError, Error, UnsupportedError
 from ..nodes.batch_forms import rows_of
 from ..nodes.node import Blob, Node, nodes_of, rebuilt
 from ..nodes.python_ops import (
@@ -316,6 +316,11 @@ def try_remedies(loader: Any, counters: Counters, seconds: float) -> Trials:
         seconds: The measured time of each change.
     """
     turn = check_seconds(seconds) / _TURNS
+    if loader._opened.life == "closed":
+        raise CancelledError(
+            "try_remedies() runs batches of the DataLoader, which is closed: call it before "
+            "close(), within the `with` block"
+        )
     loader._opened.check_life()
     measures, blobs = Measures(counters), loader.blobs
     training = _Training(counters.history.trains if measures.steps else (), _LONGEST * turn)

@@ -198,7 +198,10 @@ def _waited(measures: Measures) -> str:
     if not measures.waited_steps:
         return f"none of {steps} waited"
     share = percent(measures.waited_share)
-    return f"training waited {percent(measures.wait_share)} of the time (in {share} of {steps})"
+    few = measures.waited_share < measures.wait_share / 2
+    each = f", {seconds(ratio(measures.wait_seconds, measures.waited_steps))} each" if few else ""
+    time = percent(measures.wait_share)
+    return f"training waited {time} of the time (in {share} of {steps}{each})"
 
 
 def _is_held_up_by_copies(measures: Measures) -> bool:

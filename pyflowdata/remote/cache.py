@@ -18,19 +18,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import (
     CancelledError, CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError,
-    shown,
+    WrongUseError, shown,
 )  # fmt: skip
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from ..native.calls import interrupt
 from ..native.lock_files import open_lock
 from ..words.plain_text import bytes_of
+from ..words.remedies import did_you_mean
 from . import client
 from .client import Facts
 
@@ -239,9 +240,13 @@ _folder: str | None = None  # what configure() was given
 _budget: int | None = None
 
 
+_SETTINGS = ("cache_dir", "budget", "requests", "options")
+
+
 def configure(
     *, cache_dir: str | os.PathLike[str] | None = None, budget: int | str | None = None,
     requests: int | None = None, options: Mapping[str, Mapping[str, Any]] | None = None,
+    **others: NoReturn,
 ) -> None:
     """Says where remote files are cached, and how stores are read, for what is opened from now on.
 
@@ -259,10 +264,13 @@ def configure(
             those of obstore's `from_url()`, or of the file system of fsspec.
 
     Raises:
-        InvalidArgumentError: The budget is no size, or below 16 MiB.
+        InvalidArgumentError: The budget is no size, or below 16 MiB; or there is no such argument.
         FileError: The folder cannot be made, or others may write into it.
     """
     global _cache, _num_threads, _folder, _budget
+    for name in others:
+        hint = did_you_mean(name, _SETTINGS) or f"; it has {', '.join(_SETTINGS)}"
+        raise WrongUseError(f"configure() has no argument '{name}'{hint}", attr=name)
     size = None if budget is None else _bytes("budget", budget)
     if requests is not None and (isinstance(requests, bool) or not 1 <= requests <= 1024):
         raise InvalidArgumentError(f"requests = {shown(requests)}; it must be in [1, 1024]")
@@ -337,11 +345,14 @@ class CachedObject:
 
 
 def cached_objects() -> list[CachedObject]:
-    """The objects in the cache, the one that was used last first."""
+    """The objects in the cache, the one that was used last first.  An address comes several times
+    if blocks of several versions are there."""
     found = []
     for path, size in _current().files():
         blocks, url = read_blocks(path)
         there = blocks[blocks["state"] % 2 == 1]
+        if not len(there):
+            continue  # it stays for a day, for programs that have it open
         used = int(there["used_ms"].max(initial=0)) / 1000
         found.append(CachedObject(url, size, len(there), len(blocks), used))
     return sorted(found, key=lambda one: -one.used)

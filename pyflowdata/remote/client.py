@@ -910,13 +910,13 @@ def listed(pattern: str) -> list[str]:
         FileError: The store cannot be read.
         UnsupportedError: It cannot be listed.
     """
+    if pattern.endswith("/"):
+        return names_in(pattern)
     if urlsplit(pattern).scheme in _WEB:
         raise UnsupportedError(
             "a web server lists no files, so that an address of one can be no pattern; give each "
             "address", file=pattern,
         )
-    if pattern.endswith("/"):
-        return names_in(pattern)
     magic = _MAGIC.search(pattern)
     folder = pattern[: pattern.rindex("/", 0, magic.start() if magic else None) + 1]
     patterns = pattern[len(folder) :].split("/")

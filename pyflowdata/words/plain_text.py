@@ -33,6 +33,11 @@ def number(count: float) -> str:
     return f"{count:,}" if isinstance(count, int) else _digits(count)
 
 
+def tenths(mean: float) -> str:
+    """A mean number of threads or processors: "1.8", "under 0.1", "0"."""
+    return "under 0.1" if 0 < mean < 0.05 else number(round(mean, 1))
+
+
 def short_count(count: float) -> str:
     """"17", "1.2k", "3M"."""
     factor, unit = next((one for one in _COUNTS if count >= _ROUNDED * one[0]), (1.0, ""))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -234,9 +235,18 @@ def test_the_cache_command_lists_clears_and_warms_exactly(bucket, tmp_path, caps
     assert len(lines) == 2 and "s3://b/w/a.bin" in lines[0] and "40 of 40 blocks" in lines[0]
     assert command("cache", "size") == 0
     assert "2 objects, 45.1 MB of 1 GB" in capsys.readouterr().out
+    bucket.files["b/w/b.bin"] = data[-3 << 20 :]
+    assert command("cache", "warm", "s3://b/w/b.bin", "--quiet") == 0
+    assert command("cache", "list") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "s3://b/w/b.bin" in line]
+    assert ["another version" in line for line in lines] == [False, True]
     assert command("cache", "clear") == 0
-    assert "45.1 MB freed" in capsys.readouterr().out
+    assert re.search(r"48.2 MB freed; tables of .* stay for a day", capsys.readouterr().out)
     assert flow.remote.cache_info().bytes < 100_000
+    assert command("cache", "list") == 0 and not capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command("cache")
+    assert "required: action\n" in capsys.readouterr().err
     configure(cache_dir=tmp_path / "cache", budget="32MB")
     assert command("cache", "warm", "s3://b/w/a.bin") == 1
     assert "PYFLOWDATA_CACHE_BUDGET" in capsys.readouterr().err

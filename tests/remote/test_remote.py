@@ -146,9 +146,13 @@ def test_a_short_soak_of_faults_gives_no_wrong_bytes():
 
 def test_what_no_further_try_mends_is_told_at_once(tmp_path):
     with serving({"a.bin": numbers(3 * MB).tobytes()}) as server:
-        with pytest.raises(flow.FileError, match=r"none.bin.*there is no object") as missing:
+        with pytest.raises(flow.FileError, match=r"none.bin: there is no object") as missing:
             flow.open(f"{server.url}/none.bin")
-        assert server.url in str(missing.value)
+        assert str(missing.value).count(server.url) == 1
+        with pytest.raises(flow.UnsupportedError, match=f"^{server.url}/: a web server lists no"):
+            flow.open(f"{server.url}/")
+        with pytest.raises(flow.FileError, match=f"two slashes: '{server.url}/a.bin'"):
+            flow.open(f"{server.url}/a.bin".replace("//", "/"))
         server.fault = lambda _number: "403"
         with pytest.raises(flow.FileError, match="credentials"):
             all_of(raw(f"{server.url}/a.bin"))
@@ -475,7 +479,7 @@ def test_a_small_object_that_changes_is_noticed_though_the_cache_knows_its_old_v
             ]
             server.files["3.png"] = b"\x89PNG" + bytes(99)[::-1] + b"new"
             blocks.clear_cache()  # of the bytes; files of the cache stay for a day
-            kept = {one.url for one in blocks.cached_objects()}
+            kept = {blocks.read_blocks(path)[1] for path, _ in blocks._current().files()}
             assert {f"{server.url}/{name}" for name in files} <= kept
             with pytest.raises(flow.FileError, match=r"3.png.*changed while open"):
                 for _epoch in range(20):  # some were made before, of the old bytes
@@ -524,7 +528,7 @@ def objects_in_memory():
 
 
 def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
-    files = {f"{i}.png": png(i) for i in range(300)}
+    files, others = {f"{i}.png": png(i) for i in range(300)}, objects_in_memory()
     with serving(dict(files)) as server:
         data = named_images(server, tmp_path, files).shuffle(seed=1).batch(2)
         with flow.DataLoader(data, num_threads=1, prefetch=2) as loader:
@@ -533,9 +537,9 @@ def test_objects_that_were_asked_for_and_do_not_come_are_let_go(tmp_path):
                 time.sleep(0.1)
             assert objects_in_memory() < 200
         last = time.monotonic() + 5
-        while objects_in_memory() and time.monotonic() < last:
+        while objects_in_memory() > others and time.monotonic() < last:
             time.sleep(0.01)  # fetches that were on their way end
-        assert objects_in_memory() == 0
+        assert objects_in_memory() <= others  # which earlier tests may have left
         # Damaged lines, of which no image is read, before others that come again and again.
         lines = (tmp_path / "i.manifest").read_text().splitlines()
         bad = [line.replace('{"name": "a"}', "") for line in lines[:200]]
@@ -845,8 +849,7 @@ def test_blocks_of_small_objects_count_as_what_they_have_on_disk(cache):
     blocks._cache._keep_budget()
     assert before // 2 < flow.remote.cache_info().bytes < before * 7 // 8
     blocks.clear_cache()
-    found = blocks.cached_objects()
-    assert len(found) == 300 and not any(one.blocks for one in found)
+    assert not blocks.cached_objects() and 0 < flow.remote.cache_info().bytes < before
 
 
 def test_a_look_at_the_cache_starts_no_threads(cache, monkeypatch):
@@ -959,6 +962,8 @@ def test_options_are_checked(tmp_path):
         configure(budget="1MB")
     with pytest.raises(flow.InvalidArgumentError, match="50GB"):
         configure(budget="much")
+    with pytest.raises(TypeError, match="no argument 'cachedir'; did you mean 'cache_dir'"):
+        configure(cachedir=tmp_path)
     retries = flow.remote.cache_info().retries
     for options, said in (
         ({"regionn": "x"}, "'regionn' is not valid"), ({"region": 3}, "'int'"),

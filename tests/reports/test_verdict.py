@@ -622,6 +622,19 @@ def test_the_expected_gain_has_a_bound(name):
     assert ("expected: at most x " in text) == (most > 1)
 
 
+def test_few_long_waits_small_numbers_and_no_bound_are_told_as_such():
+    few = {**WAITING, "waited_steps": 24, "step_wait_seconds": 3.4, "step_train_seconds": 0.6,
+           "process_cpu_seconds": 0.1}  # fmt: skip
+    slow = (SlowRange(0.4, 8, "/d/a.csv", 2, 10), SlowRange(0.3, 1, "/d/a.csv", 9, 10))
+    said = str(flow.Report(recorded(work("Decode", 14.0, 13.5, slowest=slow), **few)))
+    assert "waited 85 % of the time (in 6.0 % of 400 steps, 142 ms each); " in said
+    assert "allowed, this process uses under 0.1" in said
+    assert "record 2 of a.csv (or one of 7 other records timed with it), 300 ms record 9 " in said
+    all_waits = {**WAITING, "step_wait_seconds": 4.0, "step_train_seconds": 0.0}
+    said = str(flow.Report(recorded(work("Decode", 14.0, 13.5), **all_waits)))
+    assert "expected: no bound is known, as next to no time is left without the cause; rep" in said
+
+
 def test_work_before_the_first_batch_is_named_in_the_first_epoch_alone():
     counters, *_ = CASES["a cache that is filled"]
     report = flow.Report(counters)

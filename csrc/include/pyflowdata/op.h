@@ -127,9 +127,9 @@ typedef struct pfd_row_type {
 /* One row of a ragged blob. */
 typedef struct pfd_ragged_row {
     const void *data; /* elements, C-contiguous, dtype-aligned */
-    int64_t num_elements;
-    const int64_t *shape; /* all ndim dimensions; NULL: the row is empty, or num_elements tells the
-                             only dimension that varies */
+    int64_t num_elements; /* all elements of the row: the product of its dimensions */
+    const int64_t *shape; /* all ndim dimensions; NULL: the row is empty, or only one dimension
+                             varies, which the host computes from num_elements */
 } pfd_ragged_row;
 
 /* Rows of one blob. */

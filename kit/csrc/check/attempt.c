@@ -56,7 +56,7 @@ static uint64_t hash_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, uint32
     uint64_t hash = 0;
     if (fault)
         pfd_kit_report(call->run, "ragged-row",
-                       "compute() filled row %" PRId64 " of output '%s' in wrongly: %s", row,
+                       "compute() gave a wrong row %" PRId64 " of output '%s': %s", row,
                        a->node->op->op->outputs[port].name, fault);
     else
         hash = pfd_hash_bytes(0, found->data,

@@ -161,12 +161,13 @@ def _expanded_remote(path: str, format: str | None) -> list[str]:
     kind = lib.PFD_PATH_MISSING if has_magic(path) else kind_of(path)
     if kind == lib.PFD_PATH_FILE or kind == lib.PFD_PATH_FOLDER and is_data_set(path, format):
         return [path]
-    deep = path.rstrip("/") + "/*" if kind == lib.PFD_PATH_FOLDER else path
     found = []
-    if has_magic(deep):
-        found = [one for one in listed(deep) if not _is_seal(one) or path.endswith(_SEAL)]
     if kind == lib.PFD_PATH_FOLDER:
-        found = [one for one in found if _is_data(one.rpartition("/")[2])]
+        names = ((one, one.rpartition("/")[2]) for one in listed(path.rstrip("/") + "/"))
+        found = [one for one, name in names if name and _is_data(name)]
+    elif has_magic(path):
+        found = listed(path)
+    found = [one for one in found if not _is_seal(one) or path.endswith(_SEAL)]
     if not found:
         raise FileError(_why_missing(path), file=path)
     return found
