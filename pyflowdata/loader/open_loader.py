@@ -46,6 +46,7 @@ from .reader_advice import (
     advise_on_batches,
     repeating_orders,
     warn_of_equal_orders,
+    warn_of_left_out,
     warn_of_readers,
 )
 from .shares import find_share
@@ -391,6 +392,7 @@ class OpenLoader:
         self.observation = Observation(self)
         warn_of_readers(self.readers)
         warn_of_equal_orders(blobs)
+        warn_of_left_out(blobs)
         advise_on_batches(blobs, self.readers)
         self.repeating = repeating_orders(blobs, self.readers)
 

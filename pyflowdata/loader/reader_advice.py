@@ -11,6 +11,7 @@ from ..native.calling_line import is_ours, warn_program_once
 from ..native import lib
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.registry import HOST_OUTPUTS
 from ..words.plain_text import counted
 from .graph_digest import draws_at_random
 from .state import Reader
@@ -33,16 +34,56 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
         return
     for node, reader in _pairs(blobs, readers):
         if not node.op.is_view and "batch_size" not in node.values:
+            field = _field_of(node, blobs)
             warn_program_once(
                 "batch_size",
                 UserWarning(
                     f"{reader.name}: batch_size is left out, so that a batch has "
-                    f"{reader.batch_size} record; give the reader batch_size=32, or the number "
-                    "that you want."
+                    f"{reader.batch_size} record; "
+                    + (f'take data.batch(32)["{field}"]' if field else "give the reader "
+                       "batch_size=32")
+                    + ", or the number that you want."
                 ),
             )
             return
 
+
+def _field_of(reader: Node, blobs: Iterable[Blob]) -> str:
+    """The field of a data set that a program has taken from a reader; "": the reader is its own."""
+    taken = [*blobs, *(one for node in nodes_of(blobs) for one in node.inputs)]
+    own = [one for one in taken if one.node is reader and type(one) is not Blob]
+    return own[0].name.rpartition("/")[2] if own else ""
+
+
+def warn_of_left_out(blobs: Iterable[Blob]) -> None:
+    """Warns once of the columns of files that are no fields, where a program takes all fields and has
+    named none: it believes that it has all columns.
+
+    The callers are those of `advise_on_batches`.
+    """
+    if is_ours(sys._getframe(3)):
+        return
+    blobs = list(blobs)
+    nodes = nodes_of(blobs)
+    said = tuple(dict.fromkeys(one for node in nodes for one in node.left_out))
+    if not said:
+        return
+    used = {*blobs, *(one for node in nodes for one in node.inputs)}
+    ports = [one for node in nodes if node.op.is_reader or node.op.is_view for one in node.outputs]
+    if any(one not in used and one.name.rpartition("/")[2] not in HOST_OUTPUTS for one in ports):
+        return
+    more = f"; and {len(said) - _MOST_COLUMNS} more" * (len(said) > _MOST_COLUMNS)
+    warn_program_once(
+        ("left out", said),
+        UserWarning(
+            f"the records come without some columns of their files. Left out: {'; '.join(said[:_MOST_COLUMNS])}"
+            f"{more}. Name the columns that you want in fields= of flow.open(), or the list of the "
+            "reader: a named one is read, or an error says why not, and this warning ends."
+        ),
+    )
+
+
+_MOST_COLUMNS = 6  # named in a warning
 
 Advice = tuple[tuple[Hashable, str], ...]  # warnings, each given once for its key
 
