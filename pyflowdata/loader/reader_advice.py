@@ -11,7 +11,9 @@ from ..native.calling_line import is_ours, warn_program_once
 from ..native import lib
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.objects import Object
 from ..nodes.registry import HOST_OUTPUTS
+from ..nodes.tables import Table
 from ..words.plain_text import counted
 from .graph_digest import draws_at_random
 from .state import Reader
@@ -76,8 +78,8 @@ def warn_of_left_out(blobs: Iterable[Blob]) -> None:
     warn_program_once(
         ("left out", said),
         UserWarning(
-            f"the records come without some columns of their files. Left out: {'; '.join(said[:_MOST_COLUMNS])}"
-            f"{more}. Name the columns that you want in fields= of flow.open(), or the list of the "
+            "the records come without some columns of their files. Left out: "
+            f"{'; '.join(said[:_MOST_COLUMNS])}{more}. Name the columns that you want in fields= of flow.open(), or the list of the "
             "reader: a named one is read, or an error says why not, and this warning ends."
         ),
     )
@@ -224,6 +226,58 @@ def _warn_of_equal(node: Node, view: Node) -> None:
             "the graph. Give one of the two another seed=."
         ),
     )
+
+
+def warn_of_two_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
+    """Warns once of batches of one source in two orders beside each other: a row of one field then
+    belongs to another record than that row of another field.
+    """
+    nodes = reader_nodes(blobs)
+    if len(nodes) != len(readers) or len(nodes) < 2:
+        return
+    seen: dict[tuple[object, int], tuple[object, Reader]] = {}
+    for node, reader in zip(nodes, readers, strict=True):
+        below = nodes_of(node.inputs)
+        sources = frozenset(_source_of(one) for one in below if one.op.is_reader)
+        own = _order_of_batches(node, [one for one in below if one.op.is_view], reader)
+        order, other = seen.setdefault((sources, reader.records), (own, reader))
+        if below and order != own:
+            warn_program_once(
+                ("two orders", sources),
+                UserWarning(
+                    f"{other.name} and {reader.name} read one source in two orders, so that the "
+                    "rows of their fields belong to different records. Take all fields from one "
+                    'batch: batches = data.batch(n), then batches["x"] and batches["y"]. For pairs '
+                    "of different records write data.zip(other).batch(n)."
+                ),
+            )
+
+
+def _source_of(reader: Node) -> object:
+    """Equal for readers of the same files."""
+    files = reader.values.get("files")
+    return (reader.op.name, *files) if isinstance(files, list) else reader
+
+
+def _order_of_batches(node: Node, views: Sequence[Node], reader: Reader) -> object:
+    """Equal for batches whose rows are the same records."""
+    is_shuffled = reader.spec.get("random_shuffle") == "true"
+    draws = any(draws_at_random(one) and one.values.get("seed", -1) == -1 for one in views)
+    return (
+        reader.seed if is_shuffled or draws else 0,
+        reader.shuffle,
+        reader.spec.get("order_key") if is_shuffled else "",
+        [(one.op.name, one.name, _order_attrs(one)) for one in views],
+    )
+
+
+def _order_attrs(view: Node) -> dict[str, object]:
+    """The attrs of a view without those of its fields; tables as their contents."""
+    return {
+        name: value.value.array.tobytes()
+        if isinstance(value, Object) and isinstance(value.value, Table) else value
+        for name, value in view.values.items() if name != "fields"
+    }  # fmt: skip
 
 
 def _warn_of(reader: Reader, what: str, text: str) -> None:

@@ -324,7 +324,7 @@ def shorter(r):
         (misnamed, 0, "record 0.*'tekst'; .*'text'. There are x, y, text, tokens", 1),
         (indexes_late, 0, "record 6.* IndexError", 3),
         (other_late, 0, "returned a, which does not have 'z'", 0),
-        (none_late, 0, r"none_late\(\): the output 'z' is None.* None was returned for it: a miss", 0),
+        (none_late, 0, r"none_late\(\): the output 'z' is None.* None was returned for it", 0),
         (shorter, 3, "3 records, and its 'z' has 2 rows: .* flat_map", 0),
     ],
 )
