@@ -58,8 +58,8 @@ def _field_of(reader: Node, blobs: Iterable[Blob]) -> str:
 
 
 def warn_of_left_out(blobs: Iterable[Blob]) -> None:
-    """Warns once of the columns of files that are no fields, where a program takes all fields and has
-    named none: it believes that it has all columns.
+    """Warns once of the columns of files that are no fields, where a program takes all fields and
+    has named none: it believes that it has all columns.
 
     The callers are those of `advise_on_batches`.
     """
@@ -79,8 +79,9 @@ def warn_of_left_out(blobs: Iterable[Blob]) -> None:
         ("left out", said),
         UserWarning(
             "the records come without some columns of their files. Left out: "
-            f"{'; '.join(said[:_MOST_COLUMNS])}{more}. Name the columns that you want in fields= of flow.open(), or the list of the "
-            "reader: a named one is read, or an error says why not, and this warning ends."
+            f"{'; '.join(said[:_MOST_COLUMNS])}{more}. Name the columns that you want in fields= "
+            "of flow.open(), or in the list of the reader: a named one is read, or an error says "
+            "why not, and this warning ends."
         ),
     )
 

@@ -202,8 +202,8 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         if found is None or isinstance(found, Ragged):
             raise OutputMismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
-                + ", and None was returned for it: a missing number is float(\"nan\"), and a missing "
-                "text b''" * (found is None)
+                + ', and None was returned for it: a missing number is float("nan"), and a '
+                "missing text b''" * (found is None)
             )
         try:
             array = np.asarray(found)
