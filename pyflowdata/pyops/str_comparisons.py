@@ -26,6 +26,7 @@ _KEEPS_BYTES = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "removep
 
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _TURNED = str.maketrans("<>", "><")
+# Calls that say something to a person, of Python, logging and warnings.
 _SAYS = ("print", "debug", "info", "warn", "warning", "error", "exception", "critical", "log")
 _REMEDIES = {
     str: "compares bytes with a str, {why}, as a text of a record is bytes: write b'...', or "
@@ -116,6 +117,7 @@ class _Comparisons(ast.NodeVisitor):
             if self._bound[name] == 1 and name not in texts and name != record
         }  # fmt: skip
         self._optional, self._is_batched = optional, is_batched
+        self._is_said = False
         self._columns: dict[str, str] = {}  # variable -> the field whose list of texts it is
         self._rows: dict[str, str] = {}  # variable -> the column of texts of whose rows it is one
         self.found: tuple[str, str, type, str] | None = None
@@ -249,10 +251,16 @@ class _Comparisons(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Passes over it: in the words of an error, the quotes are as good."""
+        self._visit_said(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        self.visit(node.test)
+        self._visit_said(node)
+
+    def _visit_said(self, node: ast.AST) -> None:
+        """Visits what is said to a person, for whom a text with its quotes is as good."""
+        around, self._is_said = self._is_said, True
+        self.generic_visit(node)
+        self._is_said = around
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         for one in node.values:
@@ -270,7 +278,7 @@ class _Comparisons(ast.NodeVisitor):
     def _note_written(self, node: ast.AST, *values: ast.expr) -> None:
         """Notes the first of these values that is a text, of those that a node puts into a str."""
         for one in values:
-            if self._column(one) is None:
+            if not self._is_said and self._column(one) is None:
                 self._note(node, self._field(one), ast.JoinedStr, ast.unparse(one))
 
     def visit_Compare(self, node: ast.Compare) -> None:
@@ -309,9 +317,8 @@ class _Comparisons(ast.NodeVisitor):
             if isinstance(form, str) and "!r" not in form:
                 self._note_written(node, *node.args, *(one.value for one in node.keywords))
             name = node.func.attr
-        if name not in _SAYS:  # as in the words of an error
-            with self._inside(self._given_to(node)):
-                self.generic_visit(node)
+        with self._inside(self._given_to(node)):
+            (self._visit_said if name in _SAYS else self.generic_visit)(node)
 
     def _given_to(self, node: ast.Call) -> dict[str, str]:
         """The parameters of a lambda that are texts where it is called, or mapped over a column."""

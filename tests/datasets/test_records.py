@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import pickle
 import subprocess
 import sys
@@ -754,6 +755,7 @@ def test_a_text_that_is_put_into_a_str_is_refused_also_in_columns_and_inner_func
         if r["y"] < 0:
             raise ValueError(f"{r['text']} of {r['y']}")
         assert r["y"] >= 0, f"bad {r['text']}"
+        logging.debug(f"{r['text']}")
         return {"n": f"{r['text']!r}{r['text'].decode()}{r['y']}"}
 
     def looped(r):
@@ -773,6 +775,7 @@ def test_a_text_that_is_put_into_a_str_is_refused_also_in_columns_and_inner_func
         (lambda r: {"n": "{a}".format(a=r["text"])}, "makes a str"),  # noqa: UP032
         (lambda text: {"n": f"{text}"}, r"write text.decode\(\)"),
         (lambda r: {"n": (lambda c: c == "ab")(r["text"])}, "c == 'ab' compares bytes"),
+        (lambda r: {"n": np.log(2 if r["text"] == "ab" else 1)}, "== 'ab' compares bytes"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=said) as caught:
             data.map(wrong)
